@@ -26,22 +26,34 @@ OLDEST, NEWEST = _WANTED.replace(">=", "=="), "scrapy"
 
 SCRAPYS = [nox.param(OLDEST, id="oldest"), nox.param(NEWEST, id="newest")]
 
-HTTPX = ["httpx", "httpx2"]  # which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
+HTTPX = [
+    "httpx",
+    "httpx2",
+]  # which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
 
 # requirements besides the plugin, and options of pytest; the asyncio reactor is the default
 CRAWLS = [
     nox.param([OLDEST], [], id="oldest"),
-    *[nox.param([f"scrapy=={minor}.*", *HTTPX], [], id=minor) for minor in ("2.15", "2.16", "2.17", "2.18")],
+    *[
+        nox.param([f"scrapy=={minor}.*", *HTTPX], [], id=minor)
+        for minor in ("2.15", "2.16", "2.17", "2.18")
+    ],
     nox.param([OLDEST], ["--reactor=default"], id="oldest, another reactor"),
     nox.param([NEWEST], ["--reactor=default"], id="newest, another reactor"),
     nox.param([NEWEST], ["--download-handler=aiohttp"], id="newest, aiohttp"),
     nox.param([NEWEST, *HTTPX], ["--download-handler=httpx"], id="newest, httpx"),
-    nox.param(["git+https://github.com/scrapy/scrapy", *HTTPX], [], id="main"),  # tells what will come; it may fail
+    nox.param(
+        ["git+https://github.com/scrapy/scrapy", *HTTPX], [], id="main"
+    ),  # tells what will come; it may fail
 ]
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["suite", *(f"crawls({way.id})" for way in CRAWLS if way.id != "main"), "release"]
+nox.options.sessions = [
+    "suite",
+    *(f"crawls({way.id})" for way in CRAWLS if way.id != "main"),
+    "release",
+]
 
 
 def _install(session: nox.Session, *requirements: str) -> None:
@@ -83,7 +95,9 @@ def mutants(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """The documentation site, in build/site; a warning is an error. `nox -s site -- serve` shows it while you write."""
     session.install("-q", "-e", ".[docs]")
-    session.run("mkdocs", *(session.posargs or ["build", "--strict"]), env={"NO_MKDOCS_2_WARNING": "1"})
+    session.run(
+        "mkdocs", *(session.posargs or ["build", "--strict"]), env={"NO_MKDOCS_2_WARNING": "1"}
+    )
 
 
 @nox.session
@@ -93,7 +107,11 @@ def workflows(session: nox.Session) -> None:
     session.run("zizmor", "--offline", "--persona", "pedantic", ".github")
     for schema, *files in (
         ("github-workflows", *map(str, Path(".github/workflows").glob("*.yml"))),
-        ("github-issue-forms", ".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/verdict.yml"),
+        (
+            "github-issue-forms",
+            ".github/ISSUE_TEMPLATE/bug.yml",
+            ".github/ISSUE_TEMPLATE/verdict.yml",
+        ),
         ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
         ("dependabot", ".github/dependabot.yml"),
         ("readthedocs", ".readthedocs.yaml"),
@@ -130,8 +148,18 @@ def _try_out(session: nox.Session, file: Path) -> None:
     (place / "expected").write_text("deny mybot /private/1\nallow mybot /\n")
     with session.chdir(place):
         session.run(
-            python, "-c", "import scrapy_gbot_robots as g; [getattr(g, name) for name in g.__all__]", external=True
+            python,
+            "-c",
+            "import scrapy_gbot_robots as g; [getattr(g, name) for name in g.__all__]",
+            external=True,
         )
-        session.run(str(bin_dir / "gbot-robots"), "test", "expected", "--robots", "robots.txt", external=True)
+        session.run(
+            str(bin_dir / "gbot-robots"),
+            "test",
+            "expected",
+            "--robots",
+            "robots.txt",
+            external=True,
+        )
         session.run(str(bin_dir / "scrapy"), "robots", "lint", "robots.txt", external=True)
         session.run(python, "-m", "pip", "check", external=True)

@@ -76,7 +76,12 @@ def measure(name: str, script: str, urls: int, home: Path) -> None:
     began = time.perf_counter()
     with out.open("w") as rows:
         done = subprocess.run(
-            [sys.executable, "-c", script], cwd=home, stdout=rows, stderr=subprocess.PIPE, text=True, check=True
+            [sys.executable, "-c", script],
+            cwd=home,
+            stdout=rows,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=True,
         )
     secs = time.perf_counter() - began
     written = out.read_text().count("\n")
@@ -92,8 +97,12 @@ def main(urls: int = 1_000_000, rules: int = 1_000) -> None:
         (home / "robots.txt").write_text(robots_txt(chance, rules))
         with (home / "urls.txt").open("w") as file:
             for _ in range(urls):
-                file.write(f"https://www.example.com{path(chance, chance.randrange(1, 5))}{chance.choice(ends)}\n")
-        print(f"{urls:,} URLs, {rules:,} rules; seconds from start to end of the process, peak memory, rows written")
+                file.write(
+                    f"https://www.example.com{path(chance, chance.randrange(1, 5))}{chance.choice(ends)}\n"
+                )
+        print(
+            f"{urls:,} URLs, {rules:,} rules; seconds from start to end of the process, peak memory, rows written"
+        )
         measure("audit", OURS, urls, home)
         measure("Protego", PROTEGO, urls, home)
 

@@ -16,7 +16,12 @@ LONG = 20_000
 
 # cell, robots.txt, crawler, path
 QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
-    ("its own URL, which a crawl does not ask about", "user-agent: *\ndisallow: /", "mybot", "/robots.txt"),
+    (
+        "its own URL, which a crawl does not ask about",
+        "user-agent: *\ndisallow: /",
+        "mybot",
+        "/robots.txt",
+    ),
     ("bytes that are not UTF-8", b"user-agent: *\ndisallow: /a\xffb", "mybot", "/ab"),
     ("line ends: form feed", "user-agent: *\n# x\x0cdisallow: /x", "mybot", "/x"),
     ("line ends: U+2028", "user-agent: *\n# x\u2028disallow: /x", "mybot", "/x"),
@@ -37,21 +42,41 @@ QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
         "mybot",
         "/x",
     ),
-    ("unknown field between user agents", "user-agent: mybot\nnoindex: /\nuser-agent: b\ndisallow: /x", "mybot", "/x"),
+    (
+        "unknown field between user agents",
+        "user-agent: mybot\nnoindex: /\nuser-agent: b\ndisallow: /x",
+        "mybot",
+        "/x",
+    ),
     (
         "Sitemap between user agents",
         "user-agent: mybot\nsitemap: http://e.com/\nuser-agent: b\ndisallow: /x",
         "mybot",
         "/x",
     ),
-    ("Host between user agents", "user-agent: mybot\nhost: e.com\nuser-agent: b\ndisallow: /x", "mybot", "/x"),
+    (
+        "Host between user agents",
+        "user-agent: mybot\nhost: e.com\nuser-agent: b\ndisallow: /x",
+        "mybot",
+        "/x",
+    ),
     ("rules before any user agent", "disallow: /x", "mybot", "/x"),
     ("goo* within a user agent", "user-agent: goo*\ndisallow: /x", "google", "/x"),
     ("googlebot/1.2", "user-agent: googlebot/1.2\ndisallow: /x", "googlebot", "/x"),
     ("Foo Bar", "user-agent: Foo Bar\ndisallow: /x", "foo", "/x"),
     ("beginning of a token", "user-agent: my\ndisallow: /x", "mybot", "/x"),
-    ("several groups", "user-agent: mybot\ndisallow: /a\n\nuser-agent: mybot\ndisallow: /x", "mybot", "/x"),
-    ("named group and *", "user-agent: mybot\ndisallow: /a\n\nuser-agent: *\ndisallow: /x", "mybot", "/x"),
+    (
+        "several groups",
+        "user-agent: mybot\ndisallow: /a\n\nuser-agent: mybot\ndisallow: /x",
+        "mybot",
+        "/x",
+    ),
+    (
+        "named group and *",
+        "user-agent: mybot\ndisallow: /a\n\nuser-agent: *\ndisallow: /x",
+        "mybot",
+        "/x",
+    ),
     ("* for AdsBot", "user-agent: *\ndisallow: /x", "AdsBot-Google", "/x"),
     ("longest rule", "user-agent: *\nallow: /x\ndisallow: /x/y", "mybot", "/x/y"),
     ("equal length", "user-agent: *\ndisallow: /x\nallow: /x", "mybot", "/x"),
@@ -77,7 +102,9 @@ def main() -> None:
     for cell, text, crawler, path in QUESTIONS:
         body = text if isinstance(text, bytes) else text.encode()
         url = f"https://example.com{path}"
-        stock = Protego.parse(body.decode("utf-8", "ignore")).can_fetch(url, crawler)  # decoded as by Scrapy
+        stock = Protego.parse(body.decode("utf-8", "ignore")).can_fetch(
+            url, crawler
+        )  # decoded as by Scrapy
         ours = RobotsTxt.parse(body).allowed(url, Crawler.of(crawler))
         differ += stock != ours
         print(f"{cell:38} {'-+'[stock]:8} {'-+'[ours]}{'   differ' if stock != ours else ''}")

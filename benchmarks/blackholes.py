@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 PAGES = 10  # of each healthy origin
 MOST_DEAD = 4096  # connections that the kernel takes; it drops others, which is no better
-TIMEOUTS = {"DOWNLOAD_TIMEOUT": 3, "GBOT_ROBOTS_TIMEOUT_SECS": 3, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 10}
+TIMEOUTS = {
+    "DOWNLOAD_TIMEOUT": 3,
+    "GBOT_ROBOTS_TIMEOUT_SECS": 3,
+    "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 10,
+}
 
 
 class Clocked(Spider):
@@ -66,9 +70,15 @@ async def main(options: argparse.Namespace) -> None:
 
     with (
         Site({"/robots.txt": b"", "*": b"ok"}, host="0.0.0.0") as alive,
-        socket.create_server(("0.0.0.0", 0), backlog=MOST_DEAD) as dead,  # the kernel takes connections; nobody answers
+        socket.create_server(
+            ("0.0.0.0", 0), backlog=MOST_DEAD
+        ) as dead,  # the kernel takes connections; nobody answers
     ):
-        good = [f"http://{host}:{alive.port}/{page}" for page in range(PAGES) for host in addresses(1, options.healthy)]
+        good = [
+            f"http://{host}:{alive.port}/{page}"
+            for page in range(PAGES)
+            for host in addresses(1, options.healthy)
+        ]
         bad = [
             f"http://{host}:{dead.getsockname()[1]}/{page}"
             for page in range(options.dead_pages)
@@ -79,7 +89,9 @@ async def main(options: argparse.Namespace) -> None:
         alone = await measure("here, healthy origins only", good, {}, addon=True)
         ours = await measure("here, with black holes", mixed, {}, addon=True)
         print(f"black holes cost here {ours / alone:.2f}x", flush=True)
-        stock = await measure("Scrapy, with black holes", mixed, {"ROBOTSTXT_OBEY": True}, addon=False)
+        stock = await measure(
+            "Scrapy, with black holes", mixed, {"ROBOTSTXT_OBEY": True}, addon=False
+        )
     print(f"black holes cost Scrapy alone {stock / alone:.1f}x")
 
 
@@ -87,7 +99,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--healthy", type=int, default=100, help="origins that answer")
     parser.add_argument("--dead", type=int, default=100, help="origins that never answer")
-    parser.add_argument("--dead-pages", type=int, default=PAGES, help="of each origin that never answers")
+    parser.add_argument(
+        "--dead-pages", type=int, default=PAGES, help="of each origin that never answers"
+    )
     chosen = parser.parse_args()
     asyncioreactor.install()  # type: ignore[no-untyped-call]
     from twisted.internet.defer import Deferred

@@ -43,8 +43,12 @@ def main() -> None:
     options.add_argument("--storage", default="sqlite", choices=("memory", "sqlite", "redis"))
     options.add_argument("--origins", type=int, default=100_000)
     options.add_argument("--each", type=int, default=10, help="questions about each origin")
-    options.add_argument("--again", type=float, default=0.02, help="share of questions about an earlier origin")
-    options.add_argument("--per-second", type=float, default=0, help="questions; 0: as fast as they are answered")
+    options.add_argument(
+        "--again", type=float, default=0.02, help="share of questions about an earlier origin"
+    )
+    options.add_argument(
+        "--per-second", type=float, default=0, help="questions; 0: as fast as they are answered"
+    )
     options.add_argument("--cache-size", type=int, default=10_000)
     logging.disable(logging.WARNING)  # each unreachable origin causes one
     asyncio.run(crawl(options.parse_args()))
@@ -77,7 +81,9 @@ async def crawl(chosen: argparse.Namespace) -> None:
             if name.startswith("gbot_robots/lookup/") or "error" in name:
                 print(f"  {name:32} {count:12,}")
         if chosen.storage == "sqlite":
-            print(f"  the file has {sum(each.stat().st_size for each in Path(directory).iterdir()) / 2**20:,.0f} MiB")
+            print(
+                f"  the file has {sum(each.stat().st_size for each in Path(directory).iterdir()) / 2**20:,.0f} MiB"
+            )
 
 
 async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
@@ -115,7 +121,9 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
     print(
         f"  {asked / secs:,.0f} questions and {chosen.origins / secs:,.0f} new origins per second, {allowed:,} allowed"
     )
-    print(f"  {1e6 * cpu_secs / chosen.origins:,.0f} microseconds of CPU per new origin, all its questions included")
+    print(
+        f"  {1e6 * cpu_secs / chosen.origins:,.0f} microseconds of CPU per new origin, all its questions included"
+    )
     print(f"  the reactor was blocked: {ticker.lateness()}")
 
 
@@ -134,7 +142,8 @@ class Ticker:
     def lateness(self) -> str:
         late = sorted(self.late)
         shares = ", ".join(
-            f"{share}% {1000 * late[int(share / 100 * (len(late) - 1))]:.1f}" for share in (50, 99, 99.9)
+            f"{share}% {1000 * late[int(share / 100 * (len(late) - 1))]:.1f}"
+            for share in (50, 99, 99.9)
         )
         return f"{shares}, at most {1000 * late[-1]:.1f} ms ({len(late):,} ticks)"
 
@@ -164,7 +173,9 @@ class Hat:
         lines = ["Sitemap: https://example.com/sitemap.xml", "User-agent: *"]
         while length < size:
             path = "/".join(dice.choices(WORDS, k=dice.randrange(1, 4)))
-            lines.append(f"{dice.choice(('Disallow', 'Disallow', 'Allow'))}: /{path}/{dice.randrange(1000)}")
+            lines.append(
+                f"{dice.choice(('Disallow', 'Disallow', 'Allow'))}: /{path}/{dice.randrange(1000)}"
+            )
             if dice.random() < 0.04:
                 lines.append(f"\nUser-agent: {dice.choice(('googlebot', 'bingbot', 'ccbot'))}")
             length += len(lines[-1])

@@ -69,7 +69,9 @@ def make_urls(path: Path, bodies: Sequence[bytes], origins: int, count: int) -> 
     chance = random.Random(1)
     pools = []
     for number, body in enumerate(bodies):
-        urls = ordinary_urls(POOL * 7 // 10, number) + urls_of_rules(Robots(body, ""), POOL * 3 // 10, number)
+        urls = ordinary_urls(POOL * 7 // 10, number) + urls_of_rules(
+            Robots(body, ""), POOL * 3 // 10, number
+        )
         pools.append([url.removeprefix(SITE) for url in urls])
     schema = pa.schema([("url", pa.string())])
     with pq.ParquetWriter(path, schema) as writer:
@@ -114,7 +116,16 @@ def run_audit(name: str, workers: int) -> None:
 
     secs: list[float] = []
     Judge.judged = timed(ask_protego if name == "Protego" else Judge.judged, secs)  # type: ignore[method-assign]
-    arguments = ["--robots", "robots.warc.gz", "--urls", "urls.parquet", "--as", AGENT, "--output", f"{name}.parquet"]
+    arguments = [
+        "--robots",
+        "robots.warc.gz",
+        "--urls",
+        "urls.parquet",
+        "--as",
+        AGENT,
+        "--output",
+        f"{name}.parquet",
+    ]
     status = main(["audit", *arguments, "--workers", str(workers)])
     assert status == 0, status
     print(sum(secs))
@@ -122,9 +133,15 @@ def run_audit(name: str, workers: int) -> None:
 
 def measure(name: str, home: Path, urls: int, workers: int = 1) -> None:
     command = [sys.executable, "-m", "benchmarks.bulk", "--run", name, "--workers", str(workers)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "TMPDIR": str(home)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parent.parent),
+        "TMPDIR": str(home),
+    }
     began = time.perf_counter()
-    with subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=home, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         judging = float(process.stdout.read())
         _, status, used = os.wait4(process.pid, 0)
@@ -140,7 +157,10 @@ def same_answers(home: Path) -> str:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    ours, theirs = (pq.read_table(home / f"{name}.parquet", columns=[AGENT])[AGENT] for name in ("here", "Protego"))
+    ours, theirs = (
+        pq.read_table(home / f"{name}.parquet", columns=[AGENT])[AGENT]
+        for name in ("here", "Protego")
+    )
     return f"{pc.sum(pc.not_equal(ours, theirs)).as_py() or 0:,} of {len(ours):,} answers differ"
 
 
@@ -149,7 +169,12 @@ def main() -> None:
     options.add_argument("directory", type=Path, nargs="?", help="of real robots.txt files")
     options.add_argument("--urls", type=int, default=1_000_000)
     options.add_argument("--origins", type=int, default=20_000)
-    options.add_argument("--files", choices=["rules", "comment", "shared"], default="rules", help="how alike they are")
+    options.add_argument(
+        "--files",
+        choices=["rules", "comment", "shared"],
+        default="rules",
+        help="how alike they are",
+    )
     options.add_argument("--two", action="store_true", help="run with two workers, too")
     options.add_argument("--run", help=argparse.SUPPRESS)
     options.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
@@ -168,7 +193,10 @@ def main() -> None:
         print(
             f"{given.urls:,} URLs, {given.origins:,} robots.txt files; WARC {size / 1e6:.0f} MB, {total / 1e6:.0f} MB"
         )
-        print("         n     wall clock                  processor time        peak memory  of it judging", flush=True)
+        print(
+            "         n     wall clock                  processor time        peak memory  of it judging",
+            flush=True,
+        )
         measure("here", home, given.urls)
         measure("Protego", home, given.urls)
         print(same_answers(home))

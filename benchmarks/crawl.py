@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 KINDS = ("plugin", "scrapy", "off")
-RULES = "user-agent: *\n" + "".join(f"disallow: /private{number}/*.html$\n" for number in range(300))
+RULES = "user-agent: *\n" + "".join(
+    f"disallow: /private{number}/*.html$\n" for number in range(300)
+)
 
 
 class Case(NamedTuple):
@@ -49,7 +51,12 @@ class Case(NamedTuple):
     linked: bool = False
 
 
-CASES = {"one": Case(1, 3000), "linked": Case(1, 3000, linked=True), "many": Case(600, 2), "slow": Case(1, 5000, 2.0)}
+CASES = {
+    "one": Case(1, 3000),
+    "linked": Case(1, 3000, linked=True),
+    "many": Case(600, 2),
+    "slow": Case(1, 5000, 2.0),
+}
 WARM_UP = Case(1, 1)  # not counted: it compiles the modules
 
 
@@ -120,7 +127,10 @@ async def serve(after_secs: float) -> None:
                 if head.startswith(b"GET /robots.txt"):
                     await asyncio.sleep(after_secs)
                     body, kind = RULES.encode(), b"text/plain"
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (kind, len(body)))
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+                    % (kind, len(body))
+                )
                 writer.write(body)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -131,7 +141,9 @@ async def serve(after_secs: float) -> None:
     await server.serve_forever()
 
 
-def measure(case: Case, rounds: int, python: str = sys.executable) -> dict[str, list[dict[str, float]]]:
+def measure(
+    case: Case, rounds: int, python: str = sys.executable
+) -> dict[str, list[dict[str, float]]]:
     """Crawl `case` in `rounds` rounds, by the interpreter `python`; return what each crawl of each kind took."""
     taken: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     with subprocess.Popen(
@@ -186,11 +198,17 @@ def report(name: str, taken: dict[str, list[dict[str, float]]]) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--case", choices=tuple(CASES), action="append", help="may be repeated; default: all")
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument(
+        "--case", choices=tuple(CASES), action="append", help="may be repeated; default: all"
+    )
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument(
-        "--python", default=sys.executable, help="the interpreter that crawls, with the plugin that it has"
+        "--python",
+        default=sys.executable,
+        help="the interpreter that crawls, with the plugin that it has",
     )
     chosen = options.parse_args()
     for name in chosen.case or CASES:

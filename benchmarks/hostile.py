@@ -24,9 +24,13 @@ def child(url: str, addon: str) -> None:
 
     async def run() -> None:
         settings = {} if addon == "here" else {"ROBOTSTXT_OBEY": True, "DOWNLOAD_TIMEOUT": 10}
-        crawler = await crawl(Pages, settings, addon=addon == "here", urls=[f"{url}/page", f"{url}/free"])
+        crawler = await crawl(
+            Pages, settings, addon=addon == "here", urls=[f"{url}/page", f"{url}/free"]
+        )
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        print(json.dumps([sorted(page.rpartition("/")[2] for page in pages(crawler).crawled), peak]))
+        print(
+            json.dumps([sorted(page.rpartition("/")[2] for page in pages(crawler).crawled), peak])
+        )
 
     react(lambda _: Deferred.fromCoroutine(run()))
 
@@ -41,7 +45,15 @@ def main() -> None:
         base = 0
         for kind in KINDS:
             with Site({"/robots.txt": robots[kind], "*": b"ok"}) as site:
-                command = [sys.executable, "-W", "ignore", "-m", "benchmarks.hostile", site.url(""), addon]
+                command = [
+                    sys.executable,
+                    "-W",
+                    "ignore",
+                    "-m",
+                    "benchmarks.hostile",
+                    site.url(""),
+                    addon,
+                ]
                 out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             crawled, peak = json.loads(out.splitlines()[-1])
             base = base or peak

@@ -31,13 +31,22 @@ KINDS = {
 def page(meta: str, rel: str, number: int) -> HtmlResponse:
     """A page of some size, with a head of some 4 KB."""
     dice = random.Random(number)
-    head = "<meta charset=utf-8><title>A page</title>" + f"<link rel=stylesheet href=/{'s' * 60}.css>" * 50 + meta
-    links = "".join(f'<li class="item item-{n}"><a href="/page/{n}">{"word " * 8}</a></li>' for n in range(300))
+    head = (
+        "<meta charset=utf-8><title>A page</title>"
+        + f"<link rel=stylesheet href=/{'s' * 60}.css>" * 50
+        + meta
+    )
+    links = "".join(
+        f'<li class="item item-{n}"><a href="/page/{n}">{"word " * 8}</a></li>' for n in range(300)
+    )
     text = "<p>" + "Lorem ipsum dolor sit amet. " * dice.randint(200, 12_000) + "</p>"
     body = f"<!doctype html><html><head>{head}</head><body><ul>{links}</ul><a href=/x{rel}>x</a>{text}</body></html>"
     url = f"https://example.com/{number}"
     return HtmlResponse(
-        url, body=body.encode(), headers={"Content-Type": "text/html; charset=utf-8"}, request=Request(url)
+        url,
+        body=body.encode(),
+        headers={"Content-Type": "text/html; charset=utf-8"},
+        request=Request(url),
     )
 
 
@@ -56,8 +65,12 @@ def main() -> None:
             response = page(meta, rel, number)
             whole_page = "nofollow" in directives_of(response, {"mybot"})
             read.append(milliseconds(lambda response=response: directives_of(response, {"mybot"})))
-            scrapy.append(milliseconds(lambda response=response: response.css("a::attr(href)").getall()))
-            linked.append(milliseconds(partial(links_left, response, NOFOLLOW, whole_page=whole_page)))
+            scrapy.append(
+                milliseconds(lambda response=response: response.css("a::attr(href)").getall())
+            )
+            linked.append(
+                milliseconds(partial(links_left, response, NOFOLLOW, whole_page=whole_page))
+            )
         medians = [statistics.median(times) for times in (read, linked, scrapy)]
         print("{:28} {:10.3f} {:10.3f} {:24.3f}".format(kind, *medians))
 

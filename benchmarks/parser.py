@@ -57,7 +57,9 @@ def ordinary_urls(count: int, seed: int = 1) -> list[str]:
     chance = random.Random(seed)
     words = "products item news 2024 search cart img assets user about category page blog tag en de api v1 list".split()
     paths = ["/".join(chance.choices(words, k=chance.randint(1, 4))) for _ in range(count)]
-    return [f"{SITE}/{path}{chance.choice(('', '/', '.html', '?page=2', '/1234'))}" for path in paths]
+    return [
+        f"{SITE}/{path}{chance.choice(('', '/', '.html', '?page=2', '/1234'))}" for path in paths
+    ]
 
 
 def long_urls(count: int, seed: int = 4) -> list[str]:
@@ -73,10 +75,15 @@ def word(chance: random.Random, length: int) -> str:
 def urls_of_rules(robots: Robots, count: int, seed: int = 1) -> list[str]:
     """URLs that the rules of the file are about: stars are replaced by text, and some URLs are longer."""
     chance = random.Random(seed)
-    patterns = [rule.pattern for group in of_all(robots) for rule in group.rules if rule.pattern] or ["/"]
+    patterns = [
+        rule.pattern for group in of_all(robots) for rule in group.rules if rule.pattern
+    ] or ["/"]
     fills = ("", "x", "item/12", "a-b-c")
     picked = [chance.choice(patterns).rstrip("$") for _ in range(count)]
-    paths = ["".join(chance.choice(fills) if sign == "*" else sign for sign in pattern) for pattern in picked]
+    paths = [
+        "".join(chance.choice(fills) if sign == "*" else sign for sign in pattern)
+        for pattern in picked
+    ]
     return [f"{SITE}/{path.removeprefix('/')}{chance.choice(fills)}" for path in paths]
 
 
@@ -95,7 +102,10 @@ def made(lines: Iterable[str]) -> Robots:
 def many_rules(count: int = 14_000, seed: int = 2) -> Robots:
     """500 KiB, nearly all of it plain prefixes."""
     chance = random.Random(seed)
-    return made(f"Disallow: /{chance.randrange(10**6)}/{chance.choice('abc')}{i:05}/{i % 977}/" for i in range(count))
+    return made(
+        f"Disallow: /{chance.randrange(10**6)}/{chance.choice('abc')}{i:05}/{i % 977}/"
+        for i in range(count)
+    )
 
 
 def many_wildcards(count: int = 22_000, seed: int = 3) -> Robots:
@@ -108,7 +118,8 @@ def mixed_rules(count: int = 14_000, seed: int = 2) -> Robots:
     chance = random.Random(seed)
     ends = ("*/x", "", ".gif$", "")
     return made(
-        f"Disallow: /{chance.randrange(10**6)}/{chance.choice('abc')}{i:05}/{ends[i % 4]}" for i in range(count)
+        f"Disallow: /{chance.randrange(10**6)}/{chance.choice('abc')}{i:05}/{ends[i % 4]}"
+        for i in range(count)
     )
 
 
@@ -178,18 +189,25 @@ def asking(name: str, robots: Robots, urls: list[str]) -> Workload:
 def workloads(files: list[Robots]) -> Iterator[Workload]:
     if files:
         small = [robots for robots in files if len(robots.raw) <= SMALL_BYTES]
-        by_rules = sorted(files, key=lambda robots: robots.text.lower().count("allow:"), reverse=True)[:20]
+        by_rules = sorted(
+            files, key=lambda robots: robots.text.lower().count("allow:"), reverse=True
+        )[:20]
         by_stars = sorted(files, key=lambda robots: robots.text.count("*"), reverse=True)[:20]
         yield parsing(f"parse + first question, {len(files):,} real files", files)
         yield parsing(f"parse + first question, {len(small):,} real files up to 4 KB", small)
         few = small[::10]
-        yield matching("match, files up to 4 KB, ordinary URLs", [(each, ordinary_urls(QUESTIONS)) for each in few])
+        yield matching(
+            "match, files up to 4 KB, ordinary URLs",
+            [(each, ordinary_urls(QUESTIONS)) for each in few],
+        )
         yield matching(
             "match, files up to 4 KB, URLs made from their rules",
             [(each, urls_of_rules(each, QUESTIONS)) for each in few],
         )
         yield matching(
-            "match, the 20 rule-heaviest files", [(each, ordinary_urls(QUESTIONS)) for each in by_rules], peers=False
+            "match, the 20 rule-heaviest files",
+            [(each, ordinary_urls(QUESTIONS)) for each in by_rules],
+            peers=False,
         )
         yield matching(
             "match, the 20 wildcard-heaviest files",
@@ -197,14 +215,28 @@ def workloads(files: list[Robots]) -> Iterator[Workload]:
             peers=False,
         )
     yield parsing("parse + first question, 14,000 rules", [many_rules()], peers=False)
-    yield parsing("parse + first question, 14,000 rules, half of them with * or $", [mixed_rules()], peers=False)
-    yield matching("match, 14,000 rules", [(many_rules(), ordinary_urls(50 * QUESTIONS))], peers=False)
+    yield parsing(
+        "parse + first question, 14,000 rules, half of them with * or $",
+        [mixed_rules()],
+        peers=False,
+    )
+    yield matching(
+        "match, 14,000 rules", [(many_rules(), ordinary_urls(50 * QUESTIONS))], peers=False
+    )
     for count in (1, 20, 100):
         yield asking(
-            f"{count} questions of 2 KB to 22,000 wildcards, index included", many_wildcards(), long_urls(count)
+            f"{count} questions of 2 KB to 22,000 wildcards, index included",
+            many_wildcards(),
+            long_urls(count),
         )
-    yield asking("worst case: 250 rules of 1,000 stars x 2 KB of a's", many_stars(), [f"{SITE}/{'a' * 2_000}"] * 5)
-    yield asking("worst case: the same x /ab and 2 KB of a's", many_stars(), [f"{SITE}/ab{'a' * 2_000}"] * 5)
+    yield asking(
+        "worst case: 250 rules of 1,000 stars x 2 KB of a's",
+        many_stars(),
+        [f"{SITE}/{'a' * 2_000}"] * 5,
+    )
+    yield asking(
+        "worst case: the same x /ab and 2 KB of a's", many_stars(), [f"{SITE}/ab{'a' * 2_000}"] * 5
+    )
 
 
 def times_of(workload: Workload, peers: list[Peer]) -> dict[str, float]:
@@ -218,7 +250,11 @@ def times_of(workload: Workload, peers: list[Peer]) -> dict[str, float]:
             except Exception as error:  # noqa: PERF203 - some do not survive what they meet
                 print(f"{peer.name}: {workload.name}: {error!r:.100}", file=sys.stderr)
                 taken.pop(peer.name, None)
-        left = [peer for peer in left if peer.name in taken and (taken[peer.name][0] < SLOWEST_SECS or number == 0)]
+        left = [
+            peer
+            for peer in left
+            if peer.name in taken and (taken[peer.name][0] < SLOWEST_SECS or number == 0)
+        ]
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
@@ -252,8 +288,12 @@ def keep_protego(robots: Robots) -> Any:
 
 def import_secs(statement: str) -> float:
     """Return the seconds that an import takes in a Python that has loaded nothing else."""
-    script = f"import time; begin = time.perf_counter(); {statement}; print(time.perf_counter() - begin)"
-    return float(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout)
+    script = (
+        f"import time; begin = time.perf_counter(); {statement}; print(time.perf_counter() - begin)"
+    )
+    return float(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
+    )
 
 
 # The table
@@ -267,12 +307,20 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("directory", type=Path, nargs="?", help="of real robots.txt files")
     directory = options.parse_args().directory
-    raws = [path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()] if directory else []
+    raws = (
+        [path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()]
+        if directory
+        else []
+    )
     files = [Robots(raw, raw.decode("utf-8", "ignore")) for raw in raws]
     if not files:
-        print("no DIRECTORY of real files is given: rows that need them are left out", file=sys.stderr)
+        print(
+            "no DIRECTORY of real files is given: rows that need them are left out", file=sys.stderr
+        )
     peers = installed()
-    print("| workload | here, microseconds each | Protego / here | others / here |\n|---|---|---|---|")
+    print(
+        "| workload | here, microseconds each | Protego / here | others / here |\n|---|---|---|---|"
+    )
     for workload in workloads(files):
         times = times_of(workload, peers)
         here = times.pop("here")

@@ -96,7 +96,9 @@ def reppy() -> Peer:
         for url in urls:
             robots.allowed(url, AGENT)
 
-    return Peer("reppy (C++)", lambda raw, _: Robots.parse("http://www.example.com/robots.txt", raw), ask)
+    return Peer(
+        "reppy (C++)", lambda raw, _: Robots.parse("http://www.example.com/robots.txt", raw), ask
+    )
 
 
 def installed() -> list[Peer]:

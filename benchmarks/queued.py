@@ -133,7 +133,9 @@ def main(arguments: list[str] | None = None) -> None:
     options.add_argument("--pages", type=int, default=1, help="of each host")
     options.add_argument("--secs", type=float, default=0.005)
     options.add_argument("--concurrency", type=int, default=100)
-    options.add_argument("--times", type=int, default=3, help="runs of each crawl, one after another in turn")
+    options.add_argument(
+        "--times", type=int, default=3, help="runs of each crawl, one after another in turn"
+    )
     options.add_argument("--ways", nargs="+", default=list(WAYS))
     options.add_argument("--jobdir", action="store_true")
     options.add_argument("--one", choices=WAYS, help="run this crawl in this process")
@@ -145,16 +147,30 @@ def main(arguments: list[str] | None = None) -> None:
         f"{'hosts':>7} {'way':8} {'pages':>7} {'ms CPU/host':>12} {'secs':>7} {'MiB':>6} {'10 % at':>8} {'robots.txt':>11}"
     )
     for hosts in chosen.hosts:
-        command = [sys.executable, "-m", "benchmarks.queued", "--hosts", str(hosts), "--pages", str(chosen.pages)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.queued",
+            "--hosts",
+            str(hosts),
+            "--pages",
+            str(chosen.pages),
+        ]
         command += ["--secs", str(chosen.secs), "--concurrency", str(chosen.concurrency)]
         command += ["--jobdir"] if chosen.jobdir else []
         rows = [
-            json.loads(subprocess.run([*command, "--one", way], capture_output=True, text=True, check=True).stdout)
+            json.loads(
+                subprocess.run(
+                    [*command, "--one", way], capture_output=True, text=True, check=True
+                ).stdout
+            )
             for _ in range(chosen.times)
             for way in chosen.ways
         ]
         for way in chosen.ways:
-            row = sorted((row for row in rows if row["way"] == way), key=lambda row: row["cpu_ms"])[chosen.times // 2]
+            row = sorted((row for row in rows if row["way"] == way), key=lambda row: row["cpu_ms"])[
+                chosen.times // 2
+            ]
             print(
                 f"{hosts:7} {way:8} {row['pages']:7} {row['cpu_ms']:12} {row['wall']:7} {row['MiB']:6} {row['tenth']:6} % "
                 f"{row['before_second']:11}  scheduled {row['scheduled']}",

@@ -40,7 +40,10 @@ class Broad(Spider):
 
     def __init__(self, origins: int, per_second: float, port: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        hosts = [f"127.{1 + number // 62500}.{number // 250 % 250}.{1 + number % 250}" for number in range(origins)]
+        hosts = [
+            f"127.{1 + number // 62500}.{number // 250 % 250}.{1 + number % 250}"
+            for number in range(origins)
+        ]
         self.urls = [f"http://{host}:{port}/{page}" for page in range(PAGES) for host in hosts]
         self.per_second = per_second
         self.pages = 0
@@ -71,7 +74,9 @@ def crawl(kind: str, origins: int, per_second: float, port: str) -> None:
             settings["ROBOTSTXT_OBEY"] = True
         elif kind != "no robots.txt":
             settings |= {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": kind}
-            settings["GBOT_ROBOTS_SQLITE_PATH"] = stack.enter_context(tempfile.TemporaryDirectory()) + "/robots.sqlite"
+            settings["GBOT_ROBOTS_SQLITE_PATH"] = (
+                stack.enter_context(tempfile.TemporaryDirectory()) + "/robots.sqlite"
+            )
         if kind == "redis":
             from tests.support.redis_server import redis_server
 
@@ -112,7 +117,9 @@ async def serve() -> None:
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    server = await asyncio.start_server(answer, "0.0.0.0", 0, backlog=1024)  # for all of 127.0.0.0/8
+    server = await asyncio.start_server(
+        answer, "0.0.0.0", 0, backlog=1024
+    )  # for all of 127.0.0.0/8
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
@@ -120,7 +127,9 @@ async def serve() -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--origins", type=int, default=1000)
-    options.add_argument("--per-second", type=float, default=0, help="pages; 0: as fast as possible")
+    options.add_argument(
+        "--per-second", type=float, default=0, help="pages; 0: as fast as possible"
+    )
     chosen = options.parse_args()
     command = [sys.executable, "-m", __spec__.name]
     with subprocess.Popen([*command, "serve"], stdout=subprocess.PIPE, text=True) as server:
@@ -128,7 +137,10 @@ def main() -> None:
         port = server.stdout.readline().strip()
         try:
             for kind in KINDS:
-                subprocess.run([*command, "crawl", kind, str(chosen.origins), str(chosen.per_second), port], check=True)
+                subprocess.run(
+                    [*command, "crawl", kind, str(chosen.origins), str(chosen.per_second), port],
+                    check=True,
+                )
         finally:
             server.kill()
 

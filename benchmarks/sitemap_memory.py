@@ -46,7 +46,9 @@ def serve(said: Connection, *, gzipped: bool) -> None:
             body = files.get(self.path, b"<title>A page</title>")
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Content-Type", "application/xml" if self.path == "/sitemap.xml" else "text/html")
+            self.send_header(
+                "Content-Type", "application/xml" if self.path == "/sitemap.xml" else "text/html"
+            )
             self.end_headers()
             self.wfile.write(body)
 
@@ -88,7 +90,10 @@ class Held:
 
     def __str__(self) -> str:
         ordered = sorted(self.stretches)
-        shares = (f"{name} {ordered[int(share * (len(ordered) - 1))] * 1000:.1f}" for name, share in SHARES)
+        shares = (
+            f"{name} {ordered[int(share * (len(ordered) - 1))] * 1000:.1f}"
+            for name, share in SHARES
+        )
         garbage = f"{max(self.collections) * 1000:.0f}, {sum(self.collections):.1f} s in all"
         return f"{sum(ordered):.1f} s of work; its stretches in ms: {', '.join(shares)} (garbage collection: {garbage})"
 
@@ -157,7 +162,9 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1000)
     options = parser.parse_args()
     said, saying = multiprocessing.Pipe()
-    server = multiprocessing.Process(target=serve, args=(saying,), kwargs={"gzipped": options.gzip}, daemon=True)
+    server = multiprocessing.Process(
+        target=serve, args=(saying,), kwargs={"gzipped": options.gzip}, daemon=True
+    )
     server.start()
     site, size = said.recv()
     settings = {

@@ -93,7 +93,9 @@ def urls(world: World, ports: tuple[str, str], in_work: int) -> Iterator[tuple[i
     while waiting or working:
         while waiting and len(working) < in_work:
             origin = world.origin(waiting.pop())
-            working.append((f"http://{origin.host}:{ports[origin.refused]}", world.paths(origin.number)[::-1]))
+            working.append(
+                (f"http://{origin.host}:{ports[origin.refused]}", world.paths(origin.number)[::-1])
+            )
         place = dice.randrange(len(working))
         site, paths = working[place]
         if paths:
@@ -111,7 +113,9 @@ def page_of(path: str) -> int:
 @contextmanager
 def servers(world: World) -> Iterator[tuple[tuple[str, str], subprocess.Popen[str]]]:
     command = [sys.executable, "-m", "benchmarks.soak_server", json.dumps(asdict(world))]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout
             listening, deaf = process.stdout.readline().split()
@@ -155,14 +159,18 @@ async def soak(chosen: argparse.Namespace) -> bool:
     spider = crawler.spider
     assert isinstance(spider, Soak)
     assert crawler.stats
-    print(f"{spider.done:,} requests in {time.monotonic() - began:.0f} s, {sum(robots):,} for robots.txt files")
+    print(
+        f"{spider.done:,} requests in {time.monotonic() - began:.0f} s, {sum(robots):,} for robots.txt files"
+    )
     for name, count in sorted(crawler.stats.get_stats().items()):
         if name.startswith("gbot_robots/"):
             print(f"  {name:32} {count:9,}")
     wrong = differences(spider, asked)
     for line in [*wrong[:10], *errors.messages[:10]]:
         print(f"  WRONG: {line}")
-    print(f"{len(wrong)} pages were crawled or refused wrongly, {len(errors.messages)} errors were logged")
+    print(
+        f"{len(wrong)} pages were crawled or refused wrongly, {len(errors.messages)} errors were logged"
+    )
     flat = is_flat(spider)
     return flat and not wrong and not errors.messages and spider.done == world.requests
 
@@ -218,13 +226,21 @@ def main() -> None:
     options.add_argument("--requests", type=int, default=100_000)
     options.add_argument("--origins", type=int, default=2000)
     options.add_argument(
-        "--seed", type=int, default=random.randrange(10**6), help="the seed of an earlier run repeats it"
+        "--seed",
+        type=int,
+        default=random.randrange(10**6),
+        help="the seed of an earlier run repeats it",
     )
     options.add_argument("--in-work", type=int, default=200, help="origins at a time")
-    options.add_argument("--failures", type=int, default=2, help="most failures of an origin that fails at first")
+    options.add_argument(
+        "--failures", type=int, default=2, help="most failures of an origin that fails at first"
+    )
     options.add_argument("--dead", type=float, default=0.2, help="share of origins that never work")
     options.add_argument(
-        "--no-silence", dest="silence", action="store_false", help="let no connection end by a time-out"
+        "--no-silence",
+        dest="silence",
+        action="store_false",
+        help="let no connection end by a time-out",
     )
     options.add_argument("--timeout", type=float, default=10, help="GBOT_ROBOTS_TIMEOUT_SECS")
     options.add_argument("--wait", type=float, default=45, help="GBOT_ROBOTS_UNREACHABLE_WAIT_SECS")

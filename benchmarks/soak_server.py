@@ -40,7 +40,9 @@ class Servers:
                     await asyncio.sleep(part)
                 elif part is End.RESET:
                     linger = struct.pack("ii", 1, 0)
-                    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    writer.get_extra_info("socket").setsockopt(
+                        socket.SOL_SOCKET, socket.SO_LINGER, linger
+                    )
                     writer.transport.abort()
                 else:
                     await asyncio.wait_for(reader.read(), SILENT_SECS)
@@ -82,13 +84,17 @@ _DICE = Random(0)
 
 def _page() -> Answer:
     if _DICE.random() < SHARE_BAD_PAGES:
-        return _DICE.choice((plain(_DICE, b"", "500 Oh"), (End.RESET,), (head("Content-Length: 9") + b"x",)))
+        return _DICE.choice(
+            (plain(_DICE, b"", "500 Oh"), (End.RESET,), (head("Content-Length: 9") + b"x",))
+        )
     return plain(_DICE, b"<html>" + b"x" * 1000)
 
 
 async def main(world: World) -> None:
     servers = Servers(world)
-    listening = await asyncio.start_server(servers.serve, "0.0.0.0", 0, backlog=1024)  # for all of 127.0.0.0/8
+    listening = await asyncio.start_server(
+        servers.serve, "0.0.0.0", 0, backlog=1024
+    )  # for all of 127.0.0.0/8
     servers.port = listening.sockets[0].getsockname()[1]
     with socket.socket() as deaf:
         deaf.bind(("0.0.0.0", 0))

@@ -38,7 +38,9 @@ class End(Enum):
 
 
 Answer: TypeAlias = tuple[bytes | float | End, ...]  # what is sent, pauses in seconds, and an end
-Kind: TypeAlias = Callable[[Random, bytes], Answer]  # makes an answer; takes the bytes of a robots.txt
+Kind: TypeAlias = Callable[
+    [Random, bytes], Answer
+]  # makes an answer; takes the bytes of a robots.txt
 
 
 @dataclass(frozen=True)
@@ -100,18 +102,26 @@ def bomb(dice: Random, body: bytes) -> Answer:
 def too_long(dice: Random, body: bytes) -> Answer:
     """Return the rules, padding up to the limit, and after the limit rules that must not be read."""
     padding = b"#" * (LIMIT - len(body) - 1) + b"\n"
-    return plain(dice, body + padding + b"user-agent: *\nuser-agent: soakbot\ndisallow: /\nallow: /*.html$\n")
+    return plain(
+        dice, body + padding + b"user-agent: *\nuser-agent: soakbot\ndisallow: /\nallow: /*.html$\n"
+    )
 
 
 # Answers that mean that there is no robots.txt
 
 
 def absent(dice: Random, body: bytes) -> Answer:
-    return plain(dice, body, dice.choice(("400 Bad", "401 Who", "403 No", "404 Not Found", "410 Gone", "451 Law")))
+    return plain(
+        dice,
+        body,
+        dice.choice(("400 Bad", "401 Who", "403 No", "404 Not Found", "410 Gone", "451 Law")),
+    )
 
 
 def loop(dice: Random, body: bytes) -> Answer:
-    return plain(dice, body, "302 Found", dice.choice(("Location: ?", "X-Location: /", "Location: data:,x")))
+    return plain(
+        dice, body, "302 Found", dice.choice(("Location: ?", "X-Location: /", "Location: data:,x"))
+    )
 
 
 def soft_404(dice: Random, body: bytes) -> Answer:
@@ -126,7 +136,11 @@ def empty(dice: Random, body: bytes) -> Answer:
 
 
 def ill(dice: Random, body: bytes) -> Answer:
-    return plain(dice, body, dice.choice(("500 Oh", "502 Bad", "503 Busy", "504 Late", "599 Odd", "304 Same")))
+    return plain(
+        dice,
+        body,
+        dice.choice(("500 Oh", "502 Bad", "503 Busy", "504 Late", "599 Odd", "304 Same")),
+    )
 
 
 def too_many(dice: Random, body: bytes) -> Answer:
@@ -152,7 +166,15 @@ def garbage(dice: Random, body: bytes) -> Answer:
 
 
 FRAMED: tuple[Kind, ...] = (plain, zipped, chunked)
-FILES: dict[Kind, float] = {plain: 40, zipped: 10, chunked: 15, until_closed: 10, slow: 20, bomb: 3, too_long: 2}
+FILES: dict[Kind, float] = {
+    plain: 40,
+    zipped: 10,
+    chunked: 15,
+    until_closed: 10,
+    slow: 20,
+    bomb: 3,
+    too_long: 2,
+}
 NONE: dict[Kind, float] = {absent: 60, loop: 15, soft_404: 15, empty: 10}
 FAULTS: dict[Kind, float] = {ill: 30, too_many: 20, broken_off: 40, garbage: 10}
 KINDS = {"file": FILES, "none": NONE, "fault": FAULTS}
@@ -211,10 +233,20 @@ class Origin:
         self.host = host(number)
         self.number = number
         self._world = world
-        self._end = "fault" if dice.random() < world.dead else "none" if dice.random() < SHARE_NONE else "file"
+        self._end = (
+            "fault"
+            if dice.random() < world.dead
+            else "none"
+            if dice.random() < SHARE_NONE
+            else "file"
+        )
         self.refused = self._end == "fault" and dice.random() < SHARE_REFUSED
         self.hops = dice.randrange(1, MOST_HOPS + 2) if dice.random() < SHARE_MOVED else 0
-        self._failures = dice.randrange(1, world.failures + 1) if world.failures and dice.random() < SHARE_FLAKY else 0
+        self._failures = (
+            dice.randrange(1, world.failures + 1)
+            if world.failures and dice.random() < SHARE_FLAKY
+            else 0
+        )
         self._rules = [_rule(dice) for _ in range(dice.randrange(8))]
         self._dice = dice
 
@@ -223,10 +255,16 @@ class Origin:
         """The answers to requests for its robots.txt, in order: those before it works, and those after."""
         dice, body, last = self._dice, self._body(self._dice), KINDS[self._end]
         first = [drawn(dice, FAULTS, body) for _ in range(self._failures)]
-        return [self._heard(each) for each in first], [self._heard(drawn(dice, last, body)) for _ in range(3)]
+        return [self._heard(each) for each in first], [
+            self._heard(drawn(dice, last, body)) for _ in range(3)
+        ]
 
     def _heard(self, answer: Answer) -> Answer:
-        return answer if self._world.silence else tuple(part for part in answer if part is not End.SILENCE)
+        return (
+            answer
+            if self._world.silence
+            else tuple(part for part in answer if part is not End.SILENCE)
+        )
 
     def may(self, path: str) -> bool:
         """The oracle: whether `AGENT` may crawl a path."""
@@ -237,14 +275,20 @@ class Origin:
         if self._end != "file":
             return self._end == "none"
         matching = [(len(rule.pattern), rule.allow) for rule in self._rules if rule.matches(path)]
-        return max(matching)[1] if matching else True  # the longest; of two equally long ones the one that allows
+        return (
+            max(matching)[1] if matching else True
+        )  # the longest; of two equally long ones the one that allows
 
     def _body(self, dice: Random) -> bytes:
         """A robots.txt with these rules for `AGENT`, by name or by "*", and other rules for other agents."""
         others = [_rule(dice) for _ in range(3)]
         ours = list(self._rules)
         if dice.random() < 0.4 and ours:
-            groups = [(f"{AGENT}/1.{dice.randrange(9)}", ours[:2]), ("*", others), (AGENT.upper(), ours[2:])]
+            groups = [
+                (f"{AGENT}/1.{dice.randrange(9)}", ours[:2]),
+                ("*", others),
+                (AGENT.upper(), ours[2:]),
+            ]
         elif ours:
             groups = [("otherbot", others), ("*", ours)]
         else:
@@ -254,14 +298,25 @@ class Origin:
         for agent, rules in groups:
             lines += ["", f"{dice.choice(('User-agent', 'user-agent ', 'USER-AGENT'))}: {agent}"]
             for rule in rules:
-                lines.append(f"{'Allow' if rule.allow else dice.choice(('Disallow', 'disallow'))}:{rule.pattern} # so")
+                lines.append(
+                    f"{'Allow' if rule.allow else dice.choice(('Disallow', 'disallow'))}:{rule.pattern} # so"
+                )
                 lines += ["", "crawl-delay: 9", "nonsense"][: dice.randrange(4)]
         return newline.join([*lines, ""]).encode()
 
 
 def _rule(dice: Random) -> Rule:
     a, b, ending = dice.choice(_WORDS), dice.choice(_WORDS), dice.choice(_ENDINGS)
-    shapes = (f"/{a}", f"/{a}/", f"/{a}/*-{b}.", f"/*.{ending}$", f"/{a}*.{ending}", f"/*{b}$", "/", f"/{a}/*1")
+    shapes = (
+        f"/{a}",
+        f"/{a}/",
+        f"/{a}/*-{b}.",
+        f"/*.{ending}$",
+        f"/{a}*.{ending}",
+        f"/*{b}$",
+        "/",
+        f"/{a}/*1",
+    )
     return Rule(dice.random() < 0.4, dice.choice(shapes))
 
 

@@ -80,18 +80,48 @@ def worst_ones() -> list[Worst]:
     starts = filled(lambda number: f"user-agent:a{chr(97 + number % 26)}\nallow:", b"")
     delays = filled(lambda number: f"user-agent: {'ab' * (number % 60)}\ncrawl-delay: 1", b"")
     return [
-        Worst("first question", "rules `/*aaab...`, URL of 16,000 characters of runs", rules(runs), allow(URL_OF_RUNS)),
-        Worst("first question", "one rule `/*aaaa...ba` again and again, 16,000 a's", rules(same), allow(URL_OF_AS)),
-        Worst("building the index", "allow rules for index pages", rules(pages), asked),
-        Worst("later question", "rules `/*aaaa...1ba`, 16,000 a's", indexed(alike), allow(URL_OF_AS)),
         Worst(
-            "later question", "rules on one stem, 16,000 a's", indexed(on_stem), allow(f"{SITE}/xxxxxxxx{'a' * 16_000}")
+            "first question",
+            "rules `/*aaab...`, URL of 16,000 characters of runs",
+            rules(runs),
+            allow(URL_OF_RUNS),
         ),
-        Worst("later question", "rules `/*123$`, 16,000 characters of escapes", indexed(ends), allow(URL_OF_ESCAPES)),
-        Worst("later question", "rules `/*aaab...`, URL of runs", indexed(runs), allow(URL_OF_RUNS)),
-        Worst("verdict", "rules `/*aaab...`, URL of runs", indexed(runs), lambda rules: rules.verdict(URL_OF_RUNS)),
         Worst(
-            "reading a group", "`disallow /` without colon", parsed(no_colon), lambda robots: robots.rules_for(AGENT)
+            "first question",
+            "one rule `/*aaaa...ba` again and again, 16,000 a's",
+            rules(same),
+            allow(URL_OF_AS),
+        ),
+        Worst("building the index", "allow rules for index pages", rules(pages), asked),
+        Worst(
+            "later question", "rules `/*aaaa...1ba`, 16,000 a's", indexed(alike), allow(URL_OF_AS)
+        ),
+        Worst(
+            "later question",
+            "rules on one stem, 16,000 a's",
+            indexed(on_stem),
+            allow(f"{SITE}/xxxxxxxx{'a' * 16_000}"),
+        ),
+        Worst(
+            "later question",
+            "rules `/*123$`, 16,000 characters of escapes",
+            indexed(ends),
+            allow(URL_OF_ESCAPES),
+        ),
+        Worst(
+            "later question", "rules `/*aaab...`, URL of runs", indexed(runs), allow(URL_OF_RUNS)
+        ),
+        Worst(
+            "verdict",
+            "rules `/*aaab...`, URL of runs",
+            indexed(runs),
+            lambda rules: rules.verdict(URL_OF_RUNS),
+        ),
+        Worst(
+            "reading a group",
+            "`disallow /` without colon",
+            parsed(no_colon),
+            lambda robots: robots.rules_for(AGENT),
         ),
         Worst("sitemap lines", "hosts of 60 é", parsed(hosts), sitemap_lines_of),
         Worst("groups", "starts of groups", parsed(starts), groups_of),

@@ -23,7 +23,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     """Return the Markdown of a page with both changes."""
     if page.file.src_uri == "api.md":
         placed = set(re.findall(r"^::: scrapy_gbot_robots\.(\w+)$", markdown, re.MULTILINE))
-        others = [f"\n\n::: scrapy_gbot_robots.{name}" for name in scrapy_gbot_robots.__all__ if name not in placed]
+        others = [
+            f"\n\n::: scrapy_gbot_robots.{name}"
+            for name in scrapy_gbot_robots.__all__
+            if name not in placed
+        ]
         markdown += "\n\n## Other names" + "".join(others) if others else ""
     return _OUT.sub(rf"]({config.repo_url}/blob/main/\1)", markdown)
 

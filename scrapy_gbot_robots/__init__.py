@@ -1,6 +1,7 @@
 """Google's robots.txt semantics for Scrapy: what Googlebot would do with a robots.txt, a Scrapy spider does.
 
-Importing this package loads neither scrapy, twisted nor redis: each public name is loaded on first use (PEP 562).
+Importing this package loads neither scrapy, twisted nor redis: each public name is loaded on first
+use (PEP 562).
 """
 
 from __future__ import annotations

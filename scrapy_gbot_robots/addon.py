@@ -22,17 +22,30 @@ from .settings import GbotSettings, warn_of_mistakes
 from .sitemaps.feed import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"  # by name, as in the defaults of Scrapy 2.14
+# by name, as in the defaults of Scrapy 2.14
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
 
 COMPONENTS = (
     ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    ("SPIDER_MIDDLEWARES", ProvenanceSpiderMiddleware, 0),  # next to the engine: it sees the items that pipelines get
+    (
+        "SPIDER_MIDDLEWARES",
+        ProvenanceSpiderMiddleware,
+        0,
+    ),  # next to the engine: it sees the items that pipelines get
     ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
-    ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),  # next to the spider: no middleware counts what it drops
-    ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),  # before all that retries, redirects or forbids
+    (
+        "SPIDER_MIDDLEWARES",
+        SitemapSpiderMiddleware,
+        950,
+    ),  # next to the spider: no middleware counts what it drops
+    (
+        "DOWNLOADER_MIDDLEWARES",
+        SitemapDownloaderMiddleware,
+        90,
+    ),  # before all that retries, redirects or forbids
 )
 
 _BETTER_QUEUES = {
@@ -58,7 +71,9 @@ class Addon:
         for name, component, position in COMPONENTS:
             configured = settings.getdict(name)
             if component not in map(_loaded, configured):
-                settings.set(name, {**configured, component: position}, settings.getpriority(name) or 0)
+                settings.set(
+                    name, {**configured, component: position}, settings.getpriority(name) or 0
+                )
         if not settings.getbool("ROBOTSTXT_OBEY"):
             # A spider's own settings are a decision.
             of_spider = settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]
@@ -86,16 +101,30 @@ class Addon:
     def _replace_middleware(settings: BaseSettings) -> None:
         configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
         positions = {_loaded(name): at for name, at in configured.items()}
-        found = {cls: at for cls, at in positions.items() if isclass(cls) and issubclass(cls, RobotsTxtMiddleware)}
+        found = {
+            cls: at
+            for cls, at in positions.items()
+            if isclass(cls) and issubclass(cls, RobotsTxtMiddleware)
+        }
         ours = {at for cls, at in found.items() if issubclass(cls, GbotRobotsTxtMiddleware)}
         position = found.pop(RobotsTxtMiddleware, POSITION)
         if position is None and not ours:
             _warn_of_others([cls for cls, at in found.items() if at is not None])
         elif ours != {None}:  # otherwise the user has disabled it, and keeps Scrapy's
-            others = {name: at for name, at in configured.items() if _loaded(name) is not RobotsTxtMiddleware}
-            added = {} if ours else {GbotRobotsTxtMiddleware: position}  # unless the user has added a subclass
+            others = {
+                name: at
+                for name, at in configured.items()
+                if _loaded(name) is not RobotsTxtMiddleware
+            }
+            added = (
+                {} if ours else {GbotRobotsTxtMiddleware: position}
+            )  # unless the user has added a subclass
             replaced = {**others, STOCK: None, **added}
-            settings.set("DOWNLOADER_MIDDLEWARES", replaced, settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0)
+            settings.set(
+                "DOWNLOADER_MIDDLEWARES",
+                replaced,
+                settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0,
+            )
 
 
 def _loaded(name: Any) -> Any:

@@ -1,7 +1,8 @@
 """Waiting, threads and background work, the same under the asyncio reactor, another reactor, and without a reactor.
 
-Under the asyncio reactor and without a reactor, Scrapy lets a coroutine await only asyncio futures; under another reactor,
-only Deferreds. A coroutine may await everything in this module in all three cases.
+Under the asyncio reactor and without a reactor, Scrapy lets a coroutine await only asyncio futures;
+under another reactor, only Deferreds. A coroutine may await everything in this module in all three
+cases.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
             return await asyncio.wait_for(work, secs)
         under_way: Deferred[_T] = deferred_from_coro(work)
         return await under_way.addTimeout(secs, reactor())
-    except (asyncio.TimeoutError, TwistedTimeoutError) as error:  # on Python 3.10 asyncio has its own
+    except (
+        asyncio.TimeoutError,
+        TwistedTimeoutError,
+    ) as error:  # on Python 3.10 asyncio has its own
         raise TimeoutError(*error.args) from error
 
 
@@ -75,7 +79,9 @@ class OneThread:
     """A thread for calls that may take long; it makes them one after another. If it hangs, the process ends all the same."""
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[..., object]] | None] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[..., object]] | None] = (
+            SimpleQueue()
+        )
         self._has_begun = False
 
     async def run(self, func: Callable[[], _T]) -> _T:
@@ -83,18 +89,26 @@ class OneThread:
         over: Deferred[Any] = Deferred()
 
         def end(result: object, error: Exception | None) -> None:
-            over.callback(result) if error is None else over.errback(error)  # nothing happens if it was cancelled
+            over.callback(result) if error is None else over.errback(
+                error
+            )  # nothing happens if it was cancelled
 
         self.call(func, end)
         returned: _T = await maybe_deferred_to_future(over)
         return returned
 
-    def call(self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]) -> None:
+    def call(
+        self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]
+    ) -> None:
         """Call `func` in the thread, and then `then` in this one, with the result or the exception."""
         if not self._has_begun:
             self._has_begun = True
             is_asyncio = is_asyncio_available()
-            call_reactor = asyncio.get_running_loop().call_soon_threadsafe if is_asyncio else reactor().callFromThread
+            call_reactor = (
+                asyncio.get_running_loop().call_soon_threadsafe
+                if is_asyncio
+                else reactor().callFromThread
+            )
             Thread(target=self._serve, args=[call_reactor], name="gbot_robots", daemon=True).start()
         self._calls.put((func, then))
 
@@ -117,7 +131,8 @@ class OneThread:
 class Turnstile:
     """Lets all waiting coroutines go on at once, and all later ones straight through.
 
-    Each waiter has a Deferred of its own: a shared one would give its result to the first waiter only.
+    Each waiter has a Deferred of its own: a shared one would give its result to the first waiter
+    only.
     """
 
     __slots__ = ("_opened", "_waiting")
@@ -165,11 +180,13 @@ class Background:
     def __init__(self) -> None:
         self._running: set[Deferred[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None) -> None:
+    def start(
+        self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None
+    ) -> None:
         """Run `work`, log its exception if it raises one, and call `then` when it has ended in any way.
 
-        Put what must happen into `then`, not into a `finally` of the coroutine: a coroutine that is cancelled before it has
-        begun does not run its `finally`.
+        Put what must happen into `then`, not into a `finally` of the coroutine: a coroutine that is
+        cancelled before it has begun does not run its `finally`.
         """
         running = deferred_from_coro(work)
         self._running.add(running)
@@ -194,5 +211,7 @@ class Background:
 def _log_unless_cancelled(failure: Failure) -> None:
     if not isinstance(failure.value, (CancelledError, asyncio.CancelledError)):
         logger.error(
-            "Unexpected error in background work, the crawl goes on: %s", failure.value, exc_info=failure.value
+            "Unexpected error in background work, the crawl goes on: %s",
+            failure.value,
+            exc_info=failure.value,
         )

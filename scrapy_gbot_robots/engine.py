@@ -1,7 +1,8 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes such a part, only this module has to change. If a part is missing, as in a mocked engine or in a user's
-own downloader, the functions do nothing or return a value that means "no".
+When Scrapy changes such a part, only this module has to change. If a part is missing, as in a
+mocked engine or in a user's own downloader, the functions do nothing or return a value that means
+"no".
 
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years: of `scrapy.utils` asyncio
 (AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available), conf (build_component_list,
@@ -41,11 +42,15 @@ Send = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _T = TypeVar("_T")
 
-_FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")  # `scrapy view` is a kind of `scrapy fetch`
+_FETCH_ONE_PAGE = (
+    "scrapy.commands.fetch",
+    "scrapy.commands.parse",
+)  # `scrapy view` is a kind of `scrapy fetch`
 
 _MOMENT_SECS = 0.1
 
-LISTENER = "gbot_robots_listener"  # request.meta key: the `Exchange` that is asked about this request's download
+# request.meta key: the `Exchange` that is asked about this request's download
+LISTENER = "gbot_robots_listener"
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -76,10 +81,11 @@ class _Backout:
 class Overhearing:
     """Asks a listener whether the download of the request that carries it goes on, while `listening`.
 
-    A handler of Scrapy's signals would run for every request and every piece of every body of the crawl. So this class
-    replaces the method that sends signals, and only while a request with a listener is under way. This has a second use:
-    only the listener may stop the download of its request. Other handlers are called as usual, but their `StopDownload`,
-    which is meant for pages, is dropped.
+    A handler of Scrapy's signals would run for every request and every piece of every body of the
+    crawl. So this class replaces the method that sends signals, and only while a request with a
+    listener is under way. This has a second use: only the listener may stop the download of its
+    request. Other handlers are called as usual, but their `StopDownload`, which is meant for pages,
+    is dropped.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -99,7 +105,9 @@ class Overhearing:
             yield
         finally:
             self._under_way -= 1
-            if not self._under_way and self._signals.send_catch_log == self._overhear:  # no other code has replaced it
+            if (
+                not self._under_way and self._signals.send_catch_log == self._overhear
+            ):  # no other code has replaced it
                 self._is_in_place = False
                 self._signals.send_catch_log = self._send
 
@@ -114,8 +122,8 @@ class Overhearing:
 class DownloadSlots:
     """The download slots of a crawl, by their keys.
 
-    When Scrapy's throttler comes (pull request 6931), its scopes take the place of slots: `throttler.get_scopes_key` that of
-    `key`, and the load of a scope that of `active`.
+    When Scrapy's throttler comes (pull request 6931), its scopes take the place of slots:
+    `throttler.get_scopes_key` that of `key`, and the load of a scope that of `active`.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -156,7 +164,10 @@ class DownloadSlots:
 def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
     """Do not count `request` against CONCURRENT_REQUESTS: it is for a robots.txt, or occupies a place and only waits."""
     downloader = getattr(crawler.engine, "downloader", None)
-    if not isinstance(downloader, Downloader) or type(downloader).needs_backout is not Downloader.needs_backout:
+    if (
+        not isinstance(downloader, Downloader)
+        or type(downloader).needs_backout is not Downloader.needs_backout
+    ):
         yield
         return
     backout = downloader.needs_backout
@@ -198,7 +209,9 @@ def next_of(requests: ScrapyPriorityQueue) -> Request | None:
         queue: Any = queues.get(requests.curprio or 0)
         if queue:
             found: Request | None = None
-            with suppress(Exception):  # a queue of the user's own has no `peek`, or its file is damaged
+            with suppress(
+                Exception
+            ):  # a queue of the user's own has no `peek`, or its file is damaged
                 found = queue.peek()
             if isinstance(queue, LifoDiskQueue):  # it would write its next request over this one
                 queue.f.seek(0, SEEK_END)
@@ -232,10 +245,13 @@ def is_idle(crawler: Crawler) -> bool:
 def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     """The downloader middleware of a crawl that is a `kind`; None if there is none.
 
-    `Crawler.get_downloader_middleware` raises where the downloader is one of the user's own that has no middlewares.
+    `Crawler.get_downloader_middleware` raises where the downloader is one of the user's own that
+    has no middlewares.
     """
     manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
-    return next((each for each in getattr(manager, "middlewares", ()) if isinstance(each, kind)), None)
+    return next(
+        (each for each in getattr(manager, "middlewares", ()) if isinstance(each, kind)), None
+    )
 
 
 def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
@@ -271,5 +287,7 @@ def around_sending(
         handlers.download_request_async = partial(send_with, send)
 
 
-def _engine_slot(crawler: Crawler) -> Any:  # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest
+def _engine_slot(
+    crawler: Crawler,
+) -> Any:  # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest
     return getattr(crawler.engine, "_slot", None)

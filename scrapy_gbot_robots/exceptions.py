@@ -21,7 +21,11 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
     """
 
     def __init__(
-        self, verdict: Verdict, origin: Origin | None = None, state: State | None = None, cause: Exception | None = None
+        self,
+        verdict: Verdict,
+        origin: Origin | None = None,
+        state: State | None = None,
+        cause: Exception | None = None,
     ) -> None:
         super().__init__(f"Forbidden by robots.txt: {verdict}")
         self.cause = self.__cause__ = cause

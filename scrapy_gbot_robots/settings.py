@@ -1,7 +1,8 @@
 """The plugin's settings: their defaults, the values that they take, and which of them do nothing without another.
 
-`GbotSettings` is the table: the setting `GBOT_ROBOTS_STRICT` is its field `strict`. To add a setting, add a field, and a
-section to docs/settings.md, which a test compares with the table. No other module reads a `GBOT_ROBOTS_*` name.
+`GbotSettings` is the table: the setting `GBOT_ROBOTS_STRICT` is its field `strict`. To add a
+setting, add a field, and a section to docs/settings.md, which a test compares with the table. No
+other module reads a `GBOT_ROBOTS_*` name.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
-_REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")  # of scrapy-redis, besides REDIS_URL
+_REDIS_SETTINGS = (
+    "REDIS_HOST",
+    "REDIS_PORT",
+    "REDIS_DB",
+    "REDIS_PARAMS",
+)  # of scrapy-redis, besides REDIS_URL
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 logger = logging.getLogger(__name__)
@@ -54,7 +60,9 @@ class ValueType(Generic[_T]):
     """The values that a setting takes."""
 
     rule: str  # what completes "GBOT_ROBOTS_X must be"
-    read: Callable[[object], _T]  # makes the value to use; raises TypeError or ValueError for a wrong one
+    read: Callable[
+        [object], _T
+    ]  # makes the value to use; raises TypeError or ValueError for a wrong one
     fits: Callable[[_T], bool] = lambda _: True  # whether that value may be used
 
 
@@ -65,16 +73,22 @@ def _number(value: Any) -> float:
 
 
 def _flag(value: object) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]  # a command line gives text
+    return {"true": True, "1": True, "false": False, "0": False}[
+        str(value).lower()
+    ]  # a command line gives text
 
 
 def _words(value: object) -> tuple[str, ...]:
     """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
     if isinstance(value, str):
         value = (
-            json_of(value) if value.lstrip().startswith("[") else [word for word in value.split(",") if word.strip()]
+            json_of(value)
+            if value.lstrip().startswith("[")
+            else [word for word in value.split(",") if word.strip()]
         )
-    if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(word, str) for word in value):
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(
+        isinstance(word, str) for word in value
+    ):
         raise TypeError
     return tuple(word.strip() for word in value)
 
@@ -111,7 +125,9 @@ _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every 
 
 def archive_named(path: Path, spider: str, now: datetime) -> Path:
     """Return the path with the time and the spider's name filled in."""
-    return Path(str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)})
+    return Path(
+        str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)}
+    )
 
 
 def count(least: int) -> ValueType[int]:
@@ -132,7 +148,9 @@ def seconds(*, zero: bool = True) -> ValueType[float]:
 
 def one_of(*names: str) -> ValueType[str]:
     """Any of `names`."""
-    return ValueType("one of " + ", ".join(repr(name) for name in names), _text, lambda name: name in names)
+    return ValueType(
+        "one of " + ", ".join(repr(name) for name in names), _text, lambda name: name in names
+    )
 
 
 def redis_url_of_project(settings: BaseSettings) -> str:
@@ -160,16 +178,24 @@ def sqlite_of_project(_: BaseSettings) -> Path | None:
 FLAG = ValueType("True or False", _flag)
 NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType(
-    '"memory", "sqlite", "redis" or the dotted path of a class', _text, lambda name: name in STORAGES or "." in name
+    '"memory", "sqlite", "redis" or the dotted path of a class',
+    _text,
+    lambda name: name in STORAGES or "." in name,
 )
 REDIS_URL = ValueType(
     f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}, and so must REDIS_URL in its place",
     _text,
     lambda url: url.startswith(_REDIS_SCHEMES),
 )
-CALLABLE = ValueType("the dotted path of a callable that returns a redis-py client", _text, lambda path: "." in path)
+CALLABLE = ValueType(
+    "the dotted path of a callable that returns a redis-py client", _text, lambda path: "." in path
+)
 FILE = ValueType("the path of a file", path_of)
-REPORT = ValueType(f"the path of a {' or '.join(REPORTS)} file", path_of, lambda path: path.suffix.lower() in REPORTS)
+REPORT = ValueType(
+    f"the path of a {' or '.join(REPORTS)} file",
+    path_of,
+    lambda path: path.suffix.lower() in REPORTS,
+)
 ARCHIVE = ValueType(
     "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, with no %(...)s but %(time)s and %(name)s",
     path_of,
@@ -187,7 +213,9 @@ AGENTS = ValueType(
     lambda names: all(Crawler.of(name).name and not cut_token(name) for name in names),
 )
 PURPOSE_LIST = ValueType(
-    f"a list of these: {', '.join(PURPOSES)}", _words, lambda words: all(word in PURPOSES for word in words)
+    f"a list of these: {', '.join(PURPOSES)}",
+    _words,
+    lambda words: all(word in PURPOSES for word in words),
 )
 DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
@@ -195,7 +223,8 @@ DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 def _row(default: object, values: ValueType[Any], **needs: object) -> Any:
     """Make a field of `GbotSettings`. `default` may be a function that makes it from Scrapy's settings.
 
-    If there are `needs`, the setting does nothing unless one of these fields has this value; True: any but an empty one.
+    If there are `needs`, the setting does nothing unless one of these fields has this value; True:
+    any but an empty one.
     """
     return field(metadata={"default": default, "values": values, "needs": needs})
 
@@ -208,7 +237,9 @@ class GbotSettings:
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_of_project, FILE, storage="sqlite")  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis", crawl_delay_shared=True)
-    redis_client: str | None = _row(redis_client_of_project, CALLABLE, storage="redis", crawl_delay_shared=True)
+    redis_client: str | None = _row(
+        redis_client_of_project, CALLABLE, storage="redis", crawl_delay_shared=True
+    )
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, seconds())
     unreachable: str = _row("google", one_of(*LADDERS))
@@ -246,7 +277,8 @@ class GbotSettings:
         """Read and check the settings of a crawl.
 
         Raises:
-            ValueError: a setting has a wrong value; the message names the setting, the rule and the value.
+            ValueError: a setting has a wrong value; the message names the setting, the rule and the
+            value.
         """
         return cls(**{row.name: _read(row.name, row.metadata, settings) for row in fields(cls)})
 
@@ -255,11 +287,16 @@ class GbotSettings:
         """Read and check the settings of `crawler`. If a person waits for its one page, requests do not wait by default.
 
         Raises:
-            ValueError: a setting has a wrong value; the message names the setting, the rule and the value.
+            ValueError: a setting has a wrong value; the message names the setting, the rule and the
+            value.
         """
         own = cls.of(crawler.settings)
         is_set = _is_set("unreachable_wait_secs", crawler.settings)
-        return replace(own, unreachable_wait_secs=0) if is_for_one_page(crawler) and not is_set else own
+        return (
+            replace(own, unreachable_wait_secs=0)
+            if is_for_one_page(crawler) and not is_set
+            else own
+        )
 
     @property
     def asked_as(self) -> RobotsAgent | None:
@@ -271,7 +308,9 @@ class GbotSettings:
     @cached_property
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
-        return Policy(self.unreachable, self.max_age_secs, soft_404=self.soft_404, refused=self.refused)
+        return Policy(
+            self.unreachable, self.max_age_secs, soft_404=self.soft_404, refused=self.refused
+        )
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
         """Read a robots.txt as these settings say; `cut` says that the server sent more than `body`."""
@@ -312,8 +351,13 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     own = GbotSettings.of(settings)
     for name, row in rows.items():
         needs = row.metadata["needs"]
-        has_it = any(wanted in (getattr(own, other), bool(getattr(own, other))) for other, wanted in needs.items())
-        is_set = settings.get(name) is not None and getattr(own, row.name) != row.metadata["default"]
+        has_it = any(
+            wanted in (getattr(own, other), bool(getattr(own, other)))
+            for other, wanted in needs.items()
+        )
+        is_set = (
+            settings.get(name) is not None and getattr(own, row.name) != row.metadata["default"]
+        )
         if needs and is_set and not has_it:
             other = next(iter(needs))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(own, other)!r}"

@@ -22,16 +22,38 @@ LANES = (
         [*PYTHON, "ruff", "check"],
         [*PYTHON, "ruff", "format", "--check"],
         [*PYTHON, "mypy"],
-        [*PYTHON, "coverage", "run", "-m", "pytest", "-q", "-m", "not hypothesis", *PURE],  # by no lucky example
+        [
+            *PYTHON,
+            "coverage",
+            "run",
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "not hypothesis",
+            *PURE,
+        ],  # by no lucky example
         [*PYTHON, "coverage", "report"],
         [*PYTHON, "pytest", "-q", "-m", "hypothesis", *PURE],
     ),
-    ([*PYTHON, "pytest", "-q", "-m", "not slow", *SIDE_BY_SIDE, *(f"--ignore={room}" for room in PURE)],),
+    (
+        [
+            *PYTHON,
+            "pytest",
+            "-q",
+            "-m",
+            "not slow",
+            *SIDE_BY_SIDE,
+            *(f"--ignore={room}" for room in PURE),
+        ],
+    ),
 )
 SLOW = (([*PYTHON, "pytest", "-q", "-m", "slow", *SIDE_BY_SIDE],),)
 
 # Tests start hundreds of processes. Each compiles all that it imports unless compiled modules may be kept.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
 ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(HOME / ".pycache")
 
 WHOLE = "--rcfile=tests/coverage.ini"
@@ -54,7 +76,9 @@ def main() -> int:
 def run(checks: tuple[list[str], ...]) -> int:
     """Run one check after the other, each with its output in one piece."""
     for check in checks:
-        done = subprocess.run(check, cwd=HOME, env=ENVIRONMENT, check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            check, cwd=HOME, env=ENVIRONMENT, check=False, capture_output=True, text=True
+        )
         print("$", " ".join(["python", *check[1:]]), done.stdout, done.stderr, sep="\n", flush=True)  # noqa: T201
         if done.returncode:
             return done.returncode

@@ -25,14 +25,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Reasons of skips with the oldest Scrapy, with which CI runs some tests again.
-_LACKING = ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd") if scrapy.version_info < (2, 18) else ()
+_LACKING = (
+    ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd")
+    if scrapy.version_info < (2, 18)
+    else ()
+)
 
 MAY_BE_SKIPPED_IN_CI = (
     *_LACKING,
     *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
     "GBOT_ROBOTS_REFERENCE",  # data that this repository does not carry
     ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again
-    *(() if os.environ.get("GBOT_ROBOTS_ENGINES") else ("`engines`",)),  # one job of CI installs them
+    *(
+        () if os.environ.get("GBOT_ROBOTS_ENGINES") else ("`engines`",)
+    ),  # one job of CI installs them
 )
 
 
@@ -74,7 +80,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple):
         reason = str(report.longrepr[2])
-        if not any(name in reason for name in MAY_BE_SKIPPED_IN_CI) and not hasattr(report, "wasxfail"):
+        if not any(name in reason for name in MAY_BE_SKIPPED_IN_CI) and not hasattr(
+            report, "wasxfail"
+        ):
             report.outcome = "failed"
-            report.longrepr = f"{report.nodeid} is skipped, and in CI nothing may be missing: {reason}"
+            report.longrepr = (
+                f"{report.nodeid} is skipped, and in CI nothing may be missing: {reason}"
+            )
     return report

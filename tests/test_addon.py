@@ -45,10 +45,20 @@ def test_one_line_switches_everything_on() -> None:
     ("configured", "expected"),
     [
         pytest.param(
-            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90, STOCK: None}, [GbotRobotsTxtMiddleware], id="ours"
+            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90, STOCK: None},
+            [GbotRobotsTxtMiddleware],
+            id="ours",
         ),
-        pytest.param({"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90}, [GbotRobotsTxtMiddleware], id="ours-alone"),
-        pytest.param({"scrapy_gbot_robots.GbotRobotsTxtMiddleware": None}, [RobotsTxtMiddleware], id="ours-disabled"),
+        pytest.param(
+            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90},
+            [GbotRobotsTxtMiddleware],
+            id="ours-alone",
+        ),
+        pytest.param(
+            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": None},
+            [RobotsTxtMiddleware],
+            id="ours-disabled",
+        ),
         pytest.param({STOCK: 90}, [GbotRobotsTxtMiddleware], id="stock-at-another-place"),
         pytest.param({STOCK: None}, [], id="stock-disabled"),
     ],
@@ -57,15 +67,21 @@ def test_middleware_settings_of_the_user_are_respected(
     configured: dict[str, Any], expected: list[type], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=configured)) == expected
-    assert ("DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text) == (not expected)
+    assert ("DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text) == (
+        not expected
+    )
 
 
 class OfTheUser(GbotRobotsTxtMiddleware):
     """A subclass, as the documentation shows one for another robots.txt request."""
 
 
-@pytest.mark.parametrize("settings", [{OfTheUser: 100}, {OfTheUser: 150, STOCK: None}, {OfTheUser: 90, STOCK: 90}])
-def test_subclass_of_the_user_stands_alone(settings: dict[Any, Any], caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "settings", [{OfTheUser: 100}, {OfTheUser: 150, STOCK: None}, {OfTheUser: 90, STOCK: 90}]
+)
+def test_subclass_of_the_user_stands_alone(
+    settings: dict[Any, Any], caplog: pytest.LogCaptureFixture
+) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=settings)) == [OfTheUser]
     assert own_warnings(caplog) == []
 
@@ -74,7 +90,9 @@ class OfAProject(RobotsTxtMiddleware):
     """A middleware that a project has derived from Scrapy's."""
 
 
-def test_middleware_of_a_project_is_left_in_its_place_and_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_middleware_of_a_project_is_left_in_its_place_and_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     crawler = switched_on(DOWNLOADER_MIDDLEWARES={STOCK: None, OfAProject: 100})
     assert middlewares(crawler) == [OfAProject]
     (warning,) = own_warnings(caplog)
@@ -109,7 +127,9 @@ def test_extension_of_the_user_keeps_its_place() -> None:
 
 
 def test_wrong_setting_comes_up_at_start() -> None:
-    with pytest.raises(ValueError, match="GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1, got 'many'"):
+    with pytest.raises(
+        ValueError, match="GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1, got 'many'"
+    ):
         switched_on(GBOT_ROBOTS_CACHE_SIZE="many")
 
 
@@ -122,10 +142,14 @@ def test_wrong_setting_comes_up_at_start() -> None:
     ],
 )
 @pytest.mark.parametrize("obey", [True, False])
-def test_misspelt_setting_is_named_once(name: str, said: str, obey: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_misspelt_setting_is_named_once(
+    name: str, said: str, obey: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     crawler = switched_on(**{name: 1, "ROBOTSTXT_OBEY": obey})
     middlewares(crawler)
-    assert [r.getMessage() for r in caplog.records if name in r.getMessage()] == [f"{name} is no setting{said}"]
+    assert [r.getMessage() for r in caplog.records if name in r.getMessage()] == [
+        f"{name} is no setting{said}"
+    ]
 
 
 def test_settings_of_the_plugin_are_not_called_misspelt(caplog: pytest.LogCaptureFixture) -> None:

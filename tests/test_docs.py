@@ -43,7 +43,9 @@ def all_blocks(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("block", found, ids=[block.id for block in found])
 
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(HOME)) for page in PAGES])
+every_page = pytest.mark.parametrize(
+    "page", PAGES, ids=[str(page.relative_to(HOME)) for page in PAGES]
+)
 
 
 @every_page
@@ -61,17 +63,23 @@ def test_sessions_run_as_printed(page: Path) -> None:
 
 @every_page
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
-    for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+    for target, heading in re.findall(
+        r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")
+    ):
         file = page.parent / target if target else page
         assert file.exists(), target
         if heading:
             headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            assert heading in {re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in headings}, heading
+            assert heading in {
+                re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in headings
+            }, heading
 
 
 def test_every_page_is_listed() -> None:
     listed = re.findall(
-        r"^\| \[.*?\]\(([\w./-]+)\)", (HOME / "docs/README.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| \[.*?\]\(([\w./-]+)\)",
+        (HOME / "docs/README.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     assert {page.name for page in (HOME / "docs").glob("*.md")} - {"README.md"} <= set(listed)
 
@@ -89,13 +97,18 @@ def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
 def test_modules_and_classes_that_the_architecture_names_exist() -> None:
     page = (HOME / "docs/architecture.md").read_text(encoding="utf-8")
     for module, name in re.findall(r"^\| [^|]+ \| `([\w.]+)\.([A-Z]\w+)` \|", page, re.MULTILINE):
-        assert hasattr(importlib.import_module(f"scrapy_gbot_robots.{module}"), name), (module, name)
+        assert hasattr(importlib.import_module(f"scrapy_gbot_robots.{module}"), name), (
+            module,
+            name,
+        )
     rows = re.findall(r"^\| .*\? \|.*", page, re.MULTILINE)
     assert len(rows) == len(set(rows))
     named = re.findall(r"`((?:\w+/)*\w+\.py)`", page)
     assert len(named) > 20
     assert [
-        name for name in named if not any((HOME / place / name).exists() for place in ("", "scrapy_gbot_robots"))
+        name
+        for name in named
+        if not any((HOME / place / name).exists() for place in ("", "scrapy_gbot_robots"))
     ] == []
 
 
@@ -105,15 +118,21 @@ def documented_stats() -> re.Pattern[str]:
     names: set[str] = set()
     last = ""
     for name in re.findall(r"`((?:gbot_robots|robotstxt|\.\.\.)/[^`\s]+)`", text):
-        last = name.replace("...", last.rpartition("/")[0])  # `gbot_robots/http_cache/stored`, `.../recalled`
+        last = name.replace(
+            "...", last.rpartition("/")[0]
+        )  # `gbot_robots/http_cache/stored`, `.../recalled`
         names.add(last)
-    for below, table in re.findall(r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL):
+    for below, table in re.findall(
+        r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL
+    ):
         names |= {
             below + name
             for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
             for name in re.findall(r"`([^`]+)`", row)
         }
-    return re.compile("|".join(re.sub(r"(?<=/)[A-Z]\b", ".+", re.escape(name)) for name in sorted(names)))
+    return re.compile(
+        "|".join(re.sub(r"(?<=/)[A-Z]\b", ".+", re.escape(name)) for name in sorted(names))
+    )
 
 
 def test_every_stat_that_the_code_names_is_documented() -> None:
@@ -136,7 +155,9 @@ def test_signals_and_their_arguments_are_those_of_the_module() -> None:
         name for name in vars(signals) if name[0] != "_" and name != "annotations"
     )
     rows = re.findall(
-        r"^\| `(\w+)` \| (.*?) \|", (HOME / "docs" / "stats.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^\| `(\w+)` \| (.*?) \|",
+        (HOME / "docs" / "stats.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     in_table = {name: re.findall(r"`([a-z]\w+)`", arguments) for name, arguments in rows}
     assert in_table == {name: arguments.split(", ") for name, arguments in described}
@@ -155,7 +176,9 @@ def imported(block: Block, directory: Path) -> dict[str, Any]:
 
 
 def classes(names: dict[str, Any], base: type) -> list[type]:
-    found = [value for value in names.values() if isinstance(value, type) and issubclass(value, base)]
+    found = [
+        value for value in names.values() if isinstance(value, type) and issubclass(value, base)
+    ]
     return [cls for cls in found if cls.__module__ == names["__name__"]]
 
 
@@ -183,8 +206,12 @@ def site() -> Iterator[Site]:
 @pytest.mark.filterwarnings(
     "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
 )  # scrapy-redis
-@pytest.mark.filterwarnings("ignore:scrapy_redis.spiders.RedisMixin:scrapy.exceptions.ScrapyDeprecationWarning")
-@pytest.mark.filterwarnings("ignore:scrapy.http.FormRequest:scrapy.exceptions.ScrapyDeprecationWarning")  # scrapy-redis
+@pytest.mark.filterwarnings(
+    "ignore:scrapy_redis.spiders.RedisMixin:scrapy.exceptions.ScrapyDeprecationWarning"
+)
+@pytest.mark.filterwarnings(
+    "ignore:scrapy.http.FormRequest:scrapy.exceptions.ScrapyDeprecationWarning"
+)  # scrapy-redis
 @pytest.mark.slow
 @all_blocks("python")
 @in_reactor
@@ -209,7 +236,9 @@ async def test_python_does_what_it_is_shown_for(
             crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {cls: 100}}, urls=urls)
             assert set(pages(crawler).refused) == {site.url("/no")}
         if settings:
-            crawler = await crawl(Pages, {"DOWNLOAD_HANDLERS": {}, **settings, **overlay}, addon=False, urls=urls)
+            crawler = await crawl(
+                Pages, {"DOWNLOAD_HANDLERS": {}, **settings, **overlay}, addon=False, urls=urls
+            )
             assert set(pages(crawler).crawled) == {site.url("/yes")}
             assert set(pages(crawler).refused) == {site.url("/no")}
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
@@ -217,21 +246,30 @@ async def test_python_does_what_it_is_shown_for(
 
 async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, Any]) -> None:
     """Crawl `site` with a spider of the documentation. The site is put into every attribute that a spider starts from."""
-    start = {"allowed_domains": ["127.0.0.1"], "hosts": site.url(), "start_urls": [site.url("/yes"), site.url("/no")]}
+    start = {
+        "allowed_domains": ["127.0.0.1"],
+        "hosts": site.url(),
+        "start_urls": [site.url("/yes"), site.url("/no")],
+    }
     key = getattr(cls, "redis_key", None)
     if key:
         import redis
 
         with redis.Redis.from_url(overlay["REDIS_URL"]) as client:
             client.rpush(key, json.dumps({"url": site.url("/yes")}))
-        overlay = {**overlay, "CLOSESPIDER_TIMEOUT": 3}  # it would wait for more requests without end
+        overlay = {
+            **overlay,
+            "CLOSESPIDER_TIMEOUT": 3,
+        }  # it would wait for more requests without end
     crawler = await crawl(type(cls.__name__, (cls,), start), overlay)
     assert "spider_exceptions/count" not in stats(crawler)
     assert "/yes" in site.paths()
     assert "/no" not in site.paths()
 
 
-ENGINES = [(block.engine, block) for page in PAGES for block in blocks(page, "python") if block.engine]
+ENGINES = [
+    (block.engine, block) for page in PAGES for block in blocks(page, "python") if block.engine
+]
 
 
 def test_each_engine_has_its_example() -> None:
@@ -256,7 +294,9 @@ def test_example_for_an_engine_runs(name: str, block: Block, tmp_path: Path) -> 
 @pytest.mark.slow
 @all_blocks("sh")
 def test_commands_run(block: Block, tmp_path: Path) -> None:
-    files = {name: other.text for other in blocks(block.page, "python") if (name := _file_name(other))}
+    files = {
+        name: other.text for other in blocks(block.page, "python") if (name := _file_name(other))
+    }
     with surroundings(block) as settings:
         ended = run_block(block.text, tmp_path, files, settings)
     assert ended.returncode == 0, ended.stderr

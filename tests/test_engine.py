@@ -59,7 +59,9 @@ class Lazy(Downloader):
 
 @in_reactor
 async def test_downloader_of_the_users_own_decides_when_it_is_full() -> None:
-    with Site({"/robots.txt": Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.3), "*": b"ok"}) as site:
+    with Site(
+        {"/robots.txt": Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.3), "*": b"ok"}
+    ) as site:
         urls = [site.url(f"/{number}") for number in range(5)]
         crawler = await crawl(Pages, {**ADDON, "DOWNLOADER": Lazy}, urls=[*urls, site.url("/no")])
         assert set(pages(crawler).crawled) == set(urls)

@@ -46,7 +46,9 @@ def start() -> Iterator[Start]:
 @contextmanager
 def sites(number: int, robots: Reply = SLOW) -> Iterator[list[Site]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(Site({"/robots.txt": robots, "*": b"ok"})) for _ in range(number)]
+        yield [
+            stack.enter_context(Site({"/robots.txt": robots, "*": b"ok"})) for _ in range(number)
+        ]
 
 
 def urls_of(all_sites: list[Site]) -> list[str]:
@@ -62,7 +64,9 @@ def reports_of_whole_crawls(crew: list[Worker], all_sites: list[Site]) -> list[d
     return reports
 
 
-def test_processes_that_share_a_storage_fetch_each_robots_txt_once(start: Start, tmp_path: Path) -> None:
+def test_processes_that_share_a_storage_fetch_each_robots_txt_once(
+    start: Start, tmp_path: Path
+) -> None:
     with sites(20) as all_sites:
         crew = [start(urls_of(all_sites), in_sqlite(tmp_path / "robots.sqlite")) for _ in range(3)]
         reports = reports_of_whole_crawls(crew, all_sites)
@@ -73,7 +77,9 @@ def test_processes_that_share_a_storage_fetch_each_robots_txt_once(start: Start,
 
 
 @pytest.mark.parametrize("topology", [sentinels, cluster])
-def test_server_that_dies_in_mid_crawl_loses_nothing(start: Start, topology: Callable[[], Any]) -> None:
+def test_server_that_dies_in_mid_crawl_loses_nothing(
+    start: Start, topology: Callable[[], Any]
+) -> None:
     with topology() as servers, sites(16) as all_sites:
         # One page after another, so that there is time for something to happen. A lease that a dead master handed on
         # lasts for two time-outs.
@@ -83,7 +89,9 @@ def test_server_that_dies_in_mid_crawl_loses_nothing(start: Start, topology: Cal
         block_until(lambda: sum(fetches(site) > 0 for site in all_sites) >= 5)
         servers.masters[0].kill()
         reports_of_whole_crawls(crew, all_sites)
-        assert all("The robots.txt storage failed" in line for worker in crew for line in worker.warnings())
+        assert all(
+            "The robots.txt storage failed" in line for worker in crew for line in worker.warnings()
+        )
         if topology is sentinels:  # a cluster without replicas lacks what its dead master had
             servers.fail_over()
             late = start(urls_of(all_sites), settings)
@@ -103,18 +111,29 @@ def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
         "CONCURRENT_REQUESTS": 8,
     }
     silent = Reply(200, RULES, after_secs=30)
-    with sites(2, silent) as asked, sites(1, silent) as (refreshed,), sites(1, Reply(503)) as (held,):
+    with (
+        sites(2, silent) as asked,
+        sites(1, silent) as (refreshed,),
+        sites(1, Reply(503)) as (held,),
+    ):
         with closing(SqliteStorage(path)) as storage:
             url, soon = refreshed.url("/robots.txt"), time.time() + 1800
-            storage.put(refreshed.url(""), Entry(Copy(Kind.RULES, 200, url, RULES, False, "", soon - secs, soon)))
+            storage.put(
+                refreshed.url(""),
+                Entry(Copy(Kind.RULES, 200, url, RULES, False, "", soon - secs, soon)),
+            )
         urls = [site.url("/a") for site in (*asked, held)]
         worker = start([*urls, *(refreshed.url(f"/{number}") for number in range(20))], settings)
-        block_until(lambda: [*map(fetches, (*asked, refreshed))] == [1, 1, 1] and fetches(held) >= 2)
+        block_until(
+            lambda: [*map(fetches, (*asked, refreshed))] == [1, 1, 1] and fetches(held) >= 2
+        )
         worker.process.send_signal(signal.SIGINT)
         assert not set(worker.report()["crawled"]) & set(urls)
         (warning,) = worker.warnings()
         assert f"{held.url('/robots.txt')}: robots.txt unreachable" in warning
-        assert not [word for word in ("Unhandled", "never awaited", "was destroyed") if word in worker.log]
+        assert not [
+            word for word in ("Unhandled", "never awaited", "was destroyed") if word in worker.log
+        ]
         with closing(sqlite3.connect(path)) as database:
             assert database.execute("SELECT origin FROM leases").fetchall() == []
 
@@ -130,7 +149,10 @@ def test_delay_is_kept_by_all_processes_together(start: Start) -> None:
             "GBOT_ROBOTS_REDIS_URL": server.url,
         }
         began = time.monotonic()  # a loaded machine makes all this longer, never shorter
-        crew = [start([site.url(f"/{name}{number}") for number in range(pages)], settings) for name in "abc"]
+        crew = [
+            start([site.url(f"/{name}{number}") for number in range(pages)], settings)
+            for name in "abc"
+        ]
         assert [len(worker.report()["crawled"]) for worker in crew] == [pages] * 3
         assert site.asked[-1].at - began > delay * (3 * pages - 1)
     assert [worker.warnings() for worker in crew] == [[], [], []]

@@ -45,7 +45,10 @@ def needs_asyncio(pytestconfig: pytest.Config) -> None:
 @pytest.mark.usefixtures("needs_asyncio")
 @pytest.mark.parametrize(
     ("meta_keys", "rendered"),
-    [pytest.param([], 1, id="plain-http"), pytest.param(["playwright"], 2, id="through-the-browser")],
+    [
+        pytest.param([], 1, id="plain-http"),
+        pytest.param(["playwright"], 2, id="through-the-browser"),
+    ],
 )
 @in_reactor
 async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
@@ -77,7 +80,12 @@ async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
 @in_reactor
 async def test_robots_txt_goes_through_the_api_as_all_requests_do() -> None:
     pytest.importorskip("scrapy_zyte_api", reason="scrapy-zyte-api is not installed")
-    urls = ["http://a.example/yes", "http://a.example/no", "http://none.example/no", "http://ill.example/yes"]
+    urls = [
+        "http://a.example/yes",
+        "http://a.example/no",
+        "http://none.example/no",
+        "http://ill.example/yes",
+    ]
     with zyte_api() as (url, asked):
         settings = {
             "ADDONS": {**ADDON, "scrapy_zyte_api.Addon": 500},
@@ -92,7 +100,10 @@ async def test_robots_txt_goes_through_the_api_as_all_requests_do() -> None:
     robots = [wanted for wanted in asked if wanted["url"] == "http://a.example/robots.txt"]
     assert len(robots) == 1
     assert robots[0]["httpResponseBody"] is True
-    assert {header["name"] for header in robots[0]["customHttpRequestHeaders"]} == {"Accept-Encoding", "User-Agent"}
+    assert {header["name"] for header in robots[0]["customHttpRequestHeaders"]} == {
+        "Accept-Encoding",
+        "User-Agent",
+    }
 
 
 # spidermon: monitors that read the stats
@@ -105,7 +116,9 @@ class Suite(MonitorSuite):
 """
 
 
-@pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")  # spidermon uses it
+@pytest.mark.filterwarnings(
+    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning"
+)  # spidermon uses it
 @pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAILED")])
 @in_reactor
 async def test_monitors_read_the_stats(
@@ -117,7 +130,11 @@ async def test_monitors_read_the_stats(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pytest.importorskip("spidermon", reason="spidermon is not installed")
-    documented = [block.text for block in blocks(HOME / "docs/neighbours.md", "python") if "spidermon" in block.text]
+    documented = [
+        block.text
+        for block in blocks(HOME / "docs/neighbours.md", "python")
+        if "spidermon" in block.text
+    ]
     (tmp_path / f"monitors_{most}.py").write_text("".join(documented) + SUITE)
     monkeypatch.syspath_prepend(str(tmp_path))
     caplog.set_level("INFO")
@@ -129,7 +146,9 @@ async def test_monitors_read_the_stats(
         "MOST_CHANGED": 0,
     }
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-    said = [record.getMessage() for record in caplog.records if "[Spidermon]" in record.getMessage()]
+    said = [
+        record.getMessage() for record in caplog.records if "[Spidermon]" in record.getMessage()
+    ]
     assert any(line.startswith(f"[Spidermon] {outcome}") for line in said)
 
 
@@ -162,7 +181,10 @@ BLOCKED = 'Forbidden by robots.txt: <GET {0}no>: disallowed by "Disallow: /no" (
         pytest.param("fetch --nolog {0}robots.txt", RULES, "", id="fetch-a-robots.txt"),
         pytest.param("parse --spider=titles {0}yes", "{{'title': 'Yes'}}", "", id="parse"),
         pytest.param(
-            "shell {0}yes -c [response.status,fetch('{0}no'),response]", "[200, None, None]", BLOCKED, id="shell"
+            "shell {0}yes -c [response.status,fetch('{0}no'),response]",
+            "[200, None, None]",
+            BLOCKED,
+            id="shell",
         ),
     ],
 )

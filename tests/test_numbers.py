@@ -54,5 +54,7 @@ NUMBERS = [
 @pytest.mark.parametrize(("name", "says", "number"), NUMBERS)
 def test_page_says_the_number_of_the_code(name: str, says: str, number: float | str) -> None:
     text = " ".join((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8").split())
-    spellings = [number] if isinstance(number, str) else [f"{number:,.0f}", WORDS.get(int(number), "?")]
+    spellings = (
+        [number] if isinstance(number, str) else [f"{number:,.0f}", WORDS.get(int(number), "?")]
+    )
     assert any(says.format(spelling) in text for spelling in spellings)

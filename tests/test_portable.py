@@ -13,8 +13,30 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 POSIX_NAMES = {
-    *("chown", "fork", "forkpty", "geteuid", "getgid", "getuid", "killpg", "mkfifo", "setsid", "sysconf", "uname"),
-    *("SIGALRM", "SIGHUP", "SIGKILL", "SIGUSR1", "SIGUSR2", "alarm", "pthread_kill", "setitimer", "AF_UNIX"),
+    *(
+        "chown",
+        "fork",
+        "forkpty",
+        "geteuid",
+        "getgid",
+        "getuid",
+        "killpg",
+        "mkfifo",
+        "setsid",
+        "sysconf",
+        "uname",
+    ),
+    *(
+        "SIGALRM",
+        "SIGHUP",
+        "SIGKILL",
+        "SIGUSR1",
+        "SIGUSR2",
+        "alarm",
+        "pthread_kill",
+        "setitimer",
+        "AF_UNIX",
+    ),
 }
 
 
@@ -26,16 +48,26 @@ def test_modules_use_nothing_of_posix_and_open_text_files_with_an_encoding() -> 
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 named = {getattr(node, "module", None), *(alias.name for alias in node.names)}
                 assert POSIX_MODULES.isdisjoint(named), path
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {"read_text", "write_text"}:
-                assert "encoding" in {keyword.arg for keyword in node.keywords}, (path, node.lineno)  # not the locale's
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {
+                "read_text",
+                "write_text",
+            }:
+                assert "encoding" in {keyword.arg for keyword in node.keywords}, (
+                    path,
+                    node.lineno,
+                )  # not the locale's
 
 
 def refuse(*_: object) -> None:
     """Raise what Windows raises for a file that another process has open."""
-    raise PermissionError(13, "The process cannot access the file because it is being used by another process")
+    raise PermissionError(
+        13, "The process cannot access the file because it is being used by another process"
+    )
 
 
-def test_files_that_another_process_has_open_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_another_process_has_open_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     storage, report = tmp_path / "robots.sqlite", tmp_path / "report.html"
     SqliteStorage(storage).close()
     storage.write_bytes(broken := storage.read_bytes()[:100] + b"x" * 4000)

@@ -23,13 +23,31 @@ def test_new_public_names_are_recorded() -> None:
     assert set(public_api()) - RECORDED == set(), "run: python -m tests.support.public_api"
 
 
-_ROOMS = "|".join(path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
-_NAMED = re.compile(rf"\bscrapy_gbot_robots\.((?:{_ROOMS})(?:\.\w+)*)|`((?:{_ROOMS})\.(?!py\b)[\w.]+)`")
+_ROOMS = "|".join(
+    path.stem
+    for path in PACKAGE.iterdir()
+    if path.suffix == ".py" or (path / "__init__.py").exists()
+)
+_NAMED = re.compile(
+    rf"\bscrapy_gbot_robots\.((?:{_ROOMS})(?:\.\w+)*)|`((?:{_ROOMS})\.(?!py\b)[\w.]+)`"
+)
 _FILES = (".html", ".jsonl", ".pdf")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in {"architecture.md", "maintaining.md"}])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in {"architecture.md", "maintaining.md"}]
+)
 def test_pages_for_users_name_public_modules_only(page: Path) -> None:
     named = {whole or short for whole, short in _NAMED.findall(page.read_text(encoding="utf-8"))}
-    public = (*MODULES, *BULK, "bulk", "addon", "settings", "experimental", "engine.download")  # Scrapy's engine
-    assert [name for name in sorted(named) if not name.startswith(public) and not name.endswith(_FILES)] == []
+    public = (
+        *MODULES,
+        *BULK,
+        "bulk",
+        "addon",
+        "settings",
+        "experimental",
+        "engine.download",
+    )  # Scrapy's engine
+    assert [
+        name for name in sorted(named) if not name.startswith(public) and not name.endswith(_FILES)
+    ] == []

@@ -39,11 +39,15 @@ class Everything(Spider):
 
 @pytest.mark.crawl
 @pytest.mark.parametrize("way", ways_to_run())
-def test_crawl_is_the_same_under_every_reactor_and_without_one(way: dict[str, object], tmp_path: Path) -> None:
+def test_crawl_is_the_same_under_every_reactor_and_without_one(
+    way: dict[str, object], tmp_path: Path
+) -> None:
     (tmp_path / "everything.py").write_text(SPIDER)
     with (
         Site({"/robots.txt": Reply(200, RULES, after_secs=0.2), "*": b"ok"}) as slow,
-        Site({"/robots.txt": redirect("/r"), "/r": RULES + b"crawl-delay: 0.01", "*": b"ok"}) as moved,
+        Site(
+            {"/robots.txt": redirect("/r"), "/r": RULES + b"crawl-delay: 0.01", "*": b"ok"}
+        ) as moved,
         Site({"/robots.txt": Reply(404, RULES), "*": b"ok"}) as absent,
         Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill,
         Site({"/robots.txt": redirect("http://no-such-name.invalid/"), "*": b"ok"}) as lost,

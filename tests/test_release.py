@@ -27,7 +27,11 @@ ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests", "tools")
 
 def names(requirements: str) -> set[str]:
     """The names in a list of requirements, without versions and markers."""
-    return {found[0].lower() for line in requirements.splitlines() if (found := re.match(r"[\w.-]+", line.strip()))}
+    return {
+        found[0].lower()
+        for line in requirements.splitlines()
+        if (found := re.match(r"[\w.-]+", line.strip()))
+    }
 
 
 def files(directory: Path) -> set[str]:
@@ -36,7 +40,8 @@ def files(directory: Path) -> set[str]:
     return {
         str(path)
         for path in found
-        if path.suffix != ".pyc" and not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+        if path.suffix != ".pyc"
+        and not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
     }
 
 
@@ -57,7 +62,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     for kept in KEPT:
         (shutil.copytree if (HOME / kept).is_dir() else shutil.copyfile)(HOME / kept, copy / kept)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
-    run = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run(
+        command, cwd=copy, capture_output=True, text=True, check=False, timeout=120
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     stem = f"{PACKAGE}-{scrapy_gbot_robots.__version__}"
     with (
@@ -66,7 +73,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     ):
         yield Built(
             set(wheel.namelist()),
-            {name.partition("/")[2] for name in (member.name for member in sdist if member.isfile())},
+            {
+                name.partition("/")[2]
+                for name in (member.name for member in sdist if member.isfile())
+            },
             wheel.read(f"{stem}.dist-info/METADATA").decode(),
             wheel.read(f"{stem}.dist-info/entry_points.txt").decode(),
         )
@@ -80,7 +90,10 @@ def test_wheel_has_every_file_of_the_package_and_no_other(built: Built) -> None:
 
 def test_wheel_says_what_it_is(built: Built) -> None:
     assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
-    assert "License-Expression: BSD-3-Clause\n" in built.metadata or "License: BSD-3-Clause\n" in built.metadata
+    assert (
+        "License-Expression: BSD-3-Clause\n" in built.metadata
+        or "License: BSD-3-Clause\n" in built.metadata
+    )
     assert any(name.endswith("LICENSE") for name in built.wheel)
     assert "robots = scrapy_gbot_robots.commands.command:RobotsCommand" in built.entry_points
     assert "gbot-robots = scrapy_gbot_robots.__main__:console" in built.entry_points
@@ -96,17 +109,26 @@ def test_base_install_asks_for_scrapy_alone(built: Built) -> None:
 
 def test_sdist_is_the_project(built: Built) -> None:
     expected = set().union(*(files(HOME / room) for room in ROOMS))
-    expected |= {path.name for path in HOME.glob("*.*") if path.is_file() and not path.name.startswith(".")}
+    expected |= {
+        path.name for path in HOME.glob("*.*") if path.is_file() and not path.name.startswith(".")
+    }
     assert expected - built.sdist == set()
-    surplus = {name for name in built.sdist - expected if not name.startswith(f"{PACKAGE}.egg-info/")}
+    surplus = {
+        name for name in built.sdist - expected if not name.startswith(f"{PACKAGE}.egg-info/")
+    }
     assert surplus - {name for name in surplus if name.startswith(KEPT)} == {"LICENSE", "PKG-INFO"}
     assert {".ci/run", ".github/workflows/ci.yml", ".pre-commit-hooks.yaml"} <= surplus
 
 
 def test_changelog_has_the_next_release_first_and_each_once() -> None:
-    headings = re.findall(r"^## (.*)$", (HOME / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    headings = re.findall(
+        r"^## (.*)$", (HOME / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert headings[0].startswith(f"{scrapy_gbot_robots.__version__.partition('rc')[0]} (")
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d|not released yet)\)", heading) for heading in headings)
+    assert all(
+        re.fullmatch(r"\d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d|not released yet)\)", heading)
+        for heading in headings
+    )
     assert len(headings) == len(set(headings))
     citation = (HOME / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {scrapy_gbot_robots.__version__}\n" in citation

@@ -48,7 +48,9 @@ def web(number: int) -> Iterator[list[Site]]:
         for site in sites:
             sitemaps = f"sitemap: {site.url('/s.xml')}\nsitemap: {sites[0].url('/c.xml')}"
             site.pages["/robots.txt"] = Reply(200, f"{RULES}{sitemaps}".encode(), after_secs=0.1)
-            site.pages["/s.xml"] = urlset(*(site.url(f"/{number}") for number in range(PAGES)), site.url("/no"))
+            site.pages["/s.xml"] = urlset(
+                *(site.url(f"/{number}") for number in range(PAGES)), site.url("/no")
+            )
         sites[0].pages["/c.xml"] = urlset(*(site.url("/common") for site in sites))
         yield sites
 
@@ -62,7 +64,9 @@ class Fleet:
         self.client: Any = stack.enter_context(redis.Redis.from_url(server.url))
         self.processes: list[subprocess.Popen[str]] = []
         self._stack = stack
-        (spider,) = re.findall(r"```python\n(# fleet\.py\n.*?)```", (ROOT / "docs/fleets.md").read_text(), re.DOTALL)
+        (spider,) = re.findall(
+            r"```python\n(# fleet\.py\n.*?)```", (ROOT / "docs/fleets.md").read_text(), re.DOTALL
+        )
         (directory / "fleet.py").write_text(spider)
 
     def start(self, number: int) -> None:
@@ -79,7 +83,9 @@ class Fleet:
                 "GBOT_ROBOTS_TIMEOUT_SECS": 12,  # a lease lasts for two of these
                 "LOG_FILE": str(self.directory / f"{name}.log"),
             }
-            command += [word for setting, value in settings.items() for word in ("-s", f"{setting}={value}")]
+            command += [
+                word for setting, value in settings.items() for word in ("-s", f"{setting}={value}")
+            ]
             command += ["-o", str(self.directory / f"{name}.jsonl")]
             process = self._stack.enter_context(subprocess.Popen(command, cwd=ROOT, text=True))
             self._stack.callback(process.kill)
@@ -120,19 +126,29 @@ def expected(sites: list[Site]) -> Counter[str]:
 
 
 def who_asked(site: Site, path: str = "/robots.txt") -> list[int]:
-    return [int(asked.headers["user-agent"].partition("/")[2]) for asked in site.asked if asked.path == path]
+    return [
+        int(asked.headers["user-agent"].partition("/")[2])
+        for asked in site.asked
+        if asked.path == path
+    ]
 
 
 def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet: Fleet) -> None:
     with web(6) as sites:
         fleet.start(3)
-        block_until(lambda: all("Spider opened" in fleet.log(name) for name in range(3)))  # or two do all
+        block_until(
+            lambda: all("Spider opened" in fleet.log(name) for name in range(3))
+        )  # or two do all
         fleet.push(*(site.url("/") for site in sites))
         block_until(lambda: asked(sites) >= expected(sites))
         time.sleep(1)  # no further request may come
         fleet.stop()
         assert asked(sites) == expected(sites)
-        workers = {int(each.headers["user-agent"].partition("/")[2]) for site in sites for each in site.asked}
+        workers = {
+            int(each.headers["user-agent"].partition("/")[2])
+            for site in sites
+            for each in site.asked
+        }
         assert workers == {0, 1, 2}
         assert fleet.leases() == []
         assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
@@ -151,9 +167,13 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         fleet.push(*(site.url("/") for site in sites))
         block_until(lambda: len(who_asked(slow)) == 1)
         (holder,) = who_asked(slow)
-        fleet.push(*(slow.url(f"/more/{number}") for number in range(3)))  # one batch, for which the others wait
+        fleet.push(
+            *(slow.url(f"/more/{number}") for number in range(3))
+        )  # one batch, for which the others wait
         block_until(lambda: fleet.client.llen(START) == 0)
-        block_until(lambda: len(fleet.client.keys("gbot_robots:entry:*")) == 3)  # all but that of `slow`
+        block_until(
+            lambda: len(fleet.client.keys("gbot_robots:entry:*")) == 3
+        )  # all but that of `slow`
         time.sleep(1)
         assert who_asked(slow) == [holder]
         slow.pages["/robots.txt"] = ordinary
@@ -169,5 +189,7 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         fleet.stop()
         assert who_asked(slow)[1] != holder
         assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
-        assert {url: times for url, times in asked(sites).items() if times > 1} == {slow.url("/robots.txt"): 2}
+        assert {url: times for url, times in asked(sites).items() if times > 1} == {
+            slow.url("/robots.txt"): 2
+        }
         assert fleet.leases() == []

@@ -36,7 +36,12 @@ AS_BYTES = FORGED.encode()
 IN_A_HEADER = FORGED.replace("\r\n", "").encode()
 
 ROBOTS: dict[str, Content] = {
-    "rules": b"user-agent: testbot" + IN_A_HEADER + b"\ndisallow: /no" + IN_A_HEADER[:-1] + b"*\nsitemap: x" + AS_BYTES,
+    "rules": b"user-agent: testbot"
+    + IN_A_HEADER
+    + b"\ndisallow: /no"
+    + IN_A_HEADER[:-1]
+    + b"*\nsitemap: x"
+    + AS_BYTES,
     "sitemap-lines": b"".join(
         b"sitemap: %b%b\n" % (start, IN_A_HEADER)
         for start in b"http://a http://a\xff.example/ gopher:// http://[::1 \xe2\x80\xae http://%zz".split()
@@ -48,11 +53,19 @@ ROBOTS: dict[str, Content] = {
     "protocol": raw(b"HTP" + IN_A_HEADER + b" 200 OK\r\n\r\n"),
     "header-name": raw(b"HTTP/1.1 200 OK\r\nX" + IN_A_HEADER + b": 1\r\nContent-Length: 0\r\n\r\n"),
     "content-length": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1" + IN_A_HEADER + b"\r\n\r\n"),
-    "content-encoding": raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip" + IN_A_HEADER + b"\r\n\r\nxx"),
-    "content-encoding-blank": raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\x0b\x1f,\x0c gzip\r\n\r\nxx"),
-    "transfer-encoding": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + IN_A_HEADER + b"\r\n\r\nxx"),
+    "content-encoding": raw(
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip" + IN_A_HEADER + b"\r\n\r\nxx"
+    ),
+    "content-encoding-blank": raw(
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\x0b\x1f,\x0c gzip\r\n\r\nxx"
+    ),
+    "transfer-encoding": raw(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + IN_A_HEADER + b"\r\n\r\nxx"
+    ),
     "chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + IN_A_HEADER + b"\r\n"),
-    "retry-after": raw(b"HTTP/1.1 503 Busy\r\nRetry-After: 9" + IN_A_HEADER + b"\r\nContent-Length: 0\r\n\r\n"),
+    "retry-after": raw(
+        b"HTTP/1.1 503 Busy\r\nRetry-After: 9" + IN_A_HEADER + b"\r\nContent-Length: 0\r\n\r\n"
+    ),
     "cache-control": Reply(200, b"", {"Cache-Control": "max-age=\x1b[31m"}),
     "soft-404": Reply(500, b"<title>Not found" + AS_BYTES),
     "too-long": AS_BYTES * 20_000,
@@ -63,7 +76,11 @@ PATHS = ["/no" + FORGED, "/\x1b[31m", "/\x9b31m\u202e", "/%0d%0aforged"]
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The lines that the plugin and its spiders have logged. The summary has several."""
-    ours = [record for record in caplog.records if record.name.split(".")[0] in {"scrapy_gbot_robots", "forger"}]
+    ours = [
+        record
+        for record in caplog.records
+        if record.name.split(".")[0] in {"scrapy_gbot_robots", "forger"}
+    ]
     return [line for record in ours for line in record.getMessage().split("\n")]
 
 
@@ -78,14 +95,20 @@ def assert_nothing_forged(lines: list[str]) -> None:
 def sites() -> Iterator[Callable[[Content], Site]]:
     """Makes a site with this robots.txt."""
     with ExitStack() as stack:
-        yield lambda robots: stack.enter_context(Site({"*": b"user-agent: *\ndisallow: /x", "/robots.txt": robots}))
+        yield lambda robots: stack.enter_context(
+            Site({"*": b"user-agent: *\ndisallow: /x", "/robots.txt": robots})
+        )
 
 
 @in_reactor
 async def test_nothing_forged_reaches_the_log(
     sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01, "DOWNLOAD_TIMEOUT": 5}
+    settings = {
+        "GBOT_ROBOTS_CRAWL_DELAY": True,
+        "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01,
+        "DOWNLOAD_TIMEOUT": 5,
+    }
     hostile = [sites(robots) for robots in ROBOTS.values()]
     urls: list[str | Request] = [site.url(path) for site in hostile for path in PATHS]
     verbatim = sites(b"user-agent: *\ndisallow: /no").url("/no/\x1b[31m\x9b\u202e\r\n2026")
@@ -95,7 +118,9 @@ async def test_nothing_forged_reaches_the_log(
     assert_nothing_forged(messages(caplog))
     for site in hostile:
         assert any(f":{site.port}" in line for line in messages(caplog))
-    assert any("Forbidden by robots.txt: <GET" in line and "2026" in line for line in messages(caplog))
+    assert any(
+        "Forbidden by robots.txt: <GET" in line and "2026" in line for line in messages(caplog)
+    )
     for error in pages(crawler).refused.values():
         assert_nothing_forged([str(error)])
 
@@ -105,7 +130,9 @@ class Forger(Remembers, RobotsSitemapSpider):
 
 
 SITEMAP_FILES: dict[str, bytes] = {
-    "urlset": urlset("http://a" + FORGED, "gopher://x\x9b31m", "/\u202e", "http://\x85.example/").replace(b"\x00", b""),
+    "urlset": urlset(
+        "http://a" + FORGED, "gopher://x\x9b31m", "/\u202e", "http://\x85.example/"
+    ).replace(b"\x00", b""),
     "index": index("http://a\x9b31m", "gopher:\u2028", "http://%ff/").replace(b"\x00", b""),
     "broken": b"<urlset><url><loc>http://a/</loc></u\xe2\x80\xaerl\x1b[31m>" + AS_BYTES,
     "text": b"http://a" + AS_BYTES,
@@ -119,10 +146,15 @@ async def test_nothing_forged_in_a_sitemap_reaches_the_log(
 ) -> None:
     hostile = [sites(b"") for _ in SITEMAP_FILES]
     for site, file in zip(hostile, SITEMAP_FILES.values(), strict=True):
-        site.pages |= {"/s.xml": xml(file), "/robots.txt": f"sitemap: {site.url('/s.xml')}\nsitemap: {FORGED}"}
+        site.pages |= {
+            "/s.xml": xml(file),
+            "/robots.txt": f"sitemap: {site.url('/s.xml')}\nsitemap: {FORGED}",
+        }
     urls = [site.url() for site in hostile]
     with caplog.at_level("DEBUG"):
-        await crawl(spider, **({"hosts": ",".join(urls)} if spider is Forger else {"start_urls": urls}))
+        await crawl(
+            spider, **({"hosts": ",".join(urls)} if spider is Forger else {"start_urls": urls})
+        )
     assert all("/s.xml" in site.paths() for site in hostile)
     assert_nothing_forged(messages(caplog))
 
@@ -152,8 +184,24 @@ def sealed_bomb() -> bytes:
 
 
 def copied(fetched_at: float, fresh_until: float, **facts: Any) -> bytes:
-    all_facts = {"kind": Kind.RULES, "status": 200, "url": "http://evil.example/robots.txt", "body": b"", **facts}
-    return encode(Entry(Copy(cut=False, why="HTTP 200", fetched_at=fetched_at, fresh_until=fresh_until, **all_facts)))
+    all_facts = {
+        "kind": Kind.RULES,
+        "status": 200,
+        "url": "http://evil.example/robots.txt",
+        "body": b"",
+        **facts,
+    }
+    return encode(
+        Entry(
+            Copy(
+                cut=False,
+                why="HTTP 200",
+                fetched_at=fetched_at,
+                fresh_until=fresh_until,
+                **all_facts,
+            )
+        )
+    )
 
 
 NOW, YEAR_9999, FIRST = time.time(), 253_370_764_800.0, -1e308
@@ -190,7 +238,9 @@ async def test_poisoned_entry_is_a_miss_and_a_forged_one_rules_for_no_longer_tha
     store.mset({key: value for key, (_, value) in poisoned.items()})
     store.set(key_of(forged), copied(NOW - 80_000, YEAR_9999))
     urls = {path: {site.url(path) for site, _ in poisoned.values()} for path in ("/yes", "/no")}
-    crawler = await crawl(Pages, in_redis(redis_url), urls=[*urls["/yes"], *urls["/no"], forged.url("/no")])
+    crawler = await crawl(
+        Pages, in_redis(redis_url), urls=[*urls["/yes"], *urls["/no"], forged.url("/no")]
+    )
     assert set(pages(crawler).crawled) == {*urls["/yes"], forged.url("/no")}
     assert "gbot_robots/storage/errors" not in stats(crawler)
     assert [key for key, (_, value) in poisoned.items() if store.get(key) == value] == []
@@ -202,8 +252,13 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
     redis_url: str, store: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Site({}) as site, caplog.at_level("DEBUG"):
-        store.set(key_of(site), encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 600))))
-        crawler = await crawl(Pages, in_redis(redis_url), urls=[site.url("/a"), site.url("/robots.txt")])
+        store.set(
+            key_of(site),
+            encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 600))),
+        )
+        crawler = await crawl(
+            Pages, in_redis(redis_url), urls=[site.url("/a"), site.url("/robots.txt")]
+        )
     errors = [str(error) for error in pages(crawler).refused.values()]
     assert ["forged" in error for error in errors] == [True, True]
     assert any("forged" in line for line in messages(caplog))
@@ -219,7 +274,9 @@ class NoRedis(Site):
 
 
 @in_reactor
-async def test_server_that_is_no_redis_forges_no_log_lines(caplog: pytest.LogCaptureFixture) -> None:
+async def test_server_that_is_no_redis_forges_no_log_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with NoRedis({}) as server, Site({"*": b"ok"}) as site, caplog.at_level("DEBUG"):
         settings = in_redis(f"redis://127.0.0.1:{server.port}")
         crawler = await crawl(Pages, settings, urls=[site.url("/a")])
@@ -229,12 +286,21 @@ async def test_server_that_is_no_redis_forges_no_log_lines(caplog: pytest.LogCap
     assert_nothing_forged(messages(caplog))
 
 
-def test_command_shows_a_poisoned_storage_in_printable_text(redis_url: str, store: Any, project: Path) -> None:
+def test_command_shows_a_poisoned_storage_in_printable_text(
+    redis_url: str, store: Any, project: Path
+) -> None:
     settings = ["-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={redis_url}"]
     store.set(b"gbot_robots:entry:http://evil.example" + AS_BYTES, copied(NOW, NOW))
-    store.set(b"gbot_robots:entry:http://b.example", encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW))))
+    store.set(
+        b"gbot_robots:entry:http://b.example", encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW)))
+    )
     store.set(b"gbot_robots:entry:http://c.example", copied(NOW, NOW, url=FORGED, body=AS_BYTES))
-    for asked in (["list"], ["list", "--json"], ["show", "http://b.example"], ["show", "http://c.example"]):
+    for asked in (
+        ["list"],
+        ["list", "--json"],
+        ["show", "http://b.example"],
+        ["show", "http://c.example"],
+    ):
         ended = run_here("cache", *asked, *settings, cwd=project)
         assert "forged" in ended.out
         assert_nothing_forged((ended.out + ended.err).split("\n"))

@@ -15,7 +15,9 @@ from scrapy_gbot_robots.settings import AGENTS, ARCHIVE, REDIS_URL, GbotSettings
 
 
 def read(**settings: Any) -> GbotSettings:
-    return GbotSettings.of(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
+    return GbotSettings.of(
+        Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,8 +55,14 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("REDIS_URL", "redis+cluster://a", REDIS_URL.rule),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
         ("SQLITE_PATH", "~nobody-here/x", "the path of a file"),
-        *(("REPORT", name, "the path of a .html or .htm file") for name in ("r.pdf", "report", "r.html.gz", ".html")),
-        *(("ARCHIVE", name, ARCHIVE.rule) for name in ("robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7)),
+        *(
+            ("REPORT", name, "the path of a .html or .htm file")
+            for name in ("r.pdf", "report", "r.html.gz", ".html")
+        ),
+        *(
+            ("ARCHIVE", name, ARCHIVE.rule)
+            for name in ("robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7)
+        ),
         *(
             ("AGENTS", names, AGENTS.rule)
             for names in (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
@@ -68,7 +76,9 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
 
 
 def test_wrong_url_of_scrapy_redis_is_named() -> None:
-    with pytest.raises(ValueError, match=" and so must REDIS_URL in its place, got 'localhost:6379'"):
+    with pytest.raises(
+        ValueError, match=" and so must REDIS_URL in its place, got 'localhost:6379'"
+    ):
         GbotSettings.of(Settings({"REDIS_URL": "localhost:6379"}))
 
 
@@ -94,7 +104,9 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
         pytest.param("~/here.html", "/home/of/mine/here.html", id="tilde"),
     ],
 )
-def test_paths_count_from_the_project(path: str, absolute: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_count_from_the_project(
+    path: str, absolute: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", "/home/of/mine")
     assert read(REPORT=path).report == Path(absolute.format(project=project))
 
@@ -117,13 +129,23 @@ OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
     ("settings", "url", "client"),
     [
         pytest.param({}, "redis://localhost:6379/0", None, id="nothing"),
-        pytest.param({"REDIS_URL": "unix:///redis.sock?db=3"}, "unix:///redis.sock?db=3", None, id="url"),
-        pytest.param({"REDIS_HOST": "fleet"}, "redis://localhost:6379/0", OF_SCRAPY_REDIS, id="host"),
         pytest.param(
-            {"REDIS_URL": "redis://fleet", "REDIS_PARAMS": {"db": 2}}, "redis://fleet", OF_SCRAPY_REDIS, id="params"
+            {"REDIS_URL": "unix:///redis.sock?db=3"}, "unix:///redis.sock?db=3", None, id="url"
         ),
         pytest.param(
-            {"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "fleet"}, "redis://own/1", None, id="our-own"
+            {"REDIS_HOST": "fleet"}, "redis://localhost:6379/0", OF_SCRAPY_REDIS, id="host"
+        ),
+        pytest.param(
+            {"REDIS_URL": "redis://fleet", "REDIS_PARAMS": {"db": 2}},
+            "redis://fleet",
+            OF_SCRAPY_REDIS,
+            id="params",
+        ),
+        pytest.param(
+            {"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "fleet"},
+            "redis://own/1",
+            None,
+            id="our-own",
         ),
         pytest.param(
             {"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "fleet"},
@@ -133,7 +155,9 @@ OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
         ),
     ],
 )
-def test_redis_is_the_one_that_scrapy_redis_uses(settings: dict[str, Any], url: str, client: str | None) -> None:
+def test_redis_is_the_one_that_scrapy_redis_uses(
+    settings: dict[str, Any], url: str, client: str | None
+) -> None:
     own = GbotSettings.of(Settings(settings))
     assert (own.redis_url, own.redis_client) == (url, client)
 
@@ -144,7 +168,13 @@ def test_every_setting_is_documented_with_its_default() -> None:
     defaults = {row.name.upper(): row.metadata["default"] for row in fields(GbotSettings)}
     assert documented.keys() == defaults.keys()
     for name, default in defaults.items():
-        shown = documented[name].strip("`").replace("True", "true").replace("False", "false").replace("None", "null")
+        shown = (
+            documented[name]
+            .strip("`")
+            .replace("True", "true")
+            .replace("False", "false")
+            .replace("None", "null")
+        )
         assert callable(default) or json.loads(shown) == default, name
 
 
@@ -161,7 +191,9 @@ def test_every_setting_is_documented_with_its_default() -> None:
     ],
 )
 def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], why: str) -> None:
-    assert told(**settings) == [f"GBOT_ROBOTS_{next(iter(settings))} does nothing here: GBOT_ROBOTS_{why}"]
+    assert told(**settings) == [
+        f"GBOT_ROBOTS_{next(iter(settings))} does nothing here: GBOT_ROBOTS_{why}"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -173,9 +205,13 @@ def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], why
         {"REDIS_URL": "redis://a", "CRAWL_DELAY": True, "CRAWL_DELAY_SHARED": True},
     ],
 )
-def test_setting_that_has_what_it_needs_or_its_default_is_not_named(settings: dict[str, Any]) -> None:
+def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
+    settings: dict[str, Any],
+) -> None:
     assert told(**settings) == []
 
 
 def told(**settings: Any) -> list[str]:
-    return list(mistakes(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})))
+    return list(
+        mistakes(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
+    )

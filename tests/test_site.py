@@ -33,19 +33,34 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. Strict: a warning, such as a dead link, is an error."""
     pytest.importorskip("mkdocs")
     place = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(place),
+    ]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=HOME, env=env, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return place
 
 
 def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     assert (site / "search" / "search_index.json").stat().st_size > 100_000
-    pages = {page.parent.name: page.read_text(encoding="utf-8") for page in site.rglob("index.html")}
+    pages = {
+        page.parent.name: page.read_text(encoding="utf-8") for page in site.rglob("index.html")
+    }
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= set(pages)
     assert [name for name, page in pages.items() if _LOADS.search(page)] == []
-    assert 'data-md-component="source"' not in "".join(pages.values())  # at which the theme's script asks GitHub
+    assert 'data-md-component="source"' not in "".join(
+        pages.values()
+    )  # at which the theme's script asks GitHub
     reference = pages["api"]
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
     assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in reference] == []
@@ -62,7 +77,9 @@ def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
 @pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
 def test_drawings_match_the_code(name: str) -> None:
     drawn = runpy.run_path(str(DOCS / "images" / "draw.py"))["DRAWINGS"][name]()
-    assert (DOCS / "images" / name).read_text(encoding="utf-8") == drawn, "run: python docs/images/draw.py"
+    assert (DOCS / "images" / name).read_text(encoding="utf-8") == drawn, (
+        "run: python docs/images/draw.py"
+    )
 
 
 def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> None:
@@ -85,7 +102,9 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
     """Until the repository is public the address is a placeholder, which setup.cfg marks."""
     (home,) = re.findall(
-        r"^url = https://github\.com/(.*)$", (HOME / "setup.cfg").read_text(encoding="utf-8"), re.MULTILINE
+        r"^url = https://github\.com/(.*)$",
+        (HOME / "setup.cfg").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     files = [
         *HOME.glob("*.md"),
@@ -94,5 +113,9 @@ def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
         *DOCS.glob("*.md"),
         *(HOME / ".github").rglob("*.yml"),
     ]
-    address = re.compile(r"(?:github|githubusercontent)\.com/([\w.-]*scrapy-gbot-robots[\w.-]*/[\w-]+)")
-    assert {found for file in files for found in address.findall(file.read_text(encoding="utf-8"))} == {home}
+    address = re.compile(
+        r"(?:github|githubusercontent)\.com/([\w.-]*scrapy-gbot-robots[\w.-]*/[\w-]+)"
+    )
+    assert {
+        found for file in files for found in address.findall(file.read_text(encoding="utf-8"))
+    } == {home}

@@ -59,7 +59,10 @@ def test_what_is_wrong_is_a_type_error() -> None:
 
 
 async def check_what_a_crawl_makes(
-    middleware: GbotRobotsTxtMiddleware, discovery: SitemapDiscovery, spider: RobotsSitemapSpider, request: Request
+    middleware: GbotRobotsTxtMiddleware,
+    discovery: SitemapDiscovery,
+    spider: RobotsSitemapSpider,
+    request: Request,
 ) -> None:
     """Only the type checker looks at this."""
     _ = assert_type(await middleware.process_request(request), Request | Response | None)

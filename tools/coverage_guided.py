@@ -49,7 +49,9 @@ def parser(data: bytes) -> None:
         promises.assert_origin_is_stable(where)
     else:
         url = where.decode("utf-8", "surrogateescape")
-        promises.assert_one_meaning(body, url, user_agent.decode("utf-8", "surrogateescape"), strict=strict)
+        promises.assert_one_meaning(
+            body, url, user_agent.decode("utf-8", "surrogateescape"), strict=strict
+        )
         promises.assert_origin_is_stable(url)
     promises.assert_told_in_full(body, strict=strict)
 
@@ -61,7 +63,9 @@ def codec(data: bytes) -> None:
         entry = _entry(atheris.FuzzedDataProvider(rest))
         assert decode(encode(entry)) == entry
         return
-    stored = {RAW: rest, PLAIN: sealed(rest), PACKED: with_body(zlib.compress(rest), len(rest))}[way]
+    stored = {RAW: rest, PLAIN: sealed(rest), PACKED: with_body(zlib.compress(rest), len(rest))}[
+        way
+    ]
     read = decode(stored)
     assert read is None or decode(encode(read)) == read
     assert way != PACKED or (read is not None and read.copy is not None and read.copy.body == rest)
@@ -79,7 +83,10 @@ def _entry(parts: atheris.FuzzedDataProvider) -> Entry:
 
     copy = outage = None
     if parts.ConsumeBool():
-        kind, body = parts.PickValueInList(list(Kind)), parts.ConsumeBytes(parts.ConsumeIntInRange(0, 200))
+        kind, body = (
+            parts.PickValueInList(list(Kind)),
+            parts.ConsumeBytes(parts.ConsumeIntInRange(0, 200)),
+        )
         copy = Copy(kind, status(), text(), body, parts.ConsumeBool(), text(), time(), time())
     if parts.ConsumeBool():
         failures = parts.ConsumeIntInRange(0, 2**32 - 1)
@@ -130,7 +137,9 @@ def dictionary() -> Path:
     """A dictionary file for libFuzzer: words that are worth trying."""
     KEPT.mkdir(exist_ok=True)
     file = KEPT / "words"
-    file.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in WORDS))
+    file.write_text(
+        "".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in WORDS)
+    )
     return file
 
 

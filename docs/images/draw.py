@@ -29,7 +29,10 @@ _PURE = {"core", "policy"}
 
 def rooms() -> str:
     """The rooms, each as high as the highest that it imports, and one more."""
-    doors = {_drawn(room): {_drawn(other) for other in known} - {_drawn(room)} for room, known in DOORS.items()}
+    doors = {
+        _drawn(room): {_drawn(other) for other in known} - {_drawn(room)}
+        for room, known in DOORS.items()
+    }
     levels: dict[str, int] = {}
     for room, known in doors.items():  # from the ground up
         levels[room] = 1 + max((levels[other] for other in known), default=-1)
@@ -40,7 +43,9 @@ def rooms() -> str:
         y, width = 44 + (top - level) * 62, (760 - 12 * (len(row) - 1)) // len(row)
         for at, room in enumerate(row):
             kind = "pure" if room in _PURE else ""
-            name, text = (", ".join(_WORDS[:2]) + ",", ", ".join(_WORDS[2:])) if "," in room else (room, "")
+            name, text = (
+                (", ".join(_WORDS[:2]) + ",", ", ".join(_WORDS[2:])) if "," in room else (room, "")
+            )
             parts.append(_box(20 + at * (width + 12), y, width, 46, name, text, kind))
         if level:
             parts.append(f'<path d="M400 {y + 48}v12"/>')
@@ -104,7 +109,10 @@ def ways() -> str:
 
 def _row(y: int, boxes: list[tuple[str, str, str]], *, arrows: bool = True) -> list[str]:
     """Boxes from left to right, with arrows between them."""
-    parts = [_box(10 + at * 200, y, 180, 52, name, text, kind) for at, (name, text, kind) in enumerate(boxes)]
+    parts = [
+        _box(10 + at * 200, y, 180, 52, name, text, kind)
+        for at, (name, text, kind) in enumerate(boxes)
+    ]
     between = [f'<path d="M{192 + at * 200} {y + 26}h14"/>' for at in range(len(boxes) - 1)]
     return [*parts, *between] if arrows else parts
 
@@ -113,7 +121,9 @@ def _box(x: int, y: int, width: int, height: int, name: str, text: str = "", kin
     middle = x + width // 2
     lines = f'<text x="{middle}" y="{y + (21 if text else 28)}" text-anchor="middle">{escape(name)}</text>'
     if text:
-        lines += f'<text x="{middle}" y="{y + 38}" class="s" text-anchor="middle">{escape(text)}</text>'
+        lines += (
+            f'<text x="{middle}" y="{y + 38}" class="s" text-anchor="middle">{escape(text)}</text>'
+        )
     return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" class="{kind}"/>{lines}'
 
 
@@ -121,7 +131,18 @@ def _svg(width: int, height: int, title: str, parts: list[str]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">'
     back = f'<rect width="{width}" height="{height}" style="fill:#fafdfc;stroke:none;rx:10"/>'
     return (
-        "\n".join([head, f"<title>{title}</title>", f"<style>{_STYLE}</style>", _ARROW, back, *parts, "</svg>"]) + "\n"
+        "\n".join(
+            [
+                head,
+                f"<title>{title}</title>",
+                f"<style>{_STYLE}</style>",
+                _ARROW,
+                back,
+                *parts,
+                "</svg>",
+            ]
+        )
+        + "\n"
     )
 
 

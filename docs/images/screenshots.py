@@ -38,7 +38,9 @@ def main() -> None:
     """Make all."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        report, summary, commands = (place / f"{name}.html" for name in ("report", "summary", "command"))
+        report, summary, commands = (
+            place / f"{name}.html" for name in ("report", "summary", "command")
+        )
         crawl = [*_SCRAPY, "crawl", "demo", "-L", "INFO", "-s", f"GBOT_ROBOTS_REPORT={report}"]
         log = subprocess.run(crawl, cwd=EXAMPLE, check=True, capture_output=True, text=True).stderr
         _shoot(report, HERE / "report.png", 900, 780, place)
@@ -56,7 +58,9 @@ def _summary(log: str) -> str:
 
 def _commands(place: Path) -> str:
     """What the commands write on a terminal, as HTML."""
-    robots_txt = SHOP_ROBOTS_TXT.format(shop="https://shop.example").replace("Disallow: /*?", "Disalllow: /*?")
+    robots_txt = SHOP_ROBOTS_TXT.format(shop="https://shop.example").replace(
+        "Disallow: /*?", "Disalllow: /*?"
+    )
     (place / "robots.txt").write_text(robots_txt, encoding="utf-8")
     console = Console(record=True, width=110, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     for command in _COMMANDS:
@@ -68,9 +72,7 @@ def _commands(place: Path) -> str:
 
 def _page(inner: str) -> str:
     """A page that looks like a terminal."""
-    style = (
-        "margin:0;padding:18px;background:#fff;color:#1c2b2d;font:13.5px/1.35 ui-monospace,'DejaVu Sans Mono',monospace"
-    )
+    style = "margin:0;padding:18px;background:#fff;color:#1c2b2d;font:13.5px/1.35 ui-monospace,'DejaVu Sans Mono',monospace"
     head = '<!doctype html><meta charset="utf-8"><title>command</title><body style="margin:0">'
     return f'{head}<pre style="{style}">{inner}</pre>'
 
@@ -78,7 +80,9 @@ def _page(inner: str) -> str:
 def _on_terminal(command: list[str], place: Path) -> str:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "110"}
-    with subprocess.Popen([*_SCRAPY, *command], cwd=place, stdout=theirs, stderr=theirs, env=environment):
+    with subprocess.Popen(
+        [*_SCRAPY, *command], cwd=place, stdout=theirs, stderr=theirs, env=environment
+    ):
         os.close(theirs)
         written = b""
         try:
@@ -94,7 +98,9 @@ def _shoot(page: Path, picture: Path, width: int, height: int, place: Path) -> N
     profile = f"--user-data-dir={place / picture.stem}"
     size = [f"--window-size={width},{height}", f"--screenshot={picture}"]
     chromium = shutil.which("chromium") or "chromium"
-    subprocess.run([chromium, *_CHROMIUM, profile, *size, page.as_uri()], check=True, capture_output=True)
+    subprocess.run(
+        [chromium, *_CHROMIUM, profile, *size, page.as_uri()], check=True, capture_output=True
+    )
 
 
 if __name__ == "__main__":

@@ -65,8 +65,16 @@ class DemoWeb:
             "/robots.txt": (200, "text/plain", SHOP_ROBOTS_TXT.format(shop=self.shop)),
             "/": (200, "text/html", f"<title>Shop</title>\n{links}"),
             "/sitemap-index.xml": (200, "application/xml", INDEX.format(shop=self.shop)),
-            "/sitemap-new.xml": (200, "application/xml", URLSET.format(shop=self.shop, page="sandals")),
-            "/sitemap-old.xml": (200, "application/xml", URLSET.format(shop=self.shop, page="clogs")),
+            "/sitemap-new.xml": (
+                200,
+                "application/xml",
+                URLSET.format(shop=self.shop, page="sandals"),
+            ),
+            "/sitemap-old.xml": (
+                200,
+                "application/xml",
+                URLSET.format(shop=self.shop, page="clogs"),
+            ),
         }
         self._ill_server.pages = {"/robots.txt": (503, "text/plain", "come back later")}
 

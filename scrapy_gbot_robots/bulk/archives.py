@@ -122,10 +122,15 @@ class Reading:
         block = text.read(min(int(length), _MOST_HEAD + self._max_bytes + 1))
         if not _skip(text, int(length) - len(block)):
             raise ValueError("the record is cut off")
-        is_http = fields.get("content-type", "application/http").lower().startswith("application/http")
+        is_http = (
+            fields.get("content-type", "application/http").lower().startswith("application/http")
+        )
         if fields.get("warc-type") != "response" or not is_http:
             return None
-        url, at = fields.get("warc-target-uri", "").strip("<> "), _seconds_of(fields.get("warc-date", ""))
+        url, at = (
+            fields.get("warc-target-uri", "").strip("<> "),
+            _seconds_of(fields.get("warc-date", "")),
+        )
         end, status = _END_OF_HEAD.search(block, 0, _MOST_HEAD), _STATUS_LINE.match(block)
         if not url or len(url) > _MOST_URL or at is None or end is None or status is None:
             missing = "URL" if not url else "date" if at is None else "HTTP answer"
@@ -136,19 +141,27 @@ class Reading:
         truncated = fields.get("warc-truncated", "").lower()
         if truncated not in {"", _CUT_BY_LENGTH}:
             return Capture(url, at, None, why=f"the body ended early ({shown(truncated, 20)})")
-        return self._answer(url, at, int(status[1]), _fields(block[: end.start()]), raw, is_whole and not truncated)
+        return self._answer(
+            url, at, int(status[1]), _fields(block[: end.start()]), raw, is_whole and not truncated
+        )
 
-    def _answer(self, url: str, at: float, status: int, headers: dict[str, str], raw: bytes, is_whole: bool) -> Capture:
+    def _answer(
+        self, url: str, at: float, status: int, headers: dict[str, str], raw: bytes, is_whole: bool
+    ) -> Capture:
         """Return a response with its body decoded."""
         if "chunked" in headers.get("transfer-encoding", "").lower():
             raw = _dechunked(raw)
         try:
-            body, cut = decoded(raw, headers.get("content-encoding", ""), self._max_bytes, whole=is_whole)
+            body, cut = decoded(
+                raw, headers.get("content-encoding", ""), self._max_bytes, whole=is_whole
+            )
         except DecodeError as error:
             if status in range(200, 300):
                 return Capture(url, at, None, why=str(error))
             body, cut = b"", False
-        return Capture(url, at, status, body, cut, headers.get("location"), wall=_wall(status, headers, body))
+        return Capture(
+            url, at, status, body, cut, headers.get("location"), wall=_wall(status, headers, body)
+        )
 
     # A directory
 
@@ -162,7 +175,9 @@ class Reading:
                 return
             with path.open("rb") as file:
                 body = file.read(self._max_bytes + 1)
-            yield Capture(url, path.stat().st_mtime, 200, body[: self._max_bytes], len(body) > self._max_bytes)
+            yield Capture(
+                url, path.stat().st_mtime, 200, body[: self._max_bytes], len(body) > self._max_bytes
+            )
         self.done = self.size
 
     # Parquet
@@ -170,13 +185,20 @@ class Reading:
     def _parquet(self) -> Iterator[Capture]:
         with parquet_file(self._path, BODY) as file:
             names = file.schema_arrow.names
-            columns = [URL, STATUS, BODY, *(name for name in (FETCHED_AT, LOCATION) if name in names)]
+            columns = [
+                URL,
+                STATUS,
+                BODY,
+                *(name for name in (FETCHED_AT, LOCATION) if name in names),
+            ]
             need(names, columns, self._path)
             rows = file.metadata.num_rows or 1
             try:
                 for batch in batches_of(file, self._path, columns, _PARQUET_ROWS):
                     if batch is None:
-                        self._lost("a row group that decompresses to more than a hundred times its size")
+                        self._lost(
+                            "a row group that decompresses to more than a hundred times its size"
+                        )
                         continue
                     yield from self._rows(batch)
                     self.done += self.size * len(batch) // rows
@@ -188,15 +210,21 @@ class Reading:
         import pyarrow.compute as pc  # noqa: PLC0415
 
         def column(name: str, cast: Callable[[Any], Any]) -> list[Any]:
-            return cast(batch[name]).to_pylist() if name in batch.schema.names else [None] * len(batch)
+            return (
+                cast(batch[name]).to_pylist() if name in batch.schema.names else [None] * len(batch)
+            )
 
         def bodies(served: Any) -> Any:
             # Cut before Python sees them: one column may hold bodies of 100 MB.
             used = served.indices.unique()
-            different = pc.binary_slice(served.dictionary.take(used).cast("large_binary"), 0, self._max_bytes + 1)
+            different = pc.binary_slice(
+                served.dictionary.take(used).cast("large_binary"), 0, self._max_bytes + 1
+            )
             return different.take(pc.index_in(served.indices, used))
 
-        urls, locations = (column(name, lambda texts: texts.cast("string")) for name in (URL, LOCATION))
+        urls, locations = (
+            column(name, lambda texts: texts.cast("string")) for name in (URL, LOCATION)
+        )
         statuses = column(STATUS, lambda numbers: numbers.cast("int32"))
         columns = urls, column(FETCHED_AT, _seconds), statuses, column(BODY, bodies), locations
         for url, at, status, raw, location in zip(*columns, strict=True):

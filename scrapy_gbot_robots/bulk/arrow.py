@@ -32,8 +32,10 @@ def judge_batch(
     """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
 
     Args:
-        batch: has the columns `url` (text), `body` (binary or text) and `status` (a whole number). Where status is null
-            there was no answer. Without that column, a body was served with 200, and null means no answer.
+        batch: has the columns `url` (text), `body` (binary or text) and `status` (a whole number).
+        Where status is null
+            there was no answer. Without that column, a body was served with 200, and null means no
+            answer.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
@@ -41,8 +43,9 @@ def judge_batch(
         strict: as for `RobotsTxt.parse`.
 
     Returns:
-        The batch without `body`, and with a column (int8) for each crawler, by its product token: 0 no, 1 yes, 2 not now
-        (its robots.txt is unreachable), null for a text that is not an http, https or ftp URL.
+        The batch without `body`, and with a column (int8) for each crawler, by its product token: 0
+        no, 1 yes, 2 not now (its robots.txt is unreachable), null for a text that is not an http,
+        https or ftp URL.
 
     Raises:
         BulkError: a column is missing.
@@ -53,14 +56,24 @@ def judge_batch(
     need(batch.schema.names, [URL, BODY], "the batch")
     kept = [name for name in batch.schema.names if name != BODY]
     bodies = pc.dictionary_encode(batch[BODY])  # so that each is in memory once
-    different = [body.encode() if isinstance(body, str) else body for body in bodies.dictionary.to_pylist()]
+    different = [
+        body.encode() if isinstance(body, str) else body for body in bodies.dictionary.to_pylist()
+    ]
     places = zip(bodies.indices.to_pylist(), batch[BODY].is_valid().to_pylist(), strict=True)
     served: list[Any] = [different[place] if is_there else None for place, is_there in places]
     if STATUS in kept:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
-    meaning: dict[str, Any] = {"unreachable": unreachable, "refused": refused, "soft_404": soft_404, "strict": strict}
+    meaning: dict[str, Any] = {
+        "unreachable": unreachable,
+        "refused": refused,
+        "soft_404": soft_404,
+        "strict": strict,
+    }
     answers = judge(batch[URL].to_pylist(), served, agents, **meaning)
-    columns = [*(batch[name] for name in kept), *(pa.array(column, pa.int8()) for column in answers.values())]
+    columns = [
+        *(batch[name] for name in kept),
+        *(pa.array(column, pa.int8()) for column in answers.values()),
+    ]
     return pa.record_batch(columns, names=[*kept, *answers])
 
 
@@ -70,7 +83,9 @@ def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
     if wrong:
         there = ", ".join(map(repr, names)) or "none"
         several = "more than one" if any(name in names for name in wrong) else "no"
-        raise BulkError(f"{where} has {several} column {' and '.join(map(repr, wrong))}; its columns are {there}")
+        raise BulkError(
+            f"{where} has {several} column {' and '.join(map(repr, wrong))}; its columns are {there}"
+        )
 
 
 def parquet_file(path: str, *shared: str) -> Any:
@@ -82,11 +97,15 @@ def parquet_file(path: str, *shared: str) -> Any:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
-        raise BulkError("Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'") from None
+        raise BulkError(
+            "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
+        ) from None
     try:
         return pq.ParquetFile(path, read_dictionary=list(shared))
     except (OSError, pa.ArrowException) as error:
-        raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
+        raise BulkError(
+            f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}"
+        ) from None
 
 
 def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> Iterator[Any]:
@@ -103,10 +122,14 @@ def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> 
             chunks = [group.column(each) for each in range(group.num_columns)]
             size = sum(each.total_uncompressed_size for each in chunks)
             # A page is decompressed as a whole, and a bomb may have all its rows in one page.
-            if size > max(_BATCH_BYTES, _MOST_COMPRESSED * sum(each.total_compressed_size for each in chunks)):
+            if size > max(
+                _BATCH_BYTES, _MOST_COMPRESSED * sum(each.total_compressed_size for each in chunks)
+            ):
                 yield None
                 continue
             rows = max(1, min(most_rows, _BATCH_BYTES * group.num_rows // max(1, size)))
             yield from file.iter_batches(rows, row_groups=[number], columns=list(columns))
     except (OSError, pa.ArrowException) as error:
-        raise BulkError(f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}") from None
+        raise BulkError(
+            f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}"
+        ) from None

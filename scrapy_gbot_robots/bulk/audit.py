@@ -1,7 +1,8 @@
 """Millions of URLs judged piece by piece, in bounded memory: by one robots.txt or two, by those of hosts, or by an archive.
 
-Without an archive the URLs are judged as they come. For an archive, DuckDB sorts them first, so that the URLs of one site
-come together; it uses the disk for what exceeds its memory. This process or its workers judge the pieces.
+Without an archive the URLs are judged as they come. For an archive, DuckDB sorts them first, so
+that the URLs of one site come together; it uses the disk for what exceeds its memory. This process
+or its workers judge the pieces.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from .store import Store
 
 _RARELY = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS = 50_000  # URLs that are looked up at a time
-_PIECE_BYTES = 8 * 2**20  # of the robots.txt files in one piece of work; a single larger file is a piece, too
+_PIECE_BYTES = (
+    8 * 2**20
+)  # of the robots.txt files in one piece of work; a single larger file is a piece, too
 _AHEAD = 2  # pieces of work that wait for each worker
 _MISSING = Served(None, why="not in the archive")
 
@@ -29,24 +32,35 @@ _Found: TypeAlias = "tuple[list[bytearray], list[list[Verdict]]]"
 class Piece(NamedTuple):
     """Rows of a list of URLs, column by column, and the answers to the URLs.
 
-    By two versions of a robots.txt, each crawler has two columns of answers: those by the first version come first.
+    By two versions of a robots.txt, each crawler has two columns of answers: those by the first
+    version come first.
     """
 
     columns: list[Any]  # lists or Arrow arrays; the URLs are the first one
-    robots: Sequence[Served | Mapping[Origin, Served]]  # each version: one robots.txt for all, or one for each origin
+    robots: Sequence[
+        Served | Mapping[Origin, Served]
+    ]  # each version: one robots.txt for all, or one for each origin
     answers: Sequence[bytearray] = ()
     verdicts: Sequence[list[Verdict]] = ()  # that explain the answers, if that is wanted
 
     def of(self, rows: Sequence[int]) -> Piece:
         """Return these rows alone."""
         columns = [
-            column.take(rows) if hasattr(column, "take") else [column[row] for row in rows] for column in self.columns
+            column.take(rows) if hasattr(column, "take") else [column[row] for row in rows]
+            for column in self.columns
         ]
         answers = [bytearray([column[row] for row in rows]) for column in self.answers]
-        return Piece(columns, self.robots, answers, [[column[row] for row in rows] for column in self.verdicts])
+        return Piece(
+            columns,
+            self.robots,
+            answers,
+            [[column[row] for row in rows] for column in self.verdicts],
+        )
 
 
-def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False, workers: int = 1) -> Iterator[Piece]:
+def judged(
+    pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False, workers: int = 1
+) -> Iterator[Piece]:
     """Yield the pieces with their answers. With several `workers`, that many processes judge."""
     if workers == 1:
         for piece in pieces:
@@ -60,7 +74,9 @@ def judged(pieces: Iterable[Piece], judge: Judge, *, gives_reasons: bool = False
     with ProcessPoolExecutor(workers, context, _start, (judge,)) as pool:
         waiting: deque[tuple[Piece, Any]] = deque()
         for piece in pieces:
-            waiting.append((piece, pool.submit(_found, piece.columns[0], piece.robots, gives_reasons)))
+            waiting.append(
+                (piece, pool.submit(_found, piece.columns[0], piece.robots, gives_reasons))
+            )
             if len(waiting) > workers * _AHEAD:
                 yield _awaited(*waiting.popleft())
         for piece, work in waiting:
@@ -86,8 +102,13 @@ def _found(
     gives_reasons: bool,
     judge: Judge | None = None,
 ) -> _Found:
-    found = [(judge or _judge_of_worker[0]).judged(urls, each, gives_reasons=gives_reasons) for each in robots]
-    return [column for answers, _ in found for column in answers], [each for _, verdicts in found for each in verdicts]
+    found = [
+        (judge or _judge_of_worker[0]).judged(urls, each, gives_reasons=gives_reasons)
+        for each in robots
+    ]
+    return [column for answers, _ in found for column in answers], [
+        each for _, verdicts in found for each in verdicts
+    ]
 
 
 def collect_rarely() -> None:
@@ -99,10 +120,14 @@ def take_urls(store: Store, pieces: Iterable[list[Any]], kinds: Mapping[str, Any
     """Keep the columns of a list in the store's database. `kinds` has the names and the Arrow types of the other columns."""
     import pyarrow as pa  # noqa: PLC0415
 
-    schema = pa.schema([(URL, pa.string()), *((name, kind or pa.string()) for name, kind in kinds.items())])
+    schema = pa.schema(
+        [(URL, pa.string()), *((name, kind or pa.string()) for name, kind in kinds.items())]
+    )
     store.insert("urls", schema.empty_table())
     for columns in pieces:
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        arrays = [
+            pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)
+        ]
         store.insert("urls", pa.table(arrays, schema=schema))
 
 
@@ -110,7 +135,9 @@ def by_archive(store: Store) -> Iterator[Piece]:
     """Yield the rows that the store took, sorted by their URLs. A piece has as many robots.txt files as memory may hold."""
     with store.database.cursor() as cursor:
         found = cursor.sql("SELECT * FROM urls ORDER BY url")
-        read = getattr(found, "to_arrow_reader", None) or found.fetch_record_batch  # the name before DuckDB 2
+        read = (
+            getattr(found, "to_arrow_reader", None) or found.fetch_record_batch
+        )  # the name before DuckDB 2
         for batch in read(_ROWS):
             columns = [batch[URL].to_pylist(), *batch.columns[1:]]
             known = store.found({origin for origin, _ in sites(columns[0]) if origin is not None})

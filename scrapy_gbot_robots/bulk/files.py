@@ -20,7 +20,9 @@ from .arrow import URL, batches_of, need, parquet_file
 from .judging import BulkError
 
 URL_SUFFIXES = (".parquet", ".csv")
-Lines: TypeAlias = Callable[[Sequence[str], Sequence[Any]], str]  # of some rows, by the names of columns, and these
+Lines: TypeAlias = Callable[
+    [Sequence[str], Sequence[Any]], str
+]  # of some rows, by the names of columns, and these
 
 ANSWER_SUFFIXES = (".parquet", ".csv", ".jsonl")
 
@@ -32,7 +34,8 @@ _MOST_URL = 16_384  # bytes
 class UrlFile:
     """A Parquet or CSV file while it is read.
 
-    Raises BulkError if the file cannot be read, or has no column `url`, or two, or one that holds no text.
+    Raises BulkError if the file cannot be read, or has no column `url`, or two, or one that holds
+    no text.
     """
 
     def __init__(self, path: str) -> None:
@@ -84,7 +87,9 @@ class UrlFile:
         is_good = pc.less_equal(pc.fill_null(pc.binary_length(binary), _MOST_URL + 1), _MOST_URL)
         good = batch.filter(is_good)
         self.left_out += len(batch) - len(good)
-        others = [good[name].cast(_plain(good[name].type)) for name in good.schema.names if name != URL]
+        others = [
+            good[name].cast(_plain(good[name].type)) for name in good.schema.names if name != URL
+        ]
         return [list(map(as_text, binary.filter(is_good).to_pylist())), *others]
 
     def _csv(self) -> Iterator[Any]:
@@ -105,7 +110,9 @@ class UrlFile:
     def _rows_of(self, lines: Any, columns: int, place: int) -> Iterator[list[str]]:
         for cells in filter(None, lines):
             if len(cells) != columns:
-                raise BulkError(f"{self._path}: line {lines.line_num} has {len(cells)} columns, not {columns}")
+                raise BulkError(
+                    f"{self._path}: line {lines.line_num} has {len(cells)} columns, not {columns}"
+                )
             if 0 < len(cells[place]) <= _MOST_URL:
                 yield cells
             else:
@@ -140,13 +147,16 @@ def _plain(kind: Any) -> Any:
 
 
 @contextmanager
-def answer_file(path: str, columns: Sequence[tuple[str, Any]]) -> Iterator[Callable[[list[Any]], object]]:
+def answer_file(
+    path: str, columns: Sequence[tuple[str, Any]]
+) -> Iterator[Callable[[list[Any]], object]]:
     """Make a file of rows: a URL, the other columns of the list, the answers. Yields a function that writes some rows.
 
-    At the end of the context the file gets its name. Until then it stands beside that place, under a name that nothing else
-    has. It is deleted if the context ends with an exception.
+    At the end of the context the file gets its name. Until then it stands beside that place, under
+    a name that nothing else has. It is deleted if the context ends with an exception.
 
-    Raises BulkError if a file of that name exists, if it cannot be written, or if its name has none of `ANSWER_SUFFIXES`.
+    Raises BulkError if a file of that name exists, if it cannot be written, or if its name has none
+    of `ANSWER_SUFFIXES`.
 
     Args:
         path: where the file will be.
@@ -157,7 +167,9 @@ def answer_file(path: str, columns: Sequence[tuple[str, Any]]) -> Iterator[Calla
     if place.suffix not in ANSWER_SUFFIXES:
         raise BulkError(f"{path}: the name must end in one of {', '.join(ANSWER_SUFFIXES)}")
     if len(set(names)) < len(names):
-        raise BulkError(f"{path}: two columns would have the same name: {', '.join(map(repr, names))}")
+        raise BulkError(
+            f"{path}: two columns would have the same name: {', '.join(map(repr, names))}"
+        )
     part = place.with_name(f".{place.name[:100]}.{token_hex(4)}.part")
     try:
         if place.exists() or place.is_symlink():
@@ -179,18 +191,26 @@ def answer_file(path: str, columns: Sequence[tuple[str, Any]]) -> Iterator[Calla
 
 
 @contextmanager
-def _parquet_writer(file: Any, columns: Sequence[tuple[str, Any]]) -> Iterator[Callable[[list[Any]], object]]:
+def _parquet_writer(
+    file: Any, columns: Sequence[tuple[str, Any]]
+) -> Iterator[Callable[[list[Any]], object]]:
     try:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
-        raise BulkError("Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'") from None
+        raise BulkError(
+            "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
+        ) from None
     arrow = {None: pa.string(), int: pa.int32(), bytearray: pa.int8()}
     schema = pa.schema([(name, arrow.get(kind, kind)) for name, kind in columns])
     # URLs of an archive are sorted: each begins like the one before, and few occur twice.
     encoding = {URL: "DELTA_BYTE_ARRAY"}
-    with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=False, column_encoding=encoding) as writer:
-        yield lambda columns: writer.write(pa.record_batch(list(map(array_of, columns, schema.types)), schema=schema))
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", use_dictionary=False, column_encoding=encoding
+    ) as writer:
+        yield lambda columns: writer.write(
+            pa.record_batch(list(map(array_of, columns, schema.types)), schema=schema)
+        )
 
 
 def array_of(column: Any, kind: Any) -> Any:
@@ -200,7 +220,9 @@ def array_of(column: Any, kind: Any) -> Any:
     return column.cast(kind) if isinstance(column, pa.Array) else pa.array(column, kind)
 
 
-def text_writer(lines: Lines, names: Sequence[str], write: Callable[[str], object]) -> Callable[[list[Any]], object]:
+def text_writer(
+    lines: Lines, names: Sequence[str], write: Callable[[str], object]
+) -> Callable[[list[Any]], object]:
     """Write the titles, unless each row has them; return a function that writes rows, given as columns."""
     if lines is not json_lines:
         write(lines(names, [[name] for name in names]))
@@ -210,7 +232,9 @@ def text_writer(lines: Lines, names: Sequence[str], write: Callable[[str], objec
 def csv_lines(_names: Sequence[str], columns: Sequence[Any]) -> str:
     """Return a line for each row. What is not printable is escaped."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(zip(*map(_printable, map(_values, columns)), strict=True))
+    csv.writer(text, lineterminator="\n").writerows(
+        zip(*map(_printable, map(_values, columns)), strict=True)
+    )
     return text.getvalue()
 
 
@@ -231,7 +255,10 @@ def _values(column: Any) -> Any:
 
 
 def _printable(column: Any) -> Any:
-    return [shown(cell, len(cell)) if isinstance(cell, str) and not cell.isprintable() else cell for cell in column]
+    return [
+        shown(cell, len(cell)) if isinstance(cell, str) and not cell.isprintable() else cell
+        for cell in column
+    ]
 
 
 TEXT: dict[str, Lines] = {".csv": csv_lines, ".jsonl": json_lines}

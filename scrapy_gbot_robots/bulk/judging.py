@@ -50,7 +50,9 @@ class Served(NamedTuple):
     cut: bool = False  # whether more was served than `body` has
     why: str = "robots.txt not asked yet"  # the reason in words, if `status` is None
     wall: str = ""  # whose wall has answered in place of the site, if more than the body shows that
-    decision: Decision | None = None  # of a crawl, if there is one; then only `body` and `cut` count beside it
+    decision: Decision | None = (
+        None  # of a crawl, if there is one; then only `body` and `cut` count beside it
+    )
 
 
 _NOT_ASKED = Served(None)
@@ -111,29 +113,43 @@ class Judge:
     _held: int = field(default=0, init=False)
 
     def judged(
-        self, urls: Sequence[str], robots: Served | Mapping[Origin, Served], *, gives_reasons: bool = False
+        self,
+        urls: Sequence[str],
+        robots: Served | Mapping[Origin, Served],
+        *,
+        gives_reasons: bool = False,
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
         """Judge URLs by one robots.txt, or by that of the origin of each. It is faster if they are sorted.
 
-        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them, which take longer.
+        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them,
+        which take longer.
         """
         columns = [bytearray() for _ in self.crawlers]
         verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
         for origin, some in sites(urls):
             served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
-            override = self.overrides.of(origin, self.now) if self.overrides and origin is not None else None
+            override = (
+                self.overrides.of(origin, self.now)
+                if self.overrides and origin is not None
+                else None
+            )
             whole = self._whole_site(origin, served, override)
-            for number, rules in enumerate(self._rules(served, override) if whole is None else _NONE * len(columns)):
+            for number, rules in enumerate(
+                self._rules(served, override) if whole is None else _NONE * len(columns)
+            ):
                 if whole is None and not gives_reasons and not self.purposes:
                     columns[number] += bytes(
                         [
-                            allowed_in_all_forms(rules, url) or (ROBOTS_PATH in url and _is_robots_txt(url))
+                            allowed_in_all_forms(rules, url)
+                            or (ROBOTS_PATH in url and _is_robots_txt(url))
                             for url in some
                         ]
                     )
                     continue
                 for url in some:
-                    answer, verdict = (YES, _ITSELF) if _is_robots_txt(url) else whole or self._one(url, rules)
+                    answer, verdict = (
+                        (YES, _ITSELF) if _is_robots_txt(url) else whole or self._one(url, rules)
+                    )
                     if override is not None and verdict is not _ITSELF:
                         verdict = override.named(verdict)
                     columns[number].append(answer)
@@ -155,11 +171,17 @@ class Judge:
         if override is not None and override.action in _WHOLE_SITE:
             answer = _WHOLE_SITE[override.action]
             return answer, Verdict(answer == YES, None, MOST_SPECIFIC)
-        decision = None if override is not None and override.robotstxt is not None else self.decision(robots)
+        decision = (
+            None
+            if override is not None and override.robotstxt is not None
+            else self.decision(robots)
+        )
         if decision is None:
             return None
         allowed = decision.state is State.FULL_ALLOW
-        return YES if allowed else UNREACHABLE if decision.temporary else NO, Verdict(allowed, None, decision.why)
+        return YES if allowed else UNREACHABLE if decision.temporary else NO, Verdict(
+            allowed, None, decision.why
+        )
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means, if nothing else is known of the origin; None: its rules decide."""
@@ -172,14 +194,18 @@ class Judge:
         elif robots.wall:
             outcome = Unavailable(status, "", f"HTTP {status} of {robots.wall}", wall=robots.wall)
         else:
-            outcome = outcome_of(status, "", robots.body, soft_404=soft_404, proxied=False, headers={})
+            outcome = outcome_of(
+                status, "", robots.body, soft_404=soft_404, proxied=False, headers={}
+            )
             if isinstance(outcome, Fetched):
                 return None
         return decide(renew(None, outcome, 0.0, self.policy), 0.0, self.policy)
 
     def parsed(self, robots: Served) -> RobotsTxt:
         """Read the robots.txt."""
-        return RobotsTxt.parse(robots.body, strict=self.strict, max_bytes=self.max_bytes, cut=robots.cut)
+        return RobotsTxt.parse(
+            robots.body, strict=self.strict, max_bytes=self.max_bytes, cut=robots.cut
+        )
 
     def _rules(self, robots: Served, override: Override | None) -> list[Rules]:
         """Return the rules that each crawler follows."""
@@ -220,8 +246,8 @@ def judge(
     Args:
         urls: absolute URLs, in any order.
         robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a column as long as
-            `urls`. Each is a status and a body, a body that was served with 200, or None: there was no answer.
-            An origin that is missing counts as None.
+            `urls`. Each is a status and a body, a body that was served with 200, or None: there was
+            no answer. An origin that is missing counts as None.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
@@ -230,8 +256,8 @@ def judge(
         max_bytes: how many bytes of a robots.txt are read.
 
     Returns:
-        A column for each crawler, by its product token ("*" for one without). The answer is None for a text that is not an
-        http, https or ftp URL.
+        A column for each crawler, by its product token ("*" for one without). The answer is None
+        for a text that is not an http, https or ftp URL.
 
     Raises:
         ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none of its setting's.
@@ -240,7 +266,9 @@ def judge(
     if isinstance(urls, (str, bytes)):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
     several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
-    crawlers = dict.fromkeys(each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several)
+    crawlers = dict.fromkeys(
+        each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several
+    )
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = [_as_text(url) for url in urls]
@@ -262,7 +290,10 @@ def _rows_by_robots(
 ) -> Iterable[tuple[Served | Mapping[Origin, Served], Iterable[int]]]:
     """Return what was served, and the numbers of the rows, of `count`, that are judged by it."""
     if isinstance(robots, Mapping):
-        origins = {key if isinstance(key, Origin) else Origin.of(key): _served(each) for key, each in robots.items()}
+        origins = {
+            key if isinstance(key, Origin) else Origin.of(key): _served(each)
+            for key, each in robots.items()
+        }
         return [(origins, range(count))]
     if len(robots) != count:
         raise ValueError(f"{count} URLs, and what was served for {len(robots)}")
@@ -280,10 +311,14 @@ def _served(robots: Robots) -> Served:
     if isinstance(robots, tuple) and len(robots) == 2:  # noqa: PLR2004
         status, body = robots
         return Served(status, body or b"", why="no answer")
-    raise TypeError(f"what was served is (status, body), bytes or None, not {type(robots).__name__}")
+    raise TypeError(
+        f"what was served is (status, body), bytes or None, not {type(robots).__name__}"
+    )
 
 
 def _as_text(url: str | bytes | None) -> str:
     if isinstance(url, bytes):
         return as_text(url)
-    return url if isinstance(url, str) else ""  # such as None, or what stands for it in a data frame
+    return (
+        url if isinstance(url, str) else ""
+    )  # such as None, or what stands for it in a data frame

@@ -1,7 +1,7 @@
 """The robots.txt files of archives, in a temporary DuckDB database, so that memory is bounded however many there are.
 
-The latest capture of each URL counts. A redirect leads to the capture of its target. Bodies are in a file beside the
-database, which knows their places: each body is read when it is needed.
+The latest capture of each URL counts. A redirect leads to the capture of its target. Bodies are in
+a file beside the database, which knows their places: each body is read when it is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .archives import Capture
 from .judging import Served
 
-Found: TypeAlias = tuple[Served, int, int]  # what was served, with the place and the length of its body
+Found: TypeAlias = tuple[
+    Served, int, int
+]  # what was served, with the place and the length of its body
 
 
 MAX_REDIRECTS = 5  # Google's page: at least five hops
@@ -39,7 +41,11 @@ class Store:
         import duckdb  # noqa: PLC0415
 
         spill = str(directory / "spill")
-        config: dict[str, Any] = {"memory_limit": memory, "temp_directory": spill, "preserve_insertion_order": False}
+        config: dict[str, Any] = {
+            "memory_limit": memory,
+            "temp_directory": spill,
+            "preserve_insertion_order": False,
+        }
         self.database = duckdb.connect(str(directory / "captures.duckdb"), config=config)
         self._max_redirects = max_redirects
         self._bodies = (directory / "bodies").open("w+b")
@@ -57,7 +63,9 @@ class Store:
         import pyarrow as pa  # noqa: PLC0415
 
         asked = {"url": "str", "at": "f8", "status": "i4", "location": "str"}
-        schema = pa.schema({**asked, "why": "str", "wall": "str", "cut": "bool", "place": "i8", "length": "i8"})
+        schema = pa.schema(
+            {**asked, "why": "str", "wall": "str", "cut": "bool", "place": "i8", "length": "i8"}
+        )
         rows = self._rows(captures)
         while some := list(islice(rows, _ROWS)):
             self.insert("captures", pa.Table.from_pylist(some, schema))
@@ -68,14 +76,21 @@ class Store:
             url = _normal(capture.url)
             if url is not None:
                 self._bodies.write(capture.body)
-                yield {**capture._asdict(), "url": url, "place": self._end, "length": len(capture.body)}
+                yield {
+                    **capture._asdict(),
+                    "url": url,
+                    "place": self._end,
+                    "length": len(capture.body),
+                }
                 self._end += len(capture.body)
 
     def insert(self, table: str, rows: Any) -> None:
         """Add rows, which are an Arrow table, to a table; the first ones say which columns it has."""
         with self.database.cursor() as cursor:
             cursor.register("rows", rows)
-            cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM rows LIMIT 0; INSERT INTO {table} FROM rows")
+            cursor.execute(
+                f"CREATE TABLE IF NOT EXISTS {table} AS FROM rows LIMIT 0; INSERT INTO {table} FROM rows"
+            )
 
     def settle(self) -> None:
         """Choose the latest capture of each URL. After that, the store can be asked."""
@@ -144,11 +159,15 @@ class Store:
             urls = cursor.execute(f"SELECT url FROM latest WHERE {_OF_ROBOTS_TXT}")
             while rows := urls.fetchmany(_ROWS):
                 followed = (found for _, found in self._followed([url for (url,) in rows]))
-                yield from map(self.served, sorted(followed, key=itemgetter(1)))  # as they lie in the file
+                yield from map(
+                    self.served, sorted(followed, key=itemgetter(1))
+                )  # as they lie in the file
 
     def __len__(self) -> int:
         """How many origins have an answer."""
-        ((count,),) = self.database.execute(f"SELECT count(*) FROM latest WHERE {_OF_ROBOTS_TXT}").fetchall()
+        ((count,),) = self.database.execute(
+            f"SELECT count(*) FROM latest WHERE {_OF_ROBOTS_TXT}"
+        ).fetchall()
         return int(count)
 
 

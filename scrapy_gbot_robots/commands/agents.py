@@ -19,9 +19,13 @@ from .output import Column, Part, Terminal
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("url", metavar="URL", type=typed, help="an absolute URL; with --robots also a path")
+    parser.add_argument(
+        "url", metavar="URL", type=typed, help="an absolute URL; with --robots also a path"
+    )
     parser.add_argument("--robots", **SOURCE)
-    parser.add_argument("--only", choices=("yes", "no"), help="show only crawlers that may fetch it, or may not")
+    parser.add_argument(
+        "--only", choices=("yes", "no"), help="show only crawlers that may fetch it, or may not"
+    )
     add_shared(parser, "--json")
 
 
@@ -31,7 +35,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     (version,) = versions([options.robots or options.url], settings)
     robotstxt = GbotSettings.of(settings).parse(version.body)
     found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
-    wanted = [facts for facts in found if options.only is None or facts["allowed"] == (options.only == "yes")]
+    wanted = [
+        facts
+        for facts in found
+        if options.only is None or facts["allowed"] == (options.only == "yes")
+    ]
     out.rows(wanted, _COLUMNS)
     refused = sum(not facts["allowed"] for facts in found)
     said = f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})"

@@ -28,7 +28,9 @@ _TOLD_EACH = 1_000  # captures between two steps of the progress bar
 
 def are_archives(names: Sequence[str]) -> bool:
     """Whether the names are those of archives, or of directories."""
-    return bool(names) and all(name.lower().endswith(SUFFIXES) or Path(name).is_dir() for name in names)
+    return bool(names) and all(
+        name.lower().endswith(SUFFIXES) or Path(name).is_dir() for name in names
+    )
 
 
 def _files_of(names: Sequence[str]) -> list[str]:
@@ -42,9 +44,15 @@ def _files_of(names: Sequence[str]) -> list[str]:
         files = [name]
         if Path(name).is_dir():
             below = (each for each in Path(name).rglob("*") if each.is_file())
-            files = [str(each) for each in below if each.name == ROBOTS_TXT or each.name.lower().endswith(SUFFIXES)]
+            files = [
+                str(each)
+                for each in below
+                if each.name == ROBOTS_TXT or each.name.lower().endswith(SUFFIXES)
+            ]
             if not files:
-                raise CommandError(f"{name}: the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}")
+                raise CommandError(
+                    f"{name}: the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}"
+                )
         found |= dict.fromkeys(sorted(files))
     return list(found)
 
@@ -59,13 +67,17 @@ def errors_in_a_line() -> Iterator[None]:
 
 
 @contextmanager
-def opened(names: Sequence[str], gbot: GbotSettings, err: Terminal) -> Iterator[tuple[Store, list[Part]]]:
+def opened(
+    names: Sequence[str], gbot: GbotSettings, err: Terminal
+) -> Iterator[tuple[Store, list[Part]]]:
     """Read archives into a store, which is there as long as the context; say what could not be read of them."""
     try:
         import duckdb  # noqa: PLC0415 - what these need is an extra
         import pyarrow  # noqa: F401, PLC0415
     except ImportError as error:
-        raise BulkError(f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'") from None
+        raise BulkError(
+            f"archives need {error.name}: pip install 'scrapy-gbot-robots[bulk]'"
+        ) from None
     try:
         with (
             tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
@@ -89,7 +101,11 @@ def _read(store: Store, files: Sequence[str], max_bytes: int, err: Terminal) -> 
     store.settle()
     places = sum(each.broken for each in readings)
     examples = [each.example for each in readings if each.broken]
-    return [(f"damaged in {count(places, 'place')}, such as: {examples[0]}", "warning")] if places else []
+    return (
+        [(f"damaged in {count(places, 'place')}, such as: {examples[0]}", "warning")]
+        if places
+        else []
+    )
 
 
 def _told(readings: Sequence[Reading], progress: Callable[[int, str], None]) -> Iterator[Capture]:

@@ -1,7 +1,8 @@
 """`scrapy robots audit --urls FILE`: the answers for millions of URLs, in constant memory.
 
-They are by one robots.txt, by an archive of them, or by that of each URL's host. With two versions of a robots.txt, only the
-URLs that these judge differently are written. bulk/ judges. This module has the options, the table and the summary.
+They are by one robots.txt, by an archive of them, or by that of each URL's host. With two versions
+of a robots.txt, only the URLs that these judge differently are written. bulk/ judges. This module
+has the options, the table and the summary.
 """
 
 from __future__ import annotations
@@ -65,23 +66,44 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_shared(parser, "--as", "--purpose")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--format", choices=("table", "jsonl", "csv"), default="table", help="of rows (default: table)")
-    form.add_argument("--output", metavar="FILE", help="write the rows to this .parquet, .csv or .jsonl file")
-    parser.add_argument("--only", choices=("allowed",), help="write only URLs that each crawler may fetch")
-    parser.add_argument("--rules", action="store_true", help="write the deciding rule, its line and the reason as well")
-    parser.add_argument("--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)")
-    parser.add_argument("--fail-on", choices=("disallowed",), help="exit with 1 if a URL may not be fetched")
+    form.add_argument(
+        "--format",
+        choices=("table", "jsonl", "csv"),
+        default="table",
+        help="of rows (default: table)",
+    )
+    form.add_argument(
+        "--output", metavar="FILE", help="write the rows to this .parquet, .csv or .jsonl file"
+    )
+    parser.add_argument(
+        "--only", choices=("allowed",), help="write only URLs that each crawler may fetch"
+    )
+    parser.add_argument(
+        "--rules",
+        action="store_true",
+        help="write the deciding rule, its line and the reason as well",
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)"
+    )
+    parser.add_argument(
+        "--fail-on", choices=("disallowed",), help="exit with 1 if a URL may not be fetched"
+    )
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status: FOUND if a URL may not be fetched and `--fail-on` says that this matters."""
     is_archive = archives.are_archives(options.robots)
     if len(options.robots) > 1 and not is_archive:
-        raise CommandError(f"--robots takes one robots.txt, or archives, got {len(options.robots)} files")
+        raise CommandError(
+            f"--robots takes one robots.txt, or archives, got {len(options.robots)} files"
+        )
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
     askers, gbot = crawlers.named(options.agents, settings, err), GbotSettings.of(settings)
-    files = [] if is_archive else options.robots or list(reversed(options.diff or []))  # the new one first
+    files = (
+        [] if is_archive else options.robots or list(reversed(options.diff or []))
+    )  # the new one first
     judge = Judge(
         [asker.crawler for asker in askers],
         policy=gbot.policy,
@@ -109,7 +131,10 @@ def _by_archive(audit: Audit, gbot: GbotSettings) -> None:
     """Judge each URL by the robots.txt of its origin in the archives."""
     collect_rarely()
     with archives.opened(audit.options.robots, gbot, audit.err) as (store, damage):
-        audit.about += [f"robots.txt files of {count(len(store), 'origin')} in the archive", *damage]
+        audit.about += [
+            f"robots.txt files of {count(len(store), 'origin')} in the archive",
+            *damage,
+        ]
         take_urls(store, audit.rows("Reading the URLs"), audit.others)
         with audit.progress("Judging", audit.read) as progress:
             audit.judge(by_archive(store), lambda: progress(audit.urls, f"{audit.urls:,} URLs"))
@@ -122,7 +147,9 @@ def _by_host(audit: Audit, settings: Settings) -> None:
 
     async def work(crawl: ProjectCrawl) -> None:
         for columns in audit.rows("Auditing"):
-            served = await crawl.served(dict.fromkeys(origin for origin, _ in sites(columns[0]) if origin is not None))
+            served = await crawl.served(
+                dict.fromkeys(origin for origin, _ in sites(columns[0]) if origin is not None)
+            )
             audit.judge([Piece(columns, [served])])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
@@ -137,7 +164,9 @@ class Audit:
         self.options, self.err, self.workers = options, err, options.workers
         self._judge, self._out = judge, out
         path = options.urls
-        self._file = UrlFile(path) if path != STDIN and path.lower().endswith(URL_SUFFIXES) else None
+        self._file = (
+            UrlFile(path) if path != STDIN and path.lower().endswith(URL_SUFFIXES) else None
+        )
         self.others: dict[str, Any] = {} if self._file is None else self._file.others
         names = [crawler.name or "*" for crawler in judge.crawlers]
         self._names = [*names, *(f"{name}_before" for name in names if options.diff)]
@@ -146,12 +175,16 @@ class Audit:
         self._write: Callable[[list[Any]], object]
         self._began = time.monotonic()
         self.about: list[Part] = []  # lines of the summary about the robots.txt files
-        self.read = self.urls = self._invalid = 0  # URLs that were read, URLs that were judged, lines that are none
+        self.read = self.urls = self._invalid = (
+            0  # URLs that were read, URLs that were judged, lines that are none
+        )
         self._example = ""  # of these
         self._unsaid = ""
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._names}
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)  # robots.txt files by what is wrong with them
+        self._odd: defaultdict[str, Tally[str]] = defaultdict(
+            Tally
+        )  # robots.txt files by what is wrong with them
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -162,14 +195,20 @@ class Audit:
         """
         kinds = {"rule": None, "line": int, "reason": None} if self._gives_reasons else {}
         columns = [(URL, None), *self.others.items(), *((name, bytearray) for name in self._names)]
-        columns += [(f"{name}_{what}", kind) for name in self._names for what, kind in kinds.items()]
+        columns += [
+            (f"{name}_{what}", kind) for name in self._names for what, kind in kinds.items()
+        ]
         names = [name for name, _ in columns]
         if self._is_table:
             names = [*(title for name in self._names for title in (name, "RULE")), "URL"]
         lines = TEXT.get(f".{self.options.format}", table_lines)
         path = self.options.output
         try:
-            with answer_file(path, columns) if path else nullcontext(text_writer(lines, names, self._say)) as write:
+            with (
+                answer_file(path, columns)
+                if path
+                else nullcontext(text_writer(lines, names, self._say)) as write
+            ):
                 self._write = write
                 yield
                 if self._invalid and not self.urls:
@@ -208,7 +247,9 @@ class Audit:
 
     def judge(self, pieces: Iterable[Piece], progress: Callable[[], object] = lambda: None) -> None:
         """Judge pieces of work, write the answers and count them."""
-        for piece in judged(pieces, self._judge, gives_reasons=self._gives_reasons, workers=self.workers):
+        for piece in judged(
+            pieces, self._judge, gives_reasons=self._gives_reasons, workers=self.workers
+        ):
             self._take(piece)
             progress()
 
@@ -224,9 +265,13 @@ class Audit:
         invalid = first.count(NO_URL)
         self._invalid += invalid
         self.urls += len(first) - invalid
-        if invalid or self.options.diff:  # without a change to show, there are no answers beyond `new`
+        if (
+            invalid or self.options.diff
+        ):  # without a change to show, there are no answers beyond `new`
             rows = enumerate(zip(*piece.answers, strict=True))
-            piece = piece.of([row for row, each in rows if each[0] != NO_URL and each[:new] != each[new:]])
+            piece = piece.of(
+                [row for row, each in rows if each[0] != NO_URL and each[:new] != each[new:]]
+            )
         self._count(piece)
         if self.options.only:
             rows = enumerate(zip(*piece.answers, strict=True))
@@ -239,7 +284,10 @@ class Audit:
         elif self._gives_reasons:
             for verdicts in piece.verdicts:
                 rules = [verdict.rule for verdict in verdicts]
-                columns += [[rule and str(rule) for rule in rules], [rule and rule.line for rule in rules]]
+                columns += [
+                    [rule and str(rule) for rule in rules],
+                    [rule and rule.line for rule in rules],
+                ]
                 columns.append([verdict.reason for verdict in verdicts])
         self._write(columns)
 
@@ -247,7 +295,9 @@ class Audit:
         for number, (name, answers) in enumerate(zip(self._names, piece.answers, strict=True)):
             self._counts[name].update(answers)
             if piece.verdicts:
-                self._rules.update(list(zip(answers, repeat(name), map(why, piece.verdicts[number]), strict=False)))
+                self._rules.update(
+                    list(zip(answers, repeat(name), map(why, piece.verdicts[number]), strict=False))
+                )
 
     @property
     def status(self) -> int:
@@ -261,7 +311,9 @@ class Audit:
         say, secs = self.err.say, time.monotonic() - self._began
         if not self.options.output:
             say()
-        say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second")
+        say(
+            f"{count(self.urls, 'URL')} in {secs:.1f} s, {self.urls / max(secs, 1e-9):,.0f} a second"
+        )
         for part in self.about:
             say(part)
         if self._invalid:
@@ -272,20 +324,27 @@ class Audit:
             more = f" and {count(others, 'other', exact=files.exact)}" if others else ""
             say((f"{what}: {files.top(1)[0][0]}{more}", "bad"))
         titles = ["CRAWLER", *(_WORDS[answer].upper() for answer in _TOLD)]
-        rows = [[name, *(f"{counts[answer]:,}" for answer in _TOLD)] for name, counts in self._counts.items()]
+        rows = [
+            [name, *(f"{counts[answer]:,}" for answer in _TOLD)]
+            for name, counts in self._counts.items()
+        ]
         self.err.table(titles, rows)
         if self._gives_reasons:
             self._summarise_rules()
 
     def _summarise_rules(self) -> None:
-        rules = sorted(self._rules.top(len(self._rules)), key=lambda pair: (pair[0][0] == YES, -pair[1]))
+        rules = sorted(
+            self._rules.top(len(self._rules)), key=lambda pair: (pair[0][0] == YES, -pair[1])
+        )
         top = rules[:_TOP]
         if top:
             rows = [(f"{urls:,}", _WORDS[answer], name, rule) for (answer, name, rule), urls in top]
             self.err.say()
             self.err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
         if len(rules) > len(top):
-            self.err.say(f"... and {count(len(rules) - len(top), 'other rule', exact=self._rules.exact)}")
+            self.err.say(
+                f"... and {count(len(rules) - len(top), 'other rule', exact=self._rules.exact)}"
+            )
 
 
 def why(verdict: Verdict) -> str:

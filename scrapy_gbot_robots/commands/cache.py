@@ -38,7 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="list: one line per origin; show: all about each ORIGIN; forget: delete each ORIGIN",
     )
     parser.add_argument(
-        "origins", nargs="*", type=typed, metavar="ORIGIN", help="a URL, or a host (https); list and show: default all"
+        "origins",
+        nargs="*",
+        type=typed,
+        metavar="ORIGIN",
+        help="a URL, or a host (https); list and show: default all",
     )
     parser.add_argument("--all", action="store_true", help="with forget: delete all origins")
     add_shared(parser, "--json")
@@ -53,7 +57,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     found, act = 0, _ACTS[options.act]
     with _storage(gbot, settings, writes=forgets) as (storage, where):
         if options.act == "list":
-            out.say((f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN", "strong"))
+            out.say(
+                (
+                    f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN",
+                    "strong",
+                )
+            )
         for origin in wanted or storage.origins():
             if act(origin, storage, gbot, out):
                 found += 1
@@ -65,7 +74,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 @contextmanager
-def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterator[tuple[Storage, str]]:
+def _storage(
+    gbot: GbotSettings, settings: Settings, *, writes: bool
+) -> Iterator[tuple[Storage, str]]:
     """Open the storage that the settings name; say where it is. Unless `writes`, no file is created or changed.
 
     Raises:
@@ -74,7 +85,11 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
     try:
         choice = choice_of(gbot, Crawler(Spider, settings), read_only=not writes)
         where = choice.words
-        if choice.name == "sqlite" and gbot.sqlite_path is not None and not gbot.sqlite_path.exists():
+        if (
+            choice.name == "sqlite"
+            and gbot.sqlite_path is not None
+            and not gbot.sqlite_path.exists()
+        ):
             where += ", which does not exist yet"
         storage = choice.opens()
     except Exception as error:
@@ -91,7 +106,8 @@ def _storage(gbot: GbotSettings, settings: Settings, *, writes: bool) -> Iterato
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-# What each act does with an origin. They return whether it is stored; another process may delete it meanwhile.
+# What each act does with an origin. They return whether it is stored; another process may delete it
+# meanwhile.
 
 
 def _list(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
@@ -117,7 +133,9 @@ def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> b
     out.json(facts)
     out.say((origin, "strong"))
     show_entry(facts, out)
-    for number, line in enumerate(split_lines(entry.copy.body) if entry.copy and entry.copy.body else [], 1):
+    for number, line in enumerate(
+        split_lines(entry.copy.body) if entry.copy and entry.copy.body else [], 1
+    ):
         out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return True
 
@@ -130,7 +148,10 @@ def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) ->
 
 
 def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
-    return {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decide(entry, time.time(), gbot.policy))}
+    return {
+        "origin": origin,
+        **entry_facts(origin + ROBOTS_PATH, entry, decide(entry, time.time(), gbot.policy)),
+    }
 
 
 _ACTS = {"list": _list, "show": _show, "forget": _forget}

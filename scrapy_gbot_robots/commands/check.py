@@ -1,6 +1,7 @@
 """`scrapy robots check URL...`: whether URLs may be fetched, which line says so, and how old the robots.txt is.
 
-It answers as a crawl of the project would, from the same storage; or from a file, without a network.
+It answers as a crawl of the project would, from the same storage; or from a file, without a
+network.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
-        "urls", nargs="+", type=typed, metavar="URL", help="an absolute URL; with --file also a path that begins with /"
+        "urls",
+        nargs="+",
+        type=typed,
+        metavar="URL",
+        help="an absolute URL; with --file also a path that begins with /",
     )
     add_shared(parser, "--as", "--purpose", "--json")
     parser.add_argument(
@@ -48,7 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "all; without --mode, each crawler gets its own verdict",
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--file", metavar="FILE", help='read this robots.txt, "-" for standard input; fetch nothing')
+    source.add_argument(
+        "--file", metavar="FILE", help='read this robots.txt, "-" for standard input; fetch nothing'
+    )
     add_shared(source, "--fresh")
 
 
@@ -65,14 +72,26 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         _show(check, out)
     if any(check.unreachable for check in checks):
         return FAILED
-    return FINE if all(check.decided.allowed and not check.refused_purpose for check in checks) else FOUND
+    return (
+        FINE
+        if all(check.decided.allowed and not check.refused_purpose for check in checks)
+        else FOUND
+    )
 
 
 def _by_file(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
     body = read(options.file)
     robotstxt = GbotSettings.of(settings).parse(body)
     return [
-        Check(url, asker, verdict_on(url, asker, robotstxt), options.file, body, robotstxt, options.purposes)
+        Check(
+            url,
+            asker,
+            verdict_on(url, asker, robotstxt),
+            options.file,
+            body,
+            robotstxt,
+            options.purposes,
+        )
         for url in options.urls
         for asker in askers
     ]
@@ -153,14 +172,20 @@ class Check:
     @property
     def refused_purpose(self) -> bool:
         """Whether the site refuses one of the purposes. It does not count under an override."""
-        return not self.is_itself and self.override is None and refusal(self.purposes, self.said) is not None
+        return (
+            not self.is_itself
+            and self.override is None
+            and refusal(self.purposes, self.said) is not None
+        )
 
     @cached_property
     def group_line(self) -> int | None:
         """The number of the user-agent line whose group was used: of several, the one above the deciding rule, if any."""
         agent, rule = self.verdict.group or "", self.verdict.rule
         groups = (each for each in groups_of(self.robotstxt) if agent in each.agents)
-        return next((each.agents[agent] for each in groups if rule is None or rule in each.rules), None)
+        return next(
+            (each.agents[agent] for each in groups if rule is None or rule in each.rules), None
+        )
 
     @property
     def group(self) -> str:
@@ -230,7 +255,10 @@ def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
 def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     """Write what `entry_facts` found, with the hops and the storage if these are known."""
     source = f", from the storage ({facts['storage']})" if facts.get("storage") else ""
-    out.fact("robots.txt", f"{facts['state']}{' for now' if facts['temporary'] else ''}: {facts['why']}{source}")
+    out.fact(
+        "robots.txt",
+        f"{facts['state']}{' for now' if facts['temporary'] else ''}: {facts['why']}{source}",
+    )
     if facts["walled"]:
         out.fact("note", "a wall answered, not the site")
     hops = [f"{hop['status']} {hop['url']}" for hop in facts.get("hops", ())]
@@ -240,7 +268,10 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
         out.fact("served by", facts["served_by"])
     if facts["age_secs"] is not None:
         out.fact("fetched", f"{span(facts['age_secs'])} ago")
-    out.fact("asked again", f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now")
+    out.fact(
+        "asked again",
+        f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now",
+    )
     if facts["failures"]:
         out.fact("failures", f"{facts['failures']:,} in a row")
 
@@ -248,7 +279,9 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
 def _show(check: Check, out: Terminal) -> None:
     """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
     verdict = check.decided
-    word = f"{'allowed' if verdict.allowed else 'disallowed'}{' for now' if check.unreachable else ''}"
+    word = (
+        f"{'allowed' if verdict.allowed else 'disallowed'}{' for now' if check.unreachable else ''}"
+    )
     out.say((word, "good" if verdict.allowed else "bad"), ": ", (check.url, "strong"))
     if check.override is not None:
         out.fact(f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]", check.override.what)
@@ -260,7 +293,11 @@ def _show(check: Check, out: Terminal) -> None:
     out.fact("crawler", str(check.asker))
     if check.body is not None and not check.is_itself:
         out.fact("group", check.group)
-    lines = f" (line {', '.join(map(str, check.said.lines))})" if check.purposes and check.said.lines else ""
+    lines = (
+        f" (line {', '.join(map(str, check.said.lines))})"
+        if check.purposes and check.said.lines
+        else ""
+    )
     for purpose in check.purposes:
         out.fact(purpose, word_on(purpose, check.said) + lines)
     if check.known is not None:

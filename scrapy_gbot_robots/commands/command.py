@@ -1,7 +1,8 @@
 """`scrapy robots`: the entry from Scrapy's command line, from `gbot-robots` and from `python -m scrapy_gbot_robots`.
 
-It has the options, and decides how each run ends. Each sub-command is a module of its own with `add_arguments` and `run`,
-which is loaded when it is run. Every `scrapy` command imports this module, so it imports little.
+It has the options, and decides how each run ends. Each sub-command is a module of its own with
+`add_arguments` and `run`, which is loaded when it is run. Every `scrapy` command imports this
+module, so it imports little.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ class RobotsCommand(ScrapyCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the sub-commands with their options. Scrapy's own options stand before the sub-command, `-s` also after it."""
         super().add_options(parser)
-        parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
+        parser.add_argument(
+            "--version", action="version", version=f"scrapy-gbot-robots {__version__}"
+        )
         subparsers = parser.add_subparsers(
             title="Sub-commands",
             dest="subcommand",
@@ -112,7 +115,9 @@ class RobotsCommand(ScrapyCommand):
         super().process_options(args, opts)
         if not opts.loglevel:
             assert self.settings is not None  # noqa: S101  for the type checker
-            self.settings.set("LOG_LEVEL", "WARNING", "cmdline")  # the project's level is for crawls
+            self.settings.set(
+                "LOG_LEVEL", "WARNING", "cmdline"
+            )  # the project's level is for crawls
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
@@ -147,7 +152,9 @@ class RobotsCommand(ScrapyCommand):
             raise CommandError(str(error)) from None
         for text in notes:
             err.say((f"note: {text}", "warning"))
-        status: int = import_module(f".{opts.subcommand}", __package__).run(opts, self.settings, out, err)
+        status: int = import_module(f".{opts.subcommand}", __package__).run(
+            opts, self.settings, out, err
+        )
         return status
 
 

@@ -34,7 +34,9 @@ class Asker(NamedTuple):
         if not crawler.name and name != "*":
             raise ValueError(f'"{shown(name)}" names no crawler')
         if (cut := cut_token(name)) is not None:
-            raise ValueError(f'"{shown(name)}" is no name of a crawler: it would be read as "{cut}"')
+            raise ValueError(
+                f'"{shown(name)}" is no name of a crawler: it would be read as "{cut}"'
+            )
         return cls(crawler, source, name)
 
     def __str__(self) -> str:
@@ -51,11 +53,15 @@ class Asker(NamedTuple):
     def judged(self, verdict: Verdict) -> Crawler:
         """Return the crawler that `verdict` is about: of several, the one that is disallowed, else the first."""
         if isinstance(self.crawler, AllOf):
-            return next((each for each in self.crawler if each.name == verdict.crawler), self.crawler[0])
+            return next(
+                (each for each in self.crawler if each.name == verdict.crawler), self.crawler[0]
+            )
         return self.crawler
 
 
-def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None) -> list[Asker]:
+def named(
+    texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None
+) -> list[Asker]:
     """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
@@ -72,16 +78,35 @@ def named(texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: 
             raise CommandError("--mode needs --as")
         gbot, sent = GbotSettings.of(settings), of_project(settings)
         if gbot.asked_as is not None:
-            return [Asker(gbot.asked_as, f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})", ", ".join(gbot.agents))]
+            return [
+                Asker(
+                    gbot.asked_as,
+                    f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})",
+                    ", ".join(gbot.agents),
+                )
+            ]
         return [Asker(Crawler.of(sent.text), sent.source, sent.text)]
-    names = [name.strip() for text in texts for name in ([text] if "(" in text else text.split(","))]
+    names = [
+        name.strip() for text in texts for name in ([text] if "(" in text else text.split(","))
+    ]
     try:
         found = {asker.crawler: asker for asker in (Asker.of(name, "--as") for name in names)}
     except ValueError as error:
         raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
     for name in (asker.name for asker in found.values()):
         if meant := meant_by(name):
-            err.say((f'note: no known crawler is called "{name}"; did you mean {" or ".join(meant)}?', "warning"))
+            err.say(
+                (
+                    f'note: no known crawler is called "{name}"; did you mean {" or ".join(meant)}?',
+                    "warning",
+                )
+            )
     if mode is not None:
-        return [Asker(AllOf(names) if mode == "all" else Crawler.of(names), f"--as ({mode})", ", ".join(names))]
+        return [
+            Asker(
+                AllOf(names) if mode == "all" else Crawler.of(names),
+                f"--as ({mode})",
+                ", ".join(names),
+            )
+        ]
     return list(found.values())

@@ -14,7 +14,10 @@ from .command import FINE, FOUND
 from .inputs import SOURCE, add_shared, versions
 from .output import Terminal
 
-_TURNED = {True: "everything is disallowed to it now", False: "not everything is disallowed to it any more"}
+_TURNED = {
+    True: "everything is disallowed to it now",
+    False: "not everything is disallowed to it any more",
+}
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
 _SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
@@ -39,7 +42,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _show(change: AgentChange, out: Terminal) -> None:
-    out.say((f"User-agent: {change.agent}", "strong"), f"  (group {change.group})" if change.group else "")
+    out.say(
+        (f"User-agent: {change.agent}", "strong"),
+        f"  (group {change.group})" if change.group else "",
+    )
     if change.closed is not None:
         out.say(("  ! ", "bad" if change.closed else "good"), _TURNED[change.closed])
     for sign, style, rules in (("-", "bad", change.removed), ("+", "good", change.added)):

@@ -21,7 +21,17 @@ from .output import Terminal
 
 _MOST_ORIGINS = 20_000  # counted
 _MOST = 1e15  # of a figure
-_TITLES = ("PROCESS", "SPIDER", "RUNS FOR", "FETCHES A MINUTE", "LEASES", "WAITING", "HELD", "FORBIDDEN", "PAGES")
+_TITLES = (
+    "PROCESS",
+    "SPIDER",
+    "RUNS FOR",
+    "FETCHES A MINUTE",
+    "LEASES",
+    "WAITING",
+    "HELD",
+    "FORBIDDEN",
+    "PAGES",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,9 +62,16 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 def _row(facts: dict[str, Any]) -> list[str]:
     # Other programs may write to the Redis, too.
-    number = {name: each for name, each in facts.items() if isinstance(each, (int, float)) and abs(each) < _MOST}
+    number = {
+        name: each
+        for name, each in facts.items()
+        if isinstance(each, (int, float)) and abs(each) < _MOST
+    }
     runs = max(1.0, time.time() - number.get("started", 0.0))
-    figures = [f"{number.get(name, 0.0):,.0f}" for name in ("leases", "waiting", "held", "forbidden", "pages")]
+    figures = [
+        f"{number.get(name, 0.0):,.0f}"
+        for name in ("leases", "waiting", "held", "forbidden", "pages")
+    ]
     fetches = f"{number.get('fetched', 0.0) * 60 / runs:,.1f}"
     process = f"{facts.get('host', '?')}:{facts.get('pid', '?')}"
     return [process, str(facts.get("spider", "?")), span(runs), fetches, *figures]

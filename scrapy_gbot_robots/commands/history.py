@@ -41,13 +41,20 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         before = robotstxt
     out.rows(found, _COLUMNS)
     if not found:
-        err.say((f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps", "warning"))
+        err.say(
+            (
+                f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps",
+                "warning",
+            )
+        )
     return FINE if found else FOUND
 
 
 def _facts(version: Copy, changed: list[AgentChange] | None) -> dict[str, object]:
     return {
-        "fetched": datetime.fromtimestamp(version.fetched_at, timezone.utc).isoformat(timespec="seconds"),
+        "fetched": datetime.fromtimestamp(version.fetched_at, timezone.utc).isoformat(
+            timespec="seconds"
+        ),
         "status": version.status,
         "bytes": len(version.body),
         "sha256": sha256(version.body).hexdigest(),

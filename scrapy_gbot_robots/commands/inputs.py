@@ -37,7 +37,8 @@ _BLOCK = 262_144  # bytes read at a time
 def typed(text: str) -> str:
     """Return a URL or a host as it was typed, in any locale: its bytes are decoded as UTF-8, else percent-encoded.
 
-    In the C locale, Python decodes each byte past ASCII as a lone surrogate, which no rule would match.
+    In the C locale, Python decodes each byte past ASCII as a lone surrogate, which no rule would
+    match.
     """
     try:
         return as_text(os.fsencode(text))
@@ -91,7 +92,9 @@ def checked_url(text: str, *, has_robots: bool) -> str:
         return text
     if not is_url(text):
         wanted = (
-            "an absolute URL, or a path such as /a" if has_robots else "an absolute URL, such as https://example.com/"
+            "an absolute URL, or a path such as /a"
+            if has_robots
+            else "an absolute URL, such as https://example.com/"
         )
         raise CommandError(f'"{text}" is not {wanted}')
     origin_of(text)
@@ -153,9 +156,9 @@ def read(path: str) -> bytes:
 def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
     """Yield the lines of a file of any size, some at a time, and how many bytes are read so far. "-" is standard input.
 
-    White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are percent-encoded, as they are for
-    rules. In place of a line that is too long comes one that says so, which is no URL. Ctrl-C ends the wait for standard
-    input, in a crawl too.
+    White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are
+    percent-encoded, as they are for rules. In place of a line that is too long comes one that says
+    so, which is no URL. Ctrl-C ends the wait for standard input, in a crawl too.
 
     Raises:
         CommandError: the file cannot be read.
@@ -169,7 +172,13 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
             text, _, rest = (rest + (block or b"\n")).rpartition(b"\n")
             rest = rest[: MAX_URL + 1]
             lines = [line for line in map(str.strip, _texts(text)) if line]
-            yield [f"longer than {MAX_URL:,} bytes: {line}" if len(line) > MAX_URL else line for line in lines], done
+            yield (
+                [
+                    f"longer than {MAX_URL:,} bytes: {line}" if len(line) > MAX_URL else line
+                    for line in lines
+                ],
+                done,
+            )
 
 
 def _texts(text: bytes) -> list[str]:
@@ -222,7 +231,9 @@ def fetched(names: Sequence[str], settings: Settings) -> dict[str, RobotsState]:
     return run_in_crawl(settings, work)
 
 
-def version_of(name: str, states: dict[str, RobotsState], settings: Settings, *, may_lack: bool = True) -> Version:
+def version_of(
+    name: str, states: dict[str, RobotsState], settings: Settings, *, may_lack: bool = True
+) -> Version:
     """Return the version that `name` stands for: of a site, the one that was `fetched`.
 
     ORIGIN@DATE is the version in the storage's history that counted at that time.
@@ -261,7 +272,9 @@ def history_of(origin: Origin, settings: Settings) -> list[Copy]:
     from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
 
     try:
-        with closing(SqliteStorage(gbot.sqlite_path, max_body=gbot.max_bytes, read_only=True)) as storage:
+        with closing(
+            SqliteStorage(gbot.sqlite_path, max_body=gbot.max_bytes, read_only=True)
+        ) as storage:
             return storage.versions(str(origin))
     except StorageError as error:
         raise CommandError(str(error)) from None

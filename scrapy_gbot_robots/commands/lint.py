@@ -1,7 +1,7 @@
 """`scrapy robots lint FILE|URL...`: what is wrong or odd in robots.txt files, the greatest harm first.
 
-`core.lint` has the findings. This module gets the files, writes the findings as text, JSON Lines, SARIF 2.1.0 or annotations
-of a GitHub workflow, and decides the exit status.
+`core.lint` has the findings. This module gets the files, writes the findings as text, JSON Lines,
+SARIF 2.1.0 or annotations of a GitHub workflow, and decides the exit status.
 
 Source: OASIS SARIF 2.1.0; GitHub's "Workflow commands" for the annotations.
 """
@@ -47,7 +47,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         default="text",
         help="text (the default), one JSON object per finding and line, SARIF 2.1.0, or annotations for a GitHub workflow",
     )
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="same as --format json")
+    parser.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="same as --format json"
+    )
     parser.add_argument(
         "--fail-on",
         type=partial(_kinds, levels=LEVELS),
@@ -90,7 +92,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say((f"error: {error}", "bad"))
             status = FAILED
             continue
-        found = findings(source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated)
+        found = findings(
+            source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated
+        )
         found = [finding for finding in found if finding.kind not in ignored]
         results.append((source, found))
         if status == FINE and any(finding.kind in options.fail_on for finding in found):
@@ -119,7 +123,9 @@ def _write_github(results: Results, out: Terminal) -> None:
     for source, found in results:
         for finding in found:
             where = f"file={_escaped(printable(source.name), ':,')},line={finding.line},title={_rule_id(finding.kind)}"
-            out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{_escaped(printable(finding.text))}\n")
+            out.write(
+                f"::{_GITHUB_LEVELS[finding.level]} {where}::{_escaped(printable(finding.text))}\n"
+            )
 
 
 def _escaped(text: str, more: str = "") -> str:
@@ -138,7 +144,12 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         }
         for kind in KINDS.values()
     ]
-    driver = {"name": "scrapy-gbot-robots", "version": __version__, "informationUri": _HOMEPAGE, "rules": rules}
+    driver = {
+        "name": "scrapy-gbot-robots",
+        "version": __version__,
+        "informationUri": _HOMEPAGE,
+        "rules": rules,
+    }
     found = [
         {
             "ruleId": _rule_id(finding.kind),
@@ -150,14 +161,20 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         for finding in found
     ]
     run = {"tool": {"driver": driver}, "results": found}
-    out.write(json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n")
+    out.write(
+        json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    )
 
 
 def _location(source: Version, line: int) -> dict[str, Any]:
     """Return a place in a source. Its URI is relative for a relative path, as code scanning needs it."""
     uri, path = source.name, Path(source.name)
     if source.origin is None:
-        uri = path.as_uri() if path.is_absolute() else quote(path.as_posix(), errors="surrogateescape")
+        uri = (
+            path.as_uri()
+            if path.is_absolute()
+            else quote(path.as_posix(), errors="surrogateescape")
+        )
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
 
 

@@ -1,7 +1,7 @@
 """The output of sub-commands: plain text anywhere; colour and a progress bar on a terminal if rich is installed.
 
-All text goes out here. Text from a robots.txt, a URL or a server is made printable first, so that no control character of
-theirs reaches a terminal.
+All text goes out here. Text from a robots.txt, a URL or a server is made printable first, so that
+no control character of theirs reaches a terminal.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Terminal:
         self.as_json = as_json
         self.rich: Any = _rich_console(stream)  # None unless a person reads it
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # escapes and no exception on a terminal that is not UTF-8
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # escapes and no exception on a terminal that is not UTF-8
 
     def say(self, *parts: Part, wrap: bool = False) -> None:
         """Write a line for people. With `wrap` a terminal breaks it between words, otherwise anywhere."""
@@ -98,7 +100,10 @@ class Terminal:
             line = shown(line.strip(), _LONGEST)
             rule = line.partition("#")[0].rstrip()
             self.say((f"{number:>{width}} | ", "faint"), (rule, style), line.removeprefix(rule))
-            self.say((f"{'':{width}} | ", "faint"), (f"{'^' * max(cells(rule), 1)} {text}".rstrip(), style))
+            self.say(
+                (f"{'':{width}} | ", "faint"),
+                (f"{'^' * max(cells(rule), 1)} {text}".rstrip(), style),
+            )
 
     def write(self, text: str) -> None:
         """Write whole lines as they are: for formats that programs read. The caller has made them printable."""
@@ -119,7 +124,10 @@ class Terminal:
         for record in records:
             self.json(record)
         if records:
-            self.table(list(columns), [[_cell(column, record) for column in columns.values()] for record in records])
+            self.table(
+                list(columns),
+                [[_cell(column, record) for column in columns.values()] for record in records],
+            )
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last one has no padding."""
@@ -128,7 +136,13 @@ class Terminal:
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
         for row in table:
             padded = zip(row[:-1], widths, strict=False)
-            self.say(*((text + " " * (width - cells(text)) + _GAP, style) for (text, style), width in padded), row[-1])
+            self.say(
+                *(
+                    (text + " " * (width - cells(text)) + _GAP, style)
+                    for (text, style), width in padded
+                ),
+                row[-1],
+            )
 
     @contextmanager
     def progress(

@@ -23,7 +23,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
     every = overrides_checked(settings).values()
-    found = [{**override_facts(override), "state": override.standing(now).value} for override in every]
+    found = [
+        {**override_facts(override), "state": override.standing(now).value} for override in every
+    ]
     out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")})
     run_out = sum(facts["state"] == Standing.RUN_OUT.value for facts in found)
     out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")

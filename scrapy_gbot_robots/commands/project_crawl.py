@@ -1,8 +1,8 @@
 """A crawl of the project without pages, in which sub-commands ask for robots.txt files and for the statuses of sitemaps.
 
-It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
-scheduler. It uses the `Fetcher`, the storage and the policy of the project's crawls, so status codes, redirects and outages
-mean the same to both. Ctrl-C ends the work at once.
+It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines,
+feeds, extensions and scheduler. It uses the `Fetcher`, the storage and the policy of the project's
+crawls, so status codes, redirects and outages mean the same to both. Ctrl-C ends the work at once.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
             result.set_exception(CommandError(f"the crawl cannot run: {failure.value}"))
 
     crawling: Any = process.crawl(_ErrandSpider, fetcher_cls=fetcher_cls, work=work, result=result)
-    (crawling if isinstance(crawling, Deferred) else Deferred.fromFuture(crawling)).addErrback(ended)
+    (crawling if isinstance(crawling, Deferred) else Deferred.fromFuture(crawling)).addErrback(
+        ended
+    )
     process.start()
     if not result.done():
         raise KeyboardInterrupt
@@ -100,10 +102,16 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     """Return the project's settings without what such a crawl must not do, and the class that fetches robots.txt files."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
-    addons = {name: at for name, at in settings.getdict("ADDONS").items() if load_object(name) is not Addon}
+    addons = {
+        name: at
+        for name, at in settings.getdict("ADDONS").items()
+        if load_object(name) is not Addon
+    }
     settings.set("ADDONS", addons, "cmdline")
     classes = map(load_object, build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")))
-    own = (cls for cls in classes if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware))
+    own = (
+        cls for cls in classes if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware)
+    )
     return settings, next(own, GbotRobotsTxtMiddleware).fetcher_cls
 
 
@@ -139,13 +147,18 @@ class RobotsState:
     entry: Entry  # in the storage
     decision: Decision  # what the entry means now
     settings: GbotSettings  # those of the project
-    fetched: bool  # whether this run tried to fetch the robots.txt; if not, the answer comes from the storage
+    # whether this run tried to fetch the robots.txt; if not, the answer comes from the storage
+    fetched: bool
     hops: Sequence[tuple[int, str]]  # the status and the URL of each response, if it was fetched
 
     @property
     def body(self) -> bytes | None:
         """The robots.txt whose rules decide; None if no rules decide."""
-        return self.decision.copy.body if self.decision.state is State.RULES and self.decision.copy else None
+        return (
+            self.decision.copy.body
+            if self.decision.state is State.RULES and self.decision.copy
+            else None
+        )
 
     @property
     def robotstxt(self) -> RobotsTxt:
@@ -183,7 +196,9 @@ class ProjectCrawl:
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._hops: list[tuple[int, str]] = []
-        self._places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))  # for one look-up at a time
+        self._places: defaultdict[Origin, Places] = defaultdict(
+            partial(Places, 1)
+        )  # for one look-up at a time
         self._judges: dict[tuple[RobotsAgent, bool], Judge] = {}
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
@@ -194,25 +209,43 @@ class ProjectCrawl:
         async with self._places[origin]:
             self._hops.clear()
             entry = await self._storage.get(key)
-            is_good = entry is not None and not fresh and time.time() < decide(entry, time.time(), policy).ask_at
+            is_good = (
+                entry is not None
+                and not fresh
+                and time.time() < decide(entry, time.time(), policy).ask_at
+            )
             if not is_good:
                 entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
                 await self._storage.put(key, entry)
         decision = decide(entry, time.time(), policy)
-        return RobotsState(origin, entry or Entry(), decision, self.settings, not is_good, [*self._hops])
+        return RobotsState(
+            origin, entry or Entry(), decision, self.settings, not is_good, [*self._hops]
+        )
 
     async def served(self, origins: Iterable[Origin]) -> dict[Origin, Served]:
         """Look up the robots.txt files of `origins` at the same time, but for those where an override decides."""
         found = ((origin, self.overrides.of(origin, time.time())) for origin in origins)
-        asked = [self.state_of(origin) for origin, override in found if override is None or not override.decides]
+        asked = [
+            self.state_of(origin)
+            for origin, override in found
+            if override is None or not override.decides
+        ]
         return {state.origin: state.served for state in await self.together(asked)}
 
-    def verdict(self, url: str, agent: RobotsAgent, served: Served | None, *, overridden: bool = True) -> Verdict:
+    def verdict(
+        self, url: str, agent: RobotsAgent, served: Served | None, *, overridden: bool = True
+    ) -> Verdict:
         """Return the verdict on a URL by what was served for its robots.txt, and if `overridden` by the overrides."""
         judge = self._judges.get((agent, overridden))
         if judge is None:  # it keeps the rules that it has read
             gbot, overrides = self.settings, self.overrides if overridden else None
-            judge = Judge([agent], strict=gbot.strict, max_bytes=gbot.max_bytes, overrides=overrides, now=time.time())
+            judge = Judge(
+                [agent],
+                strict=gbot.strict,
+                max_bytes=gbot.max_bytes,
+                overrides=overrides,
+                now=time.time(),
+            )
             self._judges[agent, overridden] = judge
         _, ((verdict,),) = judge.judged([url], served or Served(None), gives_reasons=True)
         return verdict
@@ -230,9 +263,13 @@ class ProjectCrawl:
             Exception: the download handler raised it.
         """
         engine: Any = self._crawler.engine
-        meta = dict.fromkeys([_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True)
+        meta = dict.fromkeys(
+            [_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True
+        )
         request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta)
-        response: Response = await maybe_deferred_to_future(deferred_from_coro(engine.download_async(request)))
+        response: Response = await maybe_deferred_to_future(
+            deferred_from_coro(engine.download_async(request))
+        )
         return response.status
 
     @staticmethod

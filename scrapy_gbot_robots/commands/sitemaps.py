@@ -20,12 +20,17 @@ from .output import Terminal
 if TYPE_CHECKING:
     from .project_crawl import ProjectCrawl
 
-_TOO_MANY = ("not requested: more than GBOT_ROBOTS_SITEMAPS_MAX", None)  # a hostile list could attack a third party
+_TOO_MANY = (
+    "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX",
+    None,
+)  # a hostile list could attack a third party
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.add_argument("hosts", nargs="+", type=typed, metavar="HOST", help="a host (https), or a URL")
+    parser.add_argument(
+        "hosts", nargs="+", type=typed, metavar="HOST", help="a host (https), or a URL"
+    )
     add_shared(parser, "--as", "--fresh", "--json")
 
 
@@ -43,7 +48,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         for origin in origins:
             known = await crawl.state_of(origin, fresh=options.fresh)
             lines, most = sitemap_lines_of(known.robotstxt), crawl.settings.sitemaps_max
-            found = await crawl.together(_found(line.url, origin, crawl, asker.crawler) for line in lines[:most])
+            found = await crawl.together(
+                _found(line.url, origin, crawl, asker.crawler) for line in lines[:most]
+            )
             found += [_TOO_MANY] * (len(lines) - most)
             records = [
                 {
@@ -66,7 +73,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return run_in_crawl(settings, work)
 
 
-async def _found(url: str | None, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent) -> tuple[str, int | None]:
+async def _found(
+    url: str | None, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent
+) -> tuple[str, int | None]:
     """Request a sitemap as a crawl would; return its status, or why there is none, in words, and as a number."""
     if url is None:
         return "malformed: not an absolute http, https or ftp URL", None

@@ -1,7 +1,7 @@
 """`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables or JSON.
 
-Each origin counts once, by its latest answer, redirects followed. There may be any number of names in the files, so the
-database counts them: it uses the disk for what exceeds its memory.
+Each origin counts once, by its latest answer, redirects followed. There may be any number of names
+in the files, so the database counts them: it uses the disk for what exceeds its memory.
 """
 
 from __future__ import annotations
@@ -50,26 +50,43 @@ _TABLES = {
 }
 
 # Of what a number is a share.
-_WHOLE = {"origins": "all", "files": "rules", "blocked": "files", "granted": "rules", "refused": "rules"}
+_WHOLE = {
+    "origins": "all",
+    "files": "rules",
+    "blocked": "files",
+    "granted": "rules",
+    "refused": "rules",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
     add_shared(parser, "--as")
-    parser.add_argument("--top", metavar="N", type=int, default=_TOP, help=f"fields and agents told (default: {_TOP})")
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=int,
+        default=_TOP,
+        help=f"fields and agents told (default: {_TOP})",
+    )
     parser.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Study the archive; return the exit status."""
     if not archives.are_archives(options.archives):
-        raise CommandError(f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}")
+        raise CommandError(
+            f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}"
+        )
     askers = crawlers.named(options.agents, settings, err) if options.agents else []
     gbot = GbotSettings.of(settings)
     crawlers_asked = [asker.crawler for asker in askers]
     judge = Judge(crawlers_asked, policy=gbot.policy, strict=gbot.strict, max_bytes=gbot.max_bytes)
-    with archives.errors_in_a_line(), archives.opened(options.archives, gbot, err) as (store, damage):
+    with (
+        archives.errors_in_a_line(),
+        archives.opened(options.archives, gbot, err) as (store, damage),
+    ):
         study = _studied(store, judge, options.top, err)
     for part in damage:
         err.say(part)
@@ -84,11 +101,17 @@ def _show(title: str, found: Any, wholes: Mapping[str, int], out: Terminal) -> N
     """Write a table, unless it is empty."""
     rows = found
     if isinstance(found, dict):
-        rows = [{"name": name, **(row if isinstance(row, dict) else {"origins": row})} for name, row in found.items()]
+        rows = [
+            {"name": name, **(row if isinstance(row, dict) else {"origins": row})}
+            for name, row in found.items()
+        ]
     if rows:
         out.say()
         out.say((title, "strong"))
-        out.table(list(map(str.upper, rows[0])), [[_cell(name, {**wholes, **row}) for name in row] for row in rows])
+        out.table(
+            list(map(str.upper, rows[0])),
+            [[_cell(name, {**wholes, **row}) for name in row] for row in rows],
+        )
 
 
 def _cell(name: str, row: Mapping[str, Any]) -> str:
@@ -126,11 +149,16 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
         "statuses": {status or "none": files for status, (files, _) in sorted(statuses.items())},
         "bytes": size,
         "sizes": [{"up_to_bytes": size, "files": sizes[str(size)][0]} for size in (*_SIZES, None)],
-        "fields": [{"name": name, "files": files, "lines": lines} for name, (files, lines) in fields],
-        "agents": [{"name": name, "files": files, "blocked": times} for name, (files, times) in agents],
+        "fields": [
+            {"name": name, "files": files, "lines": lines} for name, (files, lines) in fields
+        ],
+        "agents": [
+            {"name": name, "files": files, "blocked": times} for name, (files, times) in agents
+        ],
         "crawlers": [{"name": name, "files": rules, "blocked": blocked[name][0]} for name in asked],
         "preferences": {
-            label: {"granted": said[label][1], "refused": said[label][0] - said[label][1]} for label, _, _ in LABELS
+            label: {"granted": said[label][1], "refused": said[label][0] - said[label][1]}
+            for label, _, _ in LABELS
         },
     }
 
@@ -144,7 +172,11 @@ def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
         return
     size = len(served.body)
     yield "state", State.RULES.value, size
-    yield "size", str(None if served.cut else next((each for each in _SIZES if size <= each), None)), 0
+    yield (
+        "size",
+        str(None if served.cut else next((each for each in _SIZES if size <= each), None)),
+        0,
+    )
     robots = judge.parsed(served)
     for crawler in judge.crawlers:
         if not robots.allowed(_HOME, crawler):
@@ -153,7 +185,11 @@ def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
     for label, _, _ in LABELS:
         if getattr(said, label) is not None:
             yield "preference", label, int(getattr(said, label))
-    keys = (_FIELDS.get(line.kind) or _name(line.key) for line in lines_of(robots) if line.flags & HAS_DIRECTIVE)
+    keys = (
+        _FIELDS.get(line.kind) or _name(line.key)
+        for line in lines_of(robots)
+        if line.flags & HAS_DIRECTIVE
+    )
     for field, lines in Counter(keys).items():
         yield "field", field, lines
     for agent in dict.fromkeys(agent for group in groups_of(robots) for agent in group.agents):

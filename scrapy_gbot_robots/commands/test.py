@@ -62,11 +62,26 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         if each.asker is not None:
             verdict = verdict_on(each.url, each.asker, robotstxt)
             check = Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt)
-        met = each.url in robotstxt.sitemaps if check is None else check.verdict.allowed == each.allowed
+        met = (
+            each.url in robotstxt.sitemaps
+            if check is None
+            else check.verdict.allowed == each.allowed
+        )
         failed += not met
-        out.json({"line": each.line, "expectation": each.text, "met": met, **({} if check is None else check.facts)})
+        out.json(
+            {
+                "line": each.line,
+                "expectation": each.text,
+                "met": met,
+                **({} if check is None else check.facts),
+            }
+        )
         if not met:
-            out.say((f"{options.expectations}:{each.line}: ", "strong"), ("not met", "bad"), f": {each.text}")
+            out.say(
+                (f"{options.expectations}:{each.line}: ", "strong"),
+                ("not met", "bad"),
+                f": {each.text}",
+            )
             _show(check, robotstxt, out)
     said = (f"{failed:,} not met", "bad") if failed else ("all met", "good")
     out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", said)
@@ -91,9 +106,13 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
         CommandError: there is such a line, or no expectation.
     """
     found, wrong = [], 0
-    for number, raw in enumerate(read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1):
+    for number, raw in enumerate(
+        read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1
+    ):
         words = raw.split()
-        end = next((place for place, word in enumerate(words) if word.startswith("#")), None)  # of a URL, "#" is a part
+        end = next(
+            (place for place, word in enumerate(words) if word.startswith("#")), None
+        )  # of a URL, "#" is a part
         if words[:end]:
             try:
                 found.append(_expectation(number, words[:end], robots))

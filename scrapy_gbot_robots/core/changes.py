@@ -1,11 +1,12 @@
 """Two versions of a robots.txt -> what changed for which user agent.
 
-What counts is what a crawler reads: for each user agent its rules, its crawl delay and the preferences about the use of
-content, merged as RFC 9309 2.2.1 merges groups. The order of groups and lines does not count, nor do comments. A user
-agent without a group follows "*". One with an empty group may fetch everything, so these two differ.
+What counts is what a crawler reads: for each user agent its rules, its crawl delay and the
+preferences about the use of content, merged as RFC 9309 2.2.1 merges groups. The order of groups
+and lines does not count, nor do comments. A user agent without a group follows "*". One with an
+empty group may fetch everything, so these two differ.
 
-Both versions are read for one user agent after the other, and once for those that share their groups. That work is bounded,
-since both may be hostile: 16,000 agents fit into 500 KiB.
+Both versions are read for one user agent after the other, and once for those that share their
+groups. That work is bounded, since both may be hostile: 16,000 agents fit into 500 KiB.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from ..experimental.preferences import PreferenceChange
 
 MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
-_WORK_OF_PAIR = 50  # bytes that are read while a preference of one version is held against one of the other
+_WORK_OF_PAIR = (
+    50  # bytes that are read while a preference of one version is held against one of the other
+)
 
 _RulesByPattern = dict[tuple[bool, str], Rule]
 
@@ -67,12 +70,16 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     for agents in alike.values():
         before, after = (agents[0] in each for each in followed)
         change = AgentChange(
-            agents[0], group="" if before == after else "added" if after else "removed", compared=False
+            agents[0],
+            group="" if before == after else "added" if after else "removed",
+            compared=False,
         )
         most_work -= size_of(old) + size_of(new)
         if most_work >= 0:
             was, now = old.rules_for(agents[0]), new.rules_for(agents[0])
-            most_work -= _WORK_OF_PAIR * (len(content_lines_of(was)) + len(content_lines_of(now))) ** 2
+            most_work -= (
+                _WORK_OF_PAIR * (len(content_lines_of(was)) + len(content_lines_of(now))) ** 2
+            )
         if most_work >= 0:
             change = _compared(change, was, now)
         if change != AgentChange(agents[0], delays=(change.delays[0], change.delays[0])):

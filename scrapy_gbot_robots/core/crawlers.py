@@ -11,8 +11,9 @@ first:
 3. in a comment, with a version or with a name that sounds like a bot: "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
 4. beside the comments: "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0"
 
-Source: RFC 9309 2.2.1 for what a token is; Google's page ("Order of precedence for user agents"), and Google's lists of
-common crawlers, special-case crawlers and user-triggered fetchers with their headers, as of September 2026.
+Source: RFC 9309 2.2.1 for what a token is; Google's page ("Order of precedence for user agents"),
+and Google's lists of common crawlers, special-case crawlers and user-triggered fetchers with their
+headers, as of September 2026.
 """
 
 from __future__ import annotations
@@ -55,14 +56,15 @@ _COMPATIBLE = "compatible"
 _BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
-# Products that browsers name, in lower case. Any other product in a browser's header is the crawler.
+# Products that browsers name, in lower case. Any other product in a browser's header is the
+# crawler.
 _BROWSER = frozenset(
     """
-    mozilla opera applewebkit khtml gecko chrome chromium safari mobile version firefox edge edg edga edgios opr crios
-    fxios headlesschrome seamonkey konqueror epiphany vivaldi yabrowser samsungbrowser ucbrowser ubuntu fedora debian
-    msie trident presto windows macintosh linux android iphone ipad ipod cros compatible like build web minefield
-    iceweasel palemoon waterfox electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine
-    """.split()
+    mozilla opera applewebkit khtml gecko chrome chromium safari mobile version firefox edge edg
+    edga edgios opr crios fxios headlesschrome seamonkey konqueror epiphany vivaldi yabrowser
+    samsungbrowser ucbrowser ubuntu fedora debian msie trident presto windows macintosh linux
+    android iphone ipad ipod cros compatible like build web minefield iceweasel palemoon waterfox
+    electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine """.split()
 )
 
 
@@ -83,8 +85,9 @@ class Crawler(NamedTuple):
     def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> Crawler:
         """Return the crawler that a product token or a whole User-Agent header names.
 
-        Google's crawlers heed what Google lists for them. Any other heeds its one token and "*", or "*" alone if there is
-        no token in `user_agent`. A list of names makes one crawler, which tries the tokens of all in this order.
+        Google's crawlers heed what Google lists for them. Any other heeds its one token and "*", or
+        "*" alone if there is no token in `user_agent`. A list of names makes one crawler, which
+        tries the tokens of all in this order.
 
         Raises:
             ValueError: the list of names is empty.
@@ -94,7 +97,9 @@ class Crawler(NamedTuple):
             return _first_of([cls.of(each) for each in user_agent])
         header = as_text(user_agent)
         token = product_token(header)
-        if token.lower() == "googlebot-images" or "google favicon" in header.lower():  # other names in Google's pages
+        if (
+            token.lower() == "googlebot-images" or "google favicon" in header.lower()
+        ):  # other names in Google's pages
             token = "Googlebot-Image"  # noqa: S105 - of a product
         return _GOOGLE.get(token.lower()) or _one_token(token)
 
@@ -102,7 +107,9 @@ class Crawler(NamedTuple):
 GOOGLE_NAMES = (*_HEED_GLOBAL, *_IGNORE_GLOBAL, *_IGNORE_ROBOTS)
 _GOOGLE = {
     name.lower(): Crawler(
-        name, () if name in _IGNORE_ROBOTS else (name, *_FALL_BACK.get(name, ())), name in _HEED_GLOBAL
+        name,
+        () if name in _IGNORE_ROBOTS else (name, *_FALL_BACK.get(name, ())),
+        name in _HEED_GLOBAL,
     )
     for name in GOOGLE_NAMES
 }
@@ -143,7 +150,9 @@ class AllOf(tuple[Crawler, ...]):
         """
         if isinstance(user_agents, (str, bytes, Crawler)):
             raise TypeError("AllOf takes a list of crawlers, not one")
-        crawlers = dict.fromkeys(each if isinstance(each, Crawler) else Crawler.of(each) for each in user_agents)
+        crawlers = dict.fromkeys(
+            each if isinstance(each, Crawler) else Crawler.of(each) for each in user_agents
+        )
         if not crawlers:
             raise ValueError("no crawler is named")
         return super().__new__(cls, crawlers)
@@ -161,7 +170,8 @@ RobotsAgent: TypeAlias = Crawler | AllOf
 def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
     """Return the agents whose groups to look for, in this order: tokens in lower case, and last "*" if it is heeded.
 
-    A product token or a header means its one token, then "*". A crawler that ignores robots.txt has no agents.
+    A product token or a header means its one token, then "*". A crawler that ignores robots.txt has
+    no agents.
     """
     if not isinstance(user_agent, Crawler):
         user_agent = _one_token(product_token(user_agent))
@@ -172,8 +182,8 @@ def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
 def product_token(user_agent: str | bytes) -> str:
     """Return the product token in a User-Agent header, "" if there is none. The header may be a token alone.
 
-    A token is letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000" gives "bot". A browser's header gives its first word,
-    which is "Mozilla".
+    A token is letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000" gives "bot". A browser's header
+    gives its first word, which is "Mozilla".
     """
     header = as_text(user_agent)
     return _crawler_in(header) or _leading_token(header)
@@ -191,7 +201,12 @@ def cut_token(user_agent: str) -> str | None:
     names = _BETWEEN_PRODUCTS.split(user_agent)
     rest = user_agent.removeprefix(token)
     has_two_words = names[0] == token and rest[:1].isspace() and rest.lstrip()[:1].isalpha()
-    return token if token and (token not in names or (has_two_words and Crawler.of(user_agent).name == token)) else None
+    return (
+        token
+        if token
+        and (token not in names or (has_two_words and Crawler.of(user_agent).name == token))
+        else None
+    )
 
 
 def as_text(user_agent: str | bytes) -> str:
@@ -213,13 +228,26 @@ def _crawler_in(header: str) -> str:
     first = _leading_token(header)
     if "/" not in header and "(" not in header:
         return "" if first.lower() in _BROWSER else first
-    comments = [[item.strip() for item in comment.split(";")] for comment in re.findall(_COMMENT, header)]
+    comments = [
+        [item.strip() for item in comment.split(";")] for comment in re.findall(_COMMENT, header)
+    ]
     in_comments = filter(None, map(re.compile(_PRODUCT).match, chain.from_iterable(comments)))
-    beside_comments = filter(None, map(re.compile(_PRODUCT).match, re.sub(_COMMENT, " ", header).split()))
+    beside_comments = filter(
+        None, map(re.compile(_PRODUCT).match, re.sub(_COMMENT, " ", header).split())
+    )
     tokens = chain(
-        (_leading_token(item) for items in comments for before, item in pairwise(items) if before == _COMPATIBLE),
+        (
+            _leading_token(item)
+            for items in comments
+            for before, item in pairwise(items)
+            if before == _COMPATIBLE
+        ),
         (first,),
-        (product[1] for product in in_comments if "/" in product[0] or _BOT_WORDS.search(product[1])),
+        (
+            product[1]
+            for product in in_comments
+            if "/" in product[0] or _BOT_WORDS.search(product[1])
+        ),
         (product[1] for product in beside_comments),
     )
     return next((token for token in tokens if token and token.lower() not in _BROWSER), "")

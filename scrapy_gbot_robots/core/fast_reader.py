@@ -1,16 +1,17 @@
 """The fast reader: reads from the bytes of a robots.txt what one crawler follows, and nothing else.
 
-Operation wanted, for a file of up to 500 KiB with the groups of many crawlers: `scan(body, agents)`, the merged rules of the
-first of a crawler's agents that has a group.
+Operation wanted, for a file of up to 500 KiB with the groups of many crawlers: `scan(body,
+agents)`, the merged rules of the first of a crawler's agents that has a group.
 
 Plan:
 
 1. Go through the lines once, and through those of a long file in blocks. Outside the crawler's groups only user-agent
-   lines matter, so a block without the word "user" is passed over as a whole. So is a long body, such as an error page, in
-   which no line begins with that word.
+   lines matter, so a block without the word "user" is passed over as a whole. So is a long body,
+   such as an error page, in which no line begins with that word.
 2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, most lines begin with
-   "Disallow: " or "Allow: ". Split any other line at its colon and look the field name up among the usual ways to write
-   one. What is left goes to the careful reader (lines.py), unless its beginning shows that it cannot matter.
+   "Disallow: " or "Allow: ". Split any other line at its colon and look the field name up among the
+   usual ways to write one. What is left goes to the careful reader (lines.py), unless its beginning
+   shows that it cannot matter.
 3. Keep the paths of a group's rules as written, and join them into one text at the end (patterns.py): decoding and
    escaping happen once for the group and not once for each line.
 
@@ -22,10 +23,11 @@ A worked example, for the agents "mybot" and "*":
     4  Sitemap: https://...  a usual name that matters to no group
     5  User-agent: other     rules come before it, so a new group begins; it is for neither agent, so it is skipped
 
-Warning: the careful reader is the specification. A shortcut may only skip lines that it would ignore for these agents;
-tests/fuzz compares the two.
+Warning: the careful reader is the specification. A shortcut may only skip lines that it would
+ignore for these agents; tests/fuzz compares the two.
 
-Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as they are written.
+Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as they
+are written.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ _USUAL = {
     ]
     for way in (name, name.capitalize(), name.title(), name.upper())
 }
-_AGENT_LINE = b"user"  # every user-agent line has it, in lower case, with nothing but white space before
+_AGENT_LINE = (
+    b"user"  # every user-agent line has it, in lower case, with nothing but white space before
+)
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
 _MOST_PLACES = 1_000  # at which a user-agent line is looked for before lines are
@@ -84,7 +88,9 @@ _BEGINNINGS = (  # of all names looked for: a line that begins otherwise cannot 
 )
 # First bytes of lines that matter, before a group and in one.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
-_IN_GROUP = _BEFORE_GROUP | {letter for name in _BEGINNINGS for letter in (name[:1], name[:1].upper())}
+_IN_GROUP = _BEFORE_GROUP | {
+    letter for name in _BEGINNINGS for letter in (name[:1], name[:1].upper())
+}
 _SIGNAL_LINE = b"content-signal"
 _RUN = b"Disallow: "  # so begin most lines of real files
 _RUN_BYTES = len(_RUN)
@@ -100,7 +106,15 @@ class ScannedGroup:
     A crawl delay or a `Content-` line is only for the agents that are named before it.
     """
 
-    __slots__ = ("agents", "allow_lines", "allows", "content_lines", "delays", "disallow_lines", "disallows")
+    __slots__ = (
+        "agents",
+        "allow_lines",
+        "allows",
+        "content_lines",
+        "delays",
+        "disallow_lines",
+        "disallows",
+    )
 
     def __init__(self) -> None:
         self.agents: dict[bytes, int] = {}
@@ -151,7 +165,8 @@ def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
 class _Scan:
     """One pass through a file. `agents` are those whose groups are wanted.
 
-    `groups` has the groups found, in file order; `signals` the `Content-Signal` lines before any group.
+    `groups` has the groups found, in file order; `signals` the `Content-Signal` lines before any
+    group.
     """
 
     __slots__ = ("_agents", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
@@ -266,7 +281,9 @@ def _may_have_agents(lower: bytes) -> bool:
     return True
 
 
-def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[ContentLine]) -> Rules:
+def _rules(
+    groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[ContentLine]
+) -> Rules:
     """Merge the groups of `agent` (RFC 9309 2.2.1)."""
     first, *others = groups
     for group in others:
@@ -274,8 +291,12 @@ def _rules(groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: 
         first.allow_lines += group.allow_lines
         first.disallows += group.disallows
         first.disallow_lines += group.disallow_lines
-    delays = [delay for group in groups for line, delay in group.delays if line > group.agents[agent]]
-    content_lines = [each for group in groups for each in group.content_lines if each[0] > group.agents[agent]]
+    delays = [
+        delay for group in groups for line, delay in group.delays if line > group.agents[agent]
+    ]
+    content_lines = [
+        each for group in groups for each in group.content_lines if each[0] > group.agents[agent]
+    ]
     return Rules(
         _patterns(first.allows, first.allow_lines),
         _patterns(first.disallows, first.disallow_lines),
@@ -291,5 +312,7 @@ def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
         return NO_PATTERNS
     text = b"\n".join(paths)
     if _HASH in text:
-        text = b"\n".join([path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths])
+        text = b"\n".join(
+            [path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths]
+        )
     return Patterns.of(text, lines)

@@ -36,7 +36,8 @@ _CRAWLERS = {
         "DuckAssistBot": "DuckDuckGo",
         "Amazonbot": "Amazon",
     },
-    "AI training": {  # data for models; a "-Extended" token fetches nothing, it only asks for permission
+    # data for models; a "-Extended" token fetches nothing, it only asks for permission
+    "AI training": {
         "GPTBot": "OpenAI",
         "ClaudeBot": "Anthropic",
         "Google-Extended": "Google",
@@ -112,7 +113,11 @@ def meant_by(name: str) -> list[str]:
         return []
     if _letters(name) in _BY_LETTERS:
         return [_BY_LETTERS[_letters(name)]]
-    return [row.tokens[0] for row in KNOWN_CRAWLERS if name.lower() in (_product(row.tokens[0]), row.operator.lower())]
+    return [
+        row.tokens[0]
+        for row in KNOWN_CRAWLERS
+        if name.lower() in (_product(row.tokens[0]), row.operator.lower())
+    ]
 
 
 def _product(name: str) -> str:

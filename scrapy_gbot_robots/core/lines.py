@@ -1,10 +1,11 @@
 """Bytes of a robots.txt -> its lines, read as Google's parser reads them: field names, misspellings, flags and limits.
 
-This is the careful reader. It tells all there is to know about each line, and it is the specification of the fast reader
-(fast_reader.py): tests compare the two. Groups, remarks and lint use it; a crawl does so only for lines in an unusual form.
+This is the careful reader. It tells all there is to know about each line, and it is the
+specification of the fast reader (fast_reader.py): tests compare the two. Groups, remarks and lint
+use it; a crawl does so only for lines in an unusual form.
 
-A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a disallow line, and the
-flags for a directive, a typo and a comment.
+A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a
+disallow line, and the flags for a directive, a typo and a comment.
 
 Boundary: one line at a time. robots.py finds out which group it belongs to.
 Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification" ("File format",
@@ -37,8 +38,9 @@ TYPO = 16
 TOO_LONG = 32
 MISSING_COLON = 64
 
-# Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this order, without regard to
-# case. Google's parser takes any key that begins with one of them. Strict reading takes only the name in Google's page.
+# Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this
+# order, without regard to case. Google's parser takes any key that begins with one of them. Strict
+# reading takes only the name in Google's page.
 FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -46,7 +48,8 @@ FIELDS = (
     (SITEMAP, b"sitemap", (b"site-map",)),
 )
 
-# Google's page: "other fields such as crawl-delay are not supported"; the list is that of Google's parser.
+# Google's page: "other fields such as crawl-delay are not supported"; the list is that of Google's
+# parser.
 CRAWL_DELAY = b"crawl-delay"
 UNUSED_FIELDS = frozenset(
     {
@@ -65,14 +68,15 @@ UNUSED_FIELDS = frozenset(
     }
 )
 
-BOM = b"\xef\xbb\xbf"  # skipped at the very start, also if only its first bytes are there (Google's parser)
+# skipped at the very start, also if only its first bytes are there (Google's parser)
+BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 512_000  # Google's page, "File format": 500 KiB, content after that is ignored
 MAX_LINE_BYTES = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
 
 INDEX_PAGE = "/index.htm"  # Google's parser: an allow rule for it allows its directory, too
 
-# RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a user-agent line is ignored.
-# "*" is a star alone or one that white space follows (Google's parser).
+# RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a
+# user-agent line is ignored. "*" is a star alone or one that white space follows (Google's parser).
 GLOBAL = b"*"
 _AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
@@ -149,7 +153,8 @@ def _usable(raw: bytes) -> bytes:
 def content_blocks(body: bytes) -> Iterator[bytes]:
     """Yield the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
 
-    A block has whole lines, each as far as it counts. Each line but the last of the file ends with LF.
+    A block has whole lines, each as far as it counts. Each line but the last of the file ends with
+    LF.
     """
     text = without_bom(body)
     if _CR in text:
@@ -167,8 +172,8 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
     """Return what the line `raw` says. `number` becomes the number of the result.
 
-    A comment is cut before all else. The fast reader does so value by value, in `ScannedGroup.add` and `_patterns`, and
-    `agent_of` ends at a comment: these must agree.
+    A comment is cut before all else. The fast reader does so value by value, in `ScannedGroup.add`
+    and `_patterns`, and `agent_of` ends at a comment: these must agree.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")

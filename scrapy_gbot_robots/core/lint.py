@@ -1,8 +1,9 @@
 """What the author of a robots.txt should know about it: the findings, the greatest harm first.
 
-All kinds of finding are in one table, with their level, their words and what to write instead. How harmful a kind is, is our
-judgement. Some kinds only show when several lines are compared, such as a rule that another rule always outweighs: an index
-of the other rules is asked about the paths of each rule (`stand_in` of patterns.py).
+All kinds of finding are in one table, with their level, their words and what to write instead. How
+harmful a kind is, is our judgement. Some kinds only show when several lines are compared, such as a
+rule that another rule always outweighs: an index of the other rules is asked about the paths of
+each rule (`stand_in` of patterns.py).
 
 Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of lines.
 Source: RFC 9309, Google's page and Google's parser.
@@ -28,7 +29,9 @@ from .urls import as_text, is_absolute, shown
 from .verdict import Rule
 
 ERROR = "error"  # the line does nothing, or something else than it says
-WARNING = "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
+WARNING = (
+    "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
+)
 NOTE = "note"  # harmless
 LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
 
@@ -59,23 +62,43 @@ class Finding(NamedTuple):
 
 
 NO_ROBOTS_FILE = Kind(
-    "no robots file", ERROR, "this is {what}, not a robots.txt: {rules} of its lines are read as rules"
+    "no robots file",
+    ERROR,
+    "this is {what}, not a robots.txt: {rules} of its lines are read as rules",
 )
-CUT = Kind("cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end")
-RULE_BEFORE_GROUP = Kind("rule before any group", ERROR, "a rule before the first user-agent line is ignored")
+CUT = Kind(
+    "cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end"
+)
+RULE_BEFORE_GROUP = Kind(
+    "rule before any group", ERROR, "a rule before the first user-agent line is ignored"
+)
 NO_AGENT = Kind("no user agent", ERROR, '"{value}" names no user agent')
 AGENT_CUT = Kind(
     "user agent cut",
     ERROR,
     'this is for "{agent}", not for "{value}": a name ends where anything but letters, "-" and "_" begins',
 )
-MISSPELT = Kind("misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?')
-OTHER_FIELD = Kind("another field read as a rule", ERROR, 'Google reads it as "{rule}", whatever the rest of it means')
+MISSPELT = Kind(
+    "misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?'
+)
+OTHER_FIELD = Kind(
+    "another field read as a rule",
+    ERROR,
+    'Google reads it as "{rule}", whatever the rest of it means',
+)
 IGNORED = Kind("ignored", ERROR, 'neither a directive nor a comment, which begins with "#"')
-NO_SLASH = Kind("no leading slash", ERROR, 'no path begins like "{value}": it begins with "/", without scheme and host')
-SPACE = Kind("space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line")
+NO_SLASH = Kind(
+    "no leading slash",
+    ERROR,
+    'no path begins like "{value}": it begins with "/", without scheme and host',
+)
+SPACE = Kind(
+    "space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line"
+)
 COMMENT_IN_PATH = Kind(
-    "comment within a path", ERROR, 'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
+    "comment within a path",
+    ERROR,
+    'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"',
 )
 REGEX = Kind(
     "regular expression",
@@ -88,7 +111,9 @@ SHADOWED = Kind(
     '"{rule}" never decides for {whom}: "{rival}" in line {other} matches all of it and is preferred',
 )
 OVER_LONG = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
-NOT_UTF8 = Kind("not UTF-8", ERROR, "not UTF-8: bytes are matched as they stand, and none after a NUL byte")
+NOT_UTF8 = Kind(
+    "not UTF-8", ERROR, "not UTF-8: bytes are matched as they stand, and none after a NUL byte"
+)
 BAD_SITEMAP = Kind("bad sitemap", ERROR, "not one absolute http, https or ftp URL: {value}")
 NOINDEX = Kind(
     "noindex",
@@ -99,8 +124,12 @@ UNREADABLE = Kind("preference that says nothing", ERROR, "{what}")
 BAD_LICENSE = Kind("bad license", ERROR, "{what}")
 CONTRADICTING = Kind("contradicting preferences", WARNING, "{what}")
 NOT_REPEATED = Kind("preferences not repeated", WARNING, "{what}")
-CLOSED = Kind("whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site')
-NO_CRAWLER = Kind("name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?')
+CLOSED = Kind(
+    "whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site'
+)
+NO_CRAWLER = Kind(
+    "name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?'
+)
 JOINED = Kind(
     "joined groups",
     WARNING,
@@ -111,12 +140,18 @@ MISSING_COLON = Kind("missing colon", WARNING, 'no colon after "{key}"')
 UNUSED_FIELD = Kind("unused field", WARNING, 'Google does not use the field "{key}"')
 UNKNOWN_FIELD = Kind("unknown field", WARNING, 'unknown field "{key}"')
 OWN_GROUP = Kind(
-    "own group", NOTE, 'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what should hold'
+    "own group",
+    NOTE,
+    'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what should hold',
 )
 NO_RULES = Kind("group without rules", NOTE, 'no rules follow: "{agent}" may fetch everything')
-DOLLAR = Kind("dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule')
+DOLLAR = Kind(
+    "dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule'
+)
 DUPLICATE = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}')
-RAW = Kind("path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape")
+RAW = Kind(
+    "path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape"
+)
 TOO_MANY = Kind(
     "too many rules to compare",
     NOTE,
@@ -127,7 +162,8 @@ TOO_MANY = Kind(
 KINDS = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, Kind)}
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
-# What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by the kind that it refines.
+# What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by
+# the kind that it refines.
 _BY_LINE = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP)
 _BY_FIELD = (TYPO, MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
 _FINER = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: TYPO, NOINDEX: UNUSED_FIELD}
@@ -138,8 +174,8 @@ _PAGE_BEGINS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
-# What only regular expressions have. ".*" also is a dot and any run of characters, as in "/index.*", so it has to stand
-# where no file name has a dot.
+# What only regular expressions have. ".*" also is a dot and any run of characters, as in
+# "/index.*", so it has to stand where no file name has a dot.
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)"
@@ -155,7 +191,8 @@ _LICENSE = b"license"  # a field of RSL 1.0
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
 _MOST_NAMES = 3  # that a finding names
 
-# To hold patterns against a path takes at most a quarter of a nanosecond for each character of theirs and each of the path.
+# To hold patterns against a path takes at most a quarter of a nanosecond for each character of
+# theirs and each of the path.
 _MOST_WORK = 20_000_000_000
 _WORK_OF_RULE = 60  # the patterns count as so many characters more
 _WORK_OF_PATH = 200  # and the path
@@ -167,7 +204,11 @@ def finding(line: int, kind: Kind, **about: object) -> Finding:
 
 
 def findings(
-    body: bytes, *, strict: bool = False, max_bytes: int | None = lines.MAX_BYTES, truncated: bool = False
+    body: bytes,
+    *,
+    strict: bool = False,
+    max_bytes: int | None = lines.MAX_BYTES,
+    truncated: bool = False,
 ) -> list[Finding]:
     """Return what is odd about a robots.txt, the greatest harm first, then by line. No `body` makes this raise.
 
@@ -181,11 +222,15 @@ def findings(
     all_lines, groups = lines_of(robotstxt), groups_of(robotstxt)
     what = _something_else(body, all_lines)
     if what:
-        return [finding(1, NO_ROBOTS_FILE, what=what, rules=sum(len(group.rules) for group in groups))]
+        return [
+            finding(1, NO_ROBOTS_FILE, what=what, rules=sum(len(group.rules) for group in groups))
+        ]
     found = {*_on_lines(robotstxt, body[:max_bytes])}
     from ..experimental.preferences import on_preferences  # noqa: PLC0415 - it is above core
 
-    found |= {finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)}
+    found |= {
+        finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)
+    }
     found |= {*_on_groups(groups, all_lines), *_on_crawlers(groups, strict=strict)}
     return sorted(found, key=lambda each: (_RANK[each.kind], each.line, each.text))
 
@@ -198,7 +243,10 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     said = [line for line in all_lines if not line.flags & (lines.EMPTY | lines.IS_COMMENT)]
     is_binary = b"\0" in text
     if (not said and not is_binary) or any(
-        line.kind != lines.UNKNOWN or line.key.lower() == _LICENSE or _nearest_field(_text(line.key)) for line in said
+        line.kind != lines.UNKNOWN
+        or line.key.lower() == _LICENSE
+        or _nearest_field(_text(line.key))
+        for line in said
     ):
         return ""
     if text.startswith(_UTF_16):
@@ -209,7 +257,11 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
 
 
 def _nearest_field(key: str) -> list[str]:
-    return get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75) if len(key) <= _MAX_FIELD else []
+    return (
+        get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75)
+        if len(key) <= _MAX_FIELD
+        else []
+    )
 
 
 def remarks_on(robotstxt: RobotsTxt, body: bytes) -> list[Finding]:
@@ -222,7 +274,9 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
     """Look at each line for itself."""
     in_group = False
     number = 0
-    for number, (line, raw) in enumerate(zip(lines_of(robotstxt), split_lines(body), strict=True), 1):
+    for number, (line, raw) in enumerate(
+        zip(lines_of(robotstxt), split_lines(body), strict=True), 1
+    ):
         in_group = in_group or line.kind == lines.USER_AGENT
         yield from _on_form(line)
         if line.flags & lines.HAS_DIRECTIVE:
@@ -233,7 +287,9 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
             yield from _on_path(line, raw)
         elif line.kind == lines.USER_AGENT:
             yield from _on_agent(number, line.value)
-        elif line.kind == lines.SITEMAP and (len(line.value.split()) > 1 or not is_absolute(as_text(line.value))):
+        elif line.kind == lines.SITEMAP and (
+            len(line.value.split()) > 1 or not is_absolute(as_text(line.value))
+        ):
             yield finding(number, BAD_SITEMAP, value=_text(line.value))
     if robotstxt._cut:  # noqa: SLF001 - a user has the remark
         yield finding(number, CUT, size=len(body))
@@ -262,7 +318,11 @@ def _on_field(line: Line, key: str) -> Iterator[Finding]:
             yield finding(number, UNKNOWN_FIELD, key=key)
     elif line.kind == lines.UNUSED:
         yield finding(number, NOINDEX if line.key.lower() == _NOINDEX else UNUSED_FIELD, key=key)
-    elif line.kind in _RULES and not line.flags & lines.TYPO and _ENDING < len(key) - len(name) <= _MAX_FIELD:
+    elif (
+        line.kind in _RULES
+        and not line.flags & lines.TYPO
+        and _ENDING < len(key) - len(name) <= _MAX_FIELD
+    ):
         yield finding(number, OTHER_FIELD, rule=f"{name.capitalize()}: {_text(line.value, 60)}")
     elif key.lower() != name:
         yield finding(number, TYPO, key=key, name=name)
@@ -288,7 +348,9 @@ def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     if hash_sign and path and not before[-1:].isspace():
         name = _FIELD_NAMES[line.kind].capitalize()
         yield finding(number, COMMENT_IN_PATH, rule=f"{name}: {_text(path)}")
-    regex = _REGEX.search(path) or (path.count(b"*") == path.count(b".*") and _DOT_STAR.search(path))
+    regex = _REGEX.search(path) or (
+        path.count(b"*") == path.count(b".*") and _DOT_STAR.search(path)
+    )
     if regex:
         yield finding(number, REGEX, part=_text(regex[0]))
     elif b"$" in path[1:-1]:
@@ -303,7 +365,9 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     elif len(agent) == len(value):
         names = meant_by(agent)
         if names:
-            yield finding(number, NO_CRAWLER, agent=_text(value), names=" or ".join(names[:_MOST_NAMES]))
+            yield finding(
+                number, NO_CRAWLER, agent=_text(value), names=" or ".join(names[:_MOST_NAMES])
+            )
     elif not _PRODUCT.match(value):
         yield finding(number, AGENT_CUT, agent=agent, value=_text(value, 60))
 
@@ -315,7 +379,8 @@ def _text(raw: bytes, limit: int = 200) -> str:
 def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
     """Find groups without rules, two that are one, and a site that is closed to all crawlers.
 
-    Only rules end the user-agent lines of a group (Google's page). Many a site was closed only until it was public.
+    Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
+    until it was public.
     """
     closed = [closing_rule(group.rules) for group in groups]
     all_closed = None not in closed
@@ -327,7 +392,10 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
                 yield finding(line, NO_RULES, agent=agent)
         for before, line in pairwise(group.agents.values()):
             between = all_lines[before : line - 1]
-            if any(each.kind != lines.USER_AGENT and not each.flags & lines.IS_COMMENT for each in between):
+            if any(
+                each.kind != lines.USER_AGENT and not each.flags & lines.IS_COMMENT
+                for each in between
+            ):
                 yield finding(line, JOINED, other=before)
 
 
@@ -336,8 +404,14 @@ def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     merged: dict[tuple[int, ...], list[str]] = {}
     for agent, numbers in groups_by_agent(groups).items():
         merged.setdefault(numbers, []).append(agent)
-    of_all = [rule for group in groups if "*" in group.agents for rule in group.rules if not rule.allow]
-    shared = [rule.pattern for rule in of_all if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")]
+    of_all = [
+        rule for group in groups if "*" in group.agents for rule in group.rules if not rule.allow
+    ]
+    shared = [
+        rule.pattern
+        for rule in of_all
+        if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")
+    ]
     left = _MOST_WORK
     for numbers, agents in merged.items():
         rules = [rule for number in numbers for rule in groups[number].rules if rule.pattern]
@@ -359,11 +433,13 @@ def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
             yield from _on_opened(shared, rivals, heeding, groups[numbers[0]])
 
 
-def _on_outweighed(rules: Sequence[Rule], rivals: Sequence[Index], agents: Sequence[str]) -> Iterator[Finding]:
+def _on_outweighed(
+    rules: Sequence[Rule], rivals: Sequence[Index], agents: Sequence[str]
+) -> Iterator[Finding]:
     """Find rules that are there already, and rules that never decide.
 
-    A rule never decides if a rule of the other kind matches all its paths and is preferred (RFC 9309 2.2.2). `rivals` are
-    the allow rules and the disallow rules.
+    A rule never decides if a rule of the other kind matches all its paths and is preferred (RFC
+    9309 2.2.2). `rivals` are the allow rules and the disallow rules.
     """
     first: dict[tuple[bool, str], Rule] = {}
     at = {rule.line: rule for rule in rules}
@@ -374,13 +450,19 @@ def _on_outweighed(rules: Sequence[Rule], rivals: Sequence[Index], agents: Seque
         best = rivals[rule.allow].decider(stand_in(rule.pattern))
         if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
             rival = at[line_of(best)]
-            yield finding(rule.line, SHADOWED, rule=rule, whom=_names(agents), rival=rival, other=rival.line)
+            yield finding(
+                rule.line, SHADOWED, rule=rule, whom=_names(agents), rival=rival, other=rival.line
+            )
 
 
-def _on_opened(shared: Iterable[str], rivals: Sequence[Index], names: Sequence[str], group: Group) -> Iterator[Finding]:
+def _on_opened(
+    shared: Iterable[str], rivals: Sequence[Index], names: Sequence[str], group: Group
+) -> Iterator[Finding]:
     """Find crawlers whose own group forgets rules of "*". One that may fetch everything is let in on purpose."""
     opened = [
-        pattern for pattern in ("/", *shared) if all(index.decider(stand_in(pattern)) == NO_RULE for index in rivals)
+        pattern
+        for pattern in ("/", *shared)
+        if all(index.decider(stand_in(pattern)) == NO_RULE for index in rivals)
     ]
     if opened[1:] and opened[0] == "/":
         paths = shown(", ".join(opened[1:]))

@@ -1,11 +1,12 @@
 """Patterns of rules: one against one path, all of a group in a compact form, and the order in which rules decide.
 
-A pattern matches the beginning of a path. "*" stands for any run of characters. "$" at the very end of the pattern stands
-for the end of the path. Nothing else is special.
+A pattern matches the beginning of a path. "*" stands for any run of characters. "$" at the very end
+of the pattern stands for the end of the path. Nothing else is special.
 
-Each literal segment between stars is taken where it first occurs. That leaves most room for what follows, so the search
-never has to go back, and takes at most pattern x path steps. No regular expression is built from a rule. For the pattern
-"/a*b*c" and the path "/axbbc": "/a" at 0, "b" at 3, "c" at 5.
+Each literal segment between stars is taken where it first occurs. That leaves most room for what
+follows, so the search never has to go back, and takes at most pattern x path steps. No regular
+expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc": "/a" at 0, "b" at
+3, "c" at 5.
 
 A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and memory than it saves, so
 `Patterns` tries the patterns one by one.
@@ -20,7 +21,9 @@ from typing import NamedTuple
 from .lines import INDEX_PAGE
 from .urls import escape
 
-_MANY_STARS = 8  # from this number on, it pays to look first whether there is room for the last segment
+_MANY_STARS = (
+    8  # from this number on, it pays to look first whether there is room for the last segment
+)
 _IN_A_BYTE = 256  # a line number below this takes one byte
 
 # The memory of an index.
@@ -28,8 +31,9 @@ _TEXT_COPIES = 3
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # in addition
 
-# A precedence, from its highest bits to its lowest: length of the pattern, kind, how early the line is, kind again. An odd
-# number allows. `NO_RULE` is odd and below all others, since a path that no rule matches is allowed.
+# A precedence, from its highest bits to its lowest: length of the pattern, kind, how early the line
+# is, kind again. An odd number allows. `NO_RULE` is odd and below all others, since a path that no
+# rule matches is allowed.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
 KIND_BITS = 33  # below the kind
@@ -74,7 +78,8 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
 def stand_in(pattern: str) -> str:
     """Return one path that stands for all paths that `pattern` matches: any pattern that matches it matches all of them.
 
-    A NUL stands for what each "*" matches, and for what may follow if there is no "$". No pattern holds a NUL.
+    A NUL stands for what each "*" matches, and for what may follow if there is no "$". No pattern
+    holds a NUL.
     """
     return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
 
@@ -87,7 +92,9 @@ def covers(pattern: str, other: str) -> bool:
 def directory_of_index(pattern: str) -> str | None:
     """Return the second pattern of an allow rule for an index page: "/d/$" for "/d/index.htm" (Google's parser)."""
     slash = pattern.rfind("/")
-    return pattern[: slash + 1] + "$" if slash >= 0 and pattern.startswith(INDEX_PAGE, slash) else None
+    return (
+        pattern[: slash + 1] + "$" if slash >= 0 and pattern.startswith(INDEX_PAGE, slash) else None
+    )
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
@@ -148,7 +155,10 @@ class Patterns(NamedTuple):
         texts = joined.split("\n")
         longest = 0
         if path.startswith(tuple(texts)):
-            longest = max([len(text) for text in texts if path.startswith(text) and matches(text, path)], default=0)
+            longest = max(
+                [len(text) for text in texts if path.startswith(text) and matches(text, path)],
+                default=0,
+            )
         if "*" in joined or "$" in joined:
             for text in [text for text in texts if "*" in text or "$" in text]:
                 if len(text) > longest and matches(text, path):

@@ -4,9 +4,9 @@ There are two ways through a body. The fast way is for crawls: bytes -> one craw
 Verdict, and bytes -> sitemaps. The careful way tells all there is to know, and is the specification of the fast one: bytes
 -> lines (lines.py) -> groups, and remarks (lint.py).
 
-A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the run: blank, sitemap,
-unknown and unreadable lines do not. Groups that name the same agent are merged later; a named group and that of "*" never
-are. Sitemap lines belong to no group.
+A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the
+run: blank, sitemap, unknown and unreadable lines do not. Groups that name the same agent are merged
+later; a named group and that of "*" never are. Sitemap lines belong to no group.
 
 Nothing is read before it is asked for. No bytes raise: anything odd becomes a remark.
 Source: RFC 9309 2.2.1; Google's page ("Grouping of lines and rules", "Order of precedence for user agents", "sitemap");
@@ -97,7 +97,9 @@ class RobotsTxt:
         self._body = body
         self._strict = strict
         self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
-        self._cut = cut  # whether bytes past the size limit were left out (Google's page, "File format")
+        self._cut = (
+            cut  # whether bytes past the size limit were left out (Google's page, "File format")
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the bytes only: everything else can be read from them again."""
@@ -145,10 +147,10 @@ class RobotsTxt:
     def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
-        A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309 2.2.1); if it has no
-        token, as " ", it means "*" alone. A `Crawler` falls back from token to token, then to "*". `AllOf` refuses a URL
-        that is refused to any of its crawlers. Only the path of `url` counts, in the one form in which it is written
-        (url_forms.py has the others).
+        A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309
+        2.2.1); if it has no token, as " ", it means "*" alone. A `Crawler` falls back from token to
+        token, then to "*". `AllOf` refuses a URL that is refused to any of its crawlers. Only the
+        path of `url` counts, in the one form in which it is written (url_forms.py has the others).
         """
         return self.rules_for(user_agent).verdict(url)
 
@@ -159,7 +161,9 @@ class RobotsTxt:
             if len(self._rules) >= _MOST_AGENTS:
                 self._rules.clear()
             if isinstance(user_agent, AllOf):
-                rules = RulesOfAll([(crawler.name, self.rules_for(crawler)) for crawler in user_agent])
+                rules = RulesOfAll(
+                    [(crawler.name, self.rules_for(crawler)) for crawler in user_agent]
+                )
             else:
                 rules = scan(self._body, agents_heeded(user_agent), self._strict)
             self._rules[user_agent] = rules
@@ -169,22 +173,32 @@ class RobotsTxt:
         """Return the crawl delay in seconds for the crawler, None if there is none. Google ignores this field."""
         return self.rules_for(user_agent).crawl_delay
 
-    def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Preferences:
+    def preferences(
+        self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf
+    ) -> Preferences:
         """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
 
-        The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL that is disallowed has
-        no preference. Experimental: both fields are drafts (see experimental/preferences.py).
+        The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL
+        that is disallowed has no preference. Experimental: both fields are drafts (see
+        experimental/preferences.py).
         """
         return preferences_of(self.rules_for(user_agent), url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
         key = name.lower().encode("utf-8", "replace")
-        found = [each for each in _with_groups(self) if each[0].key.lower() == key and each[0].flags & HAS_DIRECTIVE]
-        groups = {id(group): group for _, group in found}  # of which each may have thousands of agents
+        found = [
+            each
+            for each in _with_groups(self)
+            if each[0].key.lower() == key and each[0].flags & HAS_DIRECTIVE
+        ]
+        groups = {
+            id(group): group for _, group in found
+        }  # of which each may have thousands of agents
         agents = {at: tuple(group.agents) for at, group in groups.items()}
         return tuple(
-            FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)]) for line, group in found
+            FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
+            for line, group in found
         )
 
     @property
@@ -197,7 +211,11 @@ class RobotsTxt:
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once."""
-        return tuple(dict.fromkeys(sitemap.url for sitemap in sitemap_lines_of(self) if sitemap.url is not None))
+        return tuple(
+            dict.fromkeys(
+                sitemap.url for sitemap in sitemap_lines_of(self) if sitemap.url is not None
+            )
+        )
 
 
 # What the plugin needs to know of a robots.txt, and no user of `RobotsTxt`.
@@ -216,7 +234,8 @@ def groups_of(robotstxt: RobotsTxt) -> list[Group]:
 def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
     """Yield each line with its group, which later lines may add to.
 
-    Lines before the first user-agent line have a group without agents. Rules there are in no group (RFC 9309 2.2.2).
+    Lines before the first user-agent line have a group without agents. Rules there are in no group
+    (RFC 9309 2.2.2).
     """
     group = Group({}, [])
     for line in lines_of(robotstxt):

@@ -1,28 +1,30 @@
 """Which of many rules decides about a path, found without trying all of them.
 
-Source: Google's page, "Order of precedence for rules": of the rules that match, the longest pattern decides, and allow
-wins a tie; of equal rules the first one is named.
+Source: Google's page, "Order of precedence for rules": of the rules that match, the longest pattern
+decides, and allow wins a tie; of equal rules the first one is named.
 
 Operations wanted, for a group of thousands of rules and a path of a few dozen characters:
 
 * Build the index once, in time linear in the text of the rules.
 * `decider(path)`: the precedence of the rule that decides. One number holds the length of the pattern, the kind and the
-  line of a rule. So the highest number that matches decides, and there is no second search for the line.
+  line of a rule. So the highest number that matches decides, and there is no second search for the
+  line.
 * `allows_url(url, start)`: only the kind of that rule, for a path inside a URL. A crawl asks it for each request, so one
-  `startswith` with a few literal beginnings settles most questions before anything is cut out of the URL.
+  `startswith` with a few literal beginnings settles most questions before anything is cut out of
+  the URL.
 
-Plan: the disallow rules are asked first, since most paths match none of them. The allow rules are arranged in the same way,
-and asked if one could outweigh the disallow rule that was found.
+Plan: the disallow rules are asked first, since most paths match none of them. The allow rules are
+arranged in the same way, and asked if one could outweigh the disallow rule that was found.
 
 1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are sorted, and one bisection
-   finds the last stem that is not after the path. All stems that begin the path are that one, or beginnings of that one.
-   So a link leads from each stem to the next shorter stem that begins it, and each stem knows the best precedence along
-   its links.
+   finds the last stem that is not after the path. All stems that begin the path are that one, or
+   beginnings of that one. So a link leads from each stem to the next shorter stem that begins it,
+   and each stem knows the best precedence along its links.
 2. A wildcard pattern with a long text before its first star *hangs* on that stem, and is tried only for paths that begin
    with it.
 3. Any other has a *needle*, its longest literal segment: it is tried only for paths that contain that. A few needles are
-   looked for one by one. More are filed under their first five characters: the path is cut into all its pieces of five
-   characters at once, and only patterns under one of these are tried.
+   looked for one by one. More are filed under their first five characters: the path is cut into all
+   its pieces of five characters at once, and only patterns under one of these are tried.
 
 A worked example. The rules are
 
@@ -31,15 +33,17 @@ A worked example. The rules are
     4  disallow: /shop/*.pdf$    hangs on the stem "/shop/", linked to "/shop"
     5  disallow: /*sessionid=    needle "sessionid=", filed under "sessi" if there are many
 
-and the path is "/shop/sale/list.pdf". The stems of the disallow rules are "/shop" and "/shop/". Bisection finds the last
-one, and the path begins with it. The best plain rule along its links is line 2, with five characters. The pattern of line 4
-hangs on "/shop/" and matches, with twelve characters, so it is the best now. The needle is not in the path. No allow rule
-has so many characters, so they are not asked. Line 4 decides: disallowed.
+and the path is "/shop/sale/list.pdf". The stems of the disallow rules are "/shop" and "/shop/".
+Bisection finds the last one, and the path begins with it. The best plain rule along its links is
+line 2, with five characters. The pattern of line 4 hangs on "/shop/" and matches, with twelve
+characters, so it is the best now. The needle is not in the path. No allow rule has so many
+characters, so they are not asked. Line 4 decides: disallowed.
 
-Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at the first match, or as
-soon as no better one can follow. A path "begins with" a stem in the sense of `str.startswith`: stems have no wildcard. The
-attributes that `allows_url` uses are shortcuts. The comments where they are set say why the answer is the same without them.
-In a hostile file, needles begin alike, and each pattern is tried: `takes_long` of rules.py assumes no better.
+Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at
+the first match, or as soon as no better one can follow. A path "begins with" a stem in the sense of
+`str.startswith`: stems have no wildcard. The attributes that `allows_url` uses are shortcuts. The
+comments where they are set say why the answer is the same without them. In a hostile file, needles
+begin alike, and each pattern is tried: `takes_long` of rules.py assumes no better.
 """
 
 from __future__ import annotations
@@ -55,7 +59,9 @@ from .urls import path_of
 Filed = tuple[int, str, str]  # a wildcard pattern: its precedence, its needle, and itself
 
 _FEW_STEMS = 40  # up to this number, one startswith with all of them is faster than a bisection
-_FEW_NEEDLES = 100  # up to this number, looking for each one is faster than cutting the path into pieces
+_FEW_NEEDLES = (
+    100  # up to this number, looking for each one is faster than cutting the path into pieces
+)
 _PIECE = 5  # characters; patterns with a shorter needle are tried one by one
 
 
@@ -76,7 +82,9 @@ class Index:
         "wildcard_chars",
     )
 
-    def __init__(self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]) -> None:
+    def __init__(
+        self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]
+    ) -> None:
         """Take the patterns of the rules, each with its line. Empty patterns never decide and are left out."""
         stems, wild = _sorted_out(disallows, False)
         allow_stems, allow_wild = _sorted_out(allows, True)
@@ -84,35 +92,49 @@ class Index:
         allow_hung, allow_needles = _filed(allow_wild)
         self._disallows = _OneKind(stems, hung, needles)
         self._allows = _OneKind(allow_stems, allow_hung, allow_needles)
-        self._highest = max((*allow_stems.values(), *allow_wild.values()), default=0)  # precedence of an allow rule
-        self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))  # in patterns that may have to be tried
+        self._highest = max(
+            (*allow_stems.values(), *allow_wild.values()), default=0
+        )  # precedence of an allow rule
+        self.wildcard_chars = sum(map(len, wild)) + sum(
+            map(len, allow_wild)
+        )  # in patterns that may have to be tried
 
-        # If an allow rule matches and could outweigh a plain disallow rule, a path begins with one of these.
+        # If an allow rule matches and could outweigh a plain disallow rule, a path begins with one
+        # of these.
         lowest = min(stems.values(), default=0)
-        outweighing = [text for text, height in chain(allow_stems.items(), allow_wild.items()) if height > lowest]
+        outweighing = [
+            text
+            for text, height in chain(allow_stems.items(), allow_wild.items())
+            if height > lowest
+        ]
         exempt = {text.rstrip("$").partition("*")[0] for text in outweighing}
         beginnings = stems.keys() | hung.keys()
-        # If one has an escape, there is no shortcut: the URL may write the same escape in another way.
+        # If one has an escape, there is no shortcut: the URL may write the same escape in another
+        # way.
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
-        # The literal beginnings of the disallow rules without a needle, and the needles of the others, if there are few of
-        # both. A path that starts with none of the beginnings and has none of the needles is allowed.
+        # The literal beginnings of the disallow rules without a needle, and the needles of the
+        # others, if there are few of both. A path that starts with none of the beginnings and has
+        # none of the needles is allowed.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self._beginnings = tuple(beginnings) if few else None
         self._needles = [each[1] for each in needles] if few else []
         # If they are many, a path that begins like none of the disallow rules is allowed.
         self._heads = None if escapes or needles else self._disallows.heads
-        # A path that starts with a barred stem and with no exempt one is disallowed. `_final`: all are barred, none
-        # is exempt.
+        # A path that starts with a barred stem and with no exempt one is disallowed. `_final`: all
+        # are barred, none is exempt.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
         self._final = not (hung or exempt)
-        # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its fragment included.
+        # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its
+        # fragment included.
         self._plain = not (escapes or wild or allow_wild)
 
     def allows_url(self, url: str, start: int) -> bool:
         """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
         if self._beginnings is not None:
             if url.startswith(self._beginnings, start):
-                if self._final or (url.startswith(self._barred, start) and not url.startswith(self._exempt, start)):
+                if self._final or (
+                    url.startswith(self._barred, start) and not url.startswith(self._exempt, start)
+                ):
                     return False
             elif not self._needles:
                 return True
@@ -122,7 +144,9 @@ class Index:
                         break
                 else:
                     return True
-        elif self._heads is not None and url[start : start + self._disallows.head] not in self._heads:
+        elif (
+            self._heads is not None and url[start : start + self._disallows.head] not in self._heads
+        ):
             return True
         if self._plain or (url.isascii() and "%" not in url and "#" not in url and "\0" not in url):
             return self.allows(url[start:])
@@ -144,7 +168,9 @@ class _OneKind:
 
     __slots__ = ("_best", "_by_piece", "_hung", "_parents", "_stems", "_tried", "head", "heads")
 
-    def __init__(self, plain: dict[str, int], hung: dict[str, list[Filed]], needles: list[Filed]) -> None:
+    def __init__(
+        self, plain: dict[str, int], hung: dict[str, list[Filed]], needles: list[Filed]
+    ) -> None:
         self._tried = needles
         self._by_piece: dict[str, list[Filed]] = {}
         if len(needles) > _FEW_NEEDLES:
@@ -154,9 +180,15 @@ class _OneKind:
         self._stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
-        self.heads = frozenset([stem[: self.head] for stem in stems])  # no other path begins with a stem
-        self._parents: list[int] = []  # for each stem the link: the next shorter stem that begins it, -1 if none does
-        self._best: list[int] = []  # for each stem the highest precedence of a plain rule, along its links
+        self.heads = frozenset(
+            [stem[: self.head] for stem in stems]
+        )  # no other path begins with a stem
+        self._parents: list[
+            int
+        ] = []  # for each stem the link: the next shorter stem that begins it, -1 if none does
+        self._best: list[
+            int
+        ] = []  # for each stem the highest precedence of a plain rule, along its links
         for number, stem in enumerate(stems):
             parent = number - 1
             while parent >= 0 and not stem.startswith(stems[parent]):
@@ -180,7 +212,9 @@ class _OneKind:
         if self._tried:
             best = _best_of(self._tried, path, best)
         if self._by_piece:
-            for piece in self._by_piece.keys() & [path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)]:
+            for piece in self._by_piece.keys() & [
+                path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)
+            ]:
                 best = _best_of(self._by_piece[piece], path, best)
         return best
 
@@ -196,7 +230,9 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
     return best
 
 
-def _sorted_out(rules: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[str, int], dict[str, int]]:
+def _sorted_out(
+    rules: Iterable[tuple[str, int]], allow: bool
+) -> tuple[dict[str, int], dict[str, int]]:
     """Return the stems and the wildcard patterns of the rules of one kind, each with its highest precedence."""
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
@@ -205,7 +241,9 @@ def _sorted_out(rules: Iterable[tuple[str, int]], allow: bool) -> tuple[dict[str
         stem = pattern.rstrip("*")  # stars at the end only add to the length
         is_wild = "*" in stem or pattern[-1:] == "$"
         found, key = (wild, pattern) if is_wild else (stems, stem)
-        precedence = least + (len(pattern) << LENGTH_BITS) - 2 * line  # as precedence_of, without the call
+        precedence = (
+            least + (len(pattern) << LENGTH_BITS) - 2 * line
+        )  # as precedence_of, without the call
         if pattern and found.get(key, 0) < precedence:
             found[key] = precedence
     return stems, wild
@@ -218,8 +256,11 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     for pattern, precedence in sorted(wild.items(), key=itemgetter(1), reverse=True):
         stem, *later = pattern.removesuffix("$").split("*")
         needle = max(later, key=len, default="")
-        # A needle as long as the stem is the better choice: the slash at the beginning of a stem is in every path.
-        (needles if len(needle) >= len(stem) else hung.setdefault(stem, [])).append((precedence, needle, pattern))
+        # A needle as long as the stem is the better choice: the slash at the beginning of a stem is
+        # in every path.
+        (needles if len(needle) >= len(stem) else hung.setdefault(stem, [])).append(
+            (precedence, needle, pattern)
+        )
     return hung, needles
 
 

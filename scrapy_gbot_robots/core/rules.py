@@ -32,11 +32,14 @@ _FEW_QUESTIONS = 4  # are answered by trying each rule; the next one builds the 
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 _LONG_PATH = 1_000  # characters; to try many rules with it takes as long as to index them
 
-# A question that may take longer than this counts as long. The others are for the estimate, and measured.
+# A question that may take longer than this counts as long. The others are for the estimate, and
+# measured.
 _LONG_NS = 5_000_000
 _NS_OF_CHAR = 50  # for each character of a pattern: a segment may be a single one
 _NS_OF_COMPARISON = 0.25  # of a character of a pattern with one of the path
-_CHARS_PER_BYTE = 4  # to read a byte of a `Content-` line takes as long as to try so many characters of patterns
+_CHARS_PER_BYTE = (
+    4  # to read a byte of a `Content-` line takes as long as to try so many characters of patterns
+)
 _MANY_CONTENT_LINES = 100
 _BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
 
@@ -46,9 +49,10 @@ _NO_ORIGIN: tuple[str | tuple[()], int] = ((), 0)  # no URL begins with an empty
 class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
-    A crawl keeps this object for each origin, so it holds neither the body nor other groups. It asks most hosts only a few
-    times, so the first questions of `allowed` are answered by trying each rule; later ones, and verdicts, by an index
-    (rule_index.py). Threads may share an object: each attribute that changes is written in one step, and is right by itself.
+    A crawl keeps this object for each origin, so it holds neither the body nor other groups. It
+    asks most hosts only a few times, so the first questions of `allowed` are answered by trying
+    each rule; later ones, and verdicts, by an index (rule_index.py). Threads may share an object:
+    each attribute that changes is written in one step, and is right by itself.
 
     Attributes:
         crawl_delay: in seconds, None if there is none. Google ignores it.
@@ -83,25 +87,36 @@ class Rules:
         self._allows = allows
         self._disallows = disallows
         self._strict = strict
-        self._content_lines = content_lines  # those that are for the crawler, as they are written, with their numbers
+        self._content_lines = (
+            content_lines  # those that are for the crawler, as they are written, with their numbers
+        )
         self._unmatched = unmatched
         self._index: Index | None = None
-        self._texts: tuple[list[str], list[str]]  # disallow and allow patterns, once there is an index
+        self._texts: tuple[
+            list[str], list[str]
+        ]  # disallow and allow patterns, once there is an index
         self._undecided: Verdict  # the verdict if no rule decides, likewise
         self._questions = 0
         self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins
-        self._group = group  # the token whose rules these are, "*", or None if no group is for the crawler
+        self._group = (
+            group  # the token whose rules these are, "*", or None if no group is for the crawler
+        )
         self.crawl_delay = crawl_delay
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules without the index, which can be built again."""
         said = self._unmatched, self._content_lines
-        return Rules, (self._allows, self._disallows, self._group, self.crawl_delay, self._strict, *said)
+        return Rules, (
+            self._allows,
+            self._disallows,
+            self._group,
+            self.crawl_delay,
+            self._strict,
+            *said,
+        )
 
     def __repr__(self) -> str:
-        return (
-            f"<Rules of group {self._group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
-        )
+        return f"<Rules of group {self._group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
@@ -142,7 +157,9 @@ class Rules:
         elif len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
             return True
         else:
-            wildcard_chars += sum(len(text) for text in (self._disallows.text, self._allows.text) if "*" in text)
+            wildcard_chars += sum(
+                len(text) for text in (self._disallows.text, self._allows.text) if "*" in text
+            )
         chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
         return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
 
@@ -161,13 +178,20 @@ class Rules:
 
         self._texts = disallows, allows = self._disallows.texts(), self._allows.texts()
         undecided = Verdict(True, None, self._unmatched, self._group)
-        for allow, texts, patterns in ((False, disallows, self._disallows), (True, allows, self._allows)):
+        for allow, texts, patterns in (
+            (False, disallows, self._disallows),
+            (True, allows, self._allows),
+        ):
             if "" in texts:
                 line = patterns.lines[texts.index("")]
                 undecided = Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
         self._undecided = undecided
         allowed = chain(zip(allows, self._allows.lines, strict=True), self._directories())
-        index = Index(allowed, zip(disallows, self._disallows.lines, strict=True)) if allows or disallows else NO_RULES
+        index = (
+            Index(allowed, zip(disallows, self._disallows.lines, strict=True))
+            if allows or disallows
+            else NO_RULES
+        )
         self._index = index
         return index
 
@@ -221,7 +245,9 @@ class RulesOfAll(Rules):
 
 def parts_of(rules: Rules) -> tuple[Rules, ...]:
     """Return the rules of each of the crawlers that `rules` are for."""
-    return tuple(part for _, part in rules.by_crawler) if isinstance(rules, RulesOfAll) else (rules,)
+    return (
+        tuple(part for _, part in rules.by_crawler) if isinstance(rules, RulesOfAll) else (rules,)
+    )
 
 
 def weight_of(rules: Rules) -> int:
@@ -240,8 +266,8 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 def takes_long(rules: Rules, url: str | bytes) -> bool:
     """Return whether `allowed`, `verdict` or `preferences_of` may take more than some five milliseconds for `url`.
 
-    Code that must not be held up asks such a question in a thread. The estimate is on the safe side: each pattern with a
-    wildcard counts as the most hostile one, and as one that is tried.
+    Code that must not be held up asks such a question in a thread. The estimate is on the safe
+    side: each pattern with a wildcard counts as the most hostile one, and as one that is tried.
     """
     return any(part._takes_long(url) for part in parts_of(rules))  # noqa: SLF001
 
@@ -249,7 +275,11 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 def entries_of(rules: Rules) -> list[Rule]:
     """Return the rules of one crawler in file order."""
     kinds = (True, rules._allows), (False, rules._disallows)  # noqa: SLF001
-    found = [Rule(allow, pattern, line) for allow, patterns in kinds for pattern, line in patterns.entries()]
+    found = [
+        Rule(allow, pattern, line)
+        for allow, patterns in kinds
+        for pattern, line in patterns.entries()
+    ]
     return sorted(found, key=lambda rule: rule.line)
 
 

@@ -1,9 +1,9 @@
 """The forms in which clients may send a URL. The server sees only the form that was sent.
 
-Scrapy's default download handler sends a URL nearly as written. Others normalise it first: they take out dot segments,
-decode escapes that need none, escape what a URL may not hold, or leave out an empty query. `/x/../private` and
-`/%70rivate` then arrive as `/private`. So a URL is judged in every form that a client may give it, and refused if one of
-them is.
+Scrapy's default download handler sends a URL nearly as written. Others normalise it first: they
+take out dot segments, decode escapes that need none, escape what a URL may not hold, or leave out
+an empty query. `/x/../private` and `/%70rivate` then arrive as `/private`. So a URL is judged in
+every form that a client may give it, and refused if one of them is.
 
 Boundary: nothing is sent. Escapes of `/`, `%` and of bytes past ASCII are never decoded, since no client does that.
 Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser") for browsers; what
@@ -19,22 +19,28 @@ from .rules import Rules
 from .urls import shown
 from .verdict import Verdict
 
-# What every client sends as it is: these characters, and escapes in upper case of bytes that none decodes. A path or a URL
-# of nothing else has one form, unless it has a dot segment or an empty query. A client escapes what is past ASCII: in
-# UTF-8, as it is compared with rules.
+# What every client sends as it is: these characters, and escapes in upper case of bytes that none
+# decodes. A path or a URL of nothing else has one form, unless it has a dot segment or an empty
+# query. A client escapes what is past ASCII: in UTF-8, as it is compared with rules.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _KEPT_ESCAPES = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
 _PLAIN = re.compile(
     rf"[{re.escape(_SENT)}#\x80-\U0010ffff]*(?:{_KEPT_ESCAPES}[{re.escape(_SENT)}#\x80-\U0010ffff]*)*\Z"
 )
-_DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")  # of characters that every client sends as they are
+_DOT_SEGMENT = re.compile(
+    r"/\.\.?(?:[/?#]|\Z)"
+)  # of characters that every client sends as they are
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
-_ENDS = "".join(map(chr, range(0x21)))  # white space and controls, which clients strip from both ends of a URL
+_ENDS = "".join(
+    map(chr, range(0x21))
+)  # white space and controls, which clients strip from both ends of a URL
 _DROPPED = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
 
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
-_UNRESERVED = string.ascii_letters + string.digits + "-._~" + "!$'()*,"  # yarl decodes the last seven, too
+_UNRESERVED = (
+    string.ascii_letters + string.digits + "-._~" + "!$'()*,"
+)  # yarl decodes the last seven, too
 _DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
 _DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
 _ONE_DOT = frozenset({".", "%2e", "%2E"})
@@ -54,9 +60,10 @@ def as_sent(url: str) -> str:
 def other_forms(url: str | bytes) -> tuple[str, ...]:
     """Return the URLs, other than `url` as written, that some client sends for it; () for nearly all URLs.
 
-    Takes an absolute URL. Each form once, at most four: the URL as Python's own clients read it; without dot segments; as
-    browsers do that, with `%2e` for a dot and a backslash for a slash; and without needless escapes and dot segments. None
-    has user-info that holds a `;`, at which Google's parser takes the path to begin.
+    Takes an absolute URL. Each form once, at most four: the URL as Python's own clients read it;
+    without dot segments; as browsers do that, with `%2e` for a dot and a backslash for a slash; and
+    without needless escapes and dot segments. None has user-info that holds a `;`, at which
+    Google's parser takes the path to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     has_dots = "/." in text and _DOT_SEGMENT.search(text)
@@ -77,7 +84,9 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
         base + path + query,
         base + _without_dots(path, ".", "..") + query,
         base + _without_dots(slashed, *_BROWSERS_DOTS) + query,
-        base + _without_dots(_rewritten(path, _DECODED_IN_PATH), ".", "..") + _rewritten(query, _DECODED_IN_QUERY),
+        base
+        + _without_dots(_rewritten(path, _DECODED_IN_PATH), ".", "..")
+        + _rewritten(query, _DECODED_IN_QUERY),
     )
     return tuple(form for form in dict.fromkeys(forms) if form != text)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Scheme, authority and path. For Google's parser, the authority is any text before the first "/", "?" or ";". The
-# lookaheads keep the search from going back: it never reads "//" or "://" before the authority as the beginning of the path.
+# Scheme, authority and path. For Google's parser, the authority is any text before the first "/",
+# "?" or ";". The lookaheads keep the search from going back: it never reads "//" or "://" before
+# the authority as the beginning of the path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
@@ -22,12 +23,17 @@ _LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
-DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}  # the protocols with a robots.txt, by Google's page
+DEFAULT_PORTS = {
+    "http": 80,
+    "https": 443,
+    "ftp": 21,
+}  # the protocols with a robots.txt, by Google's page
 ROBOTS_PATH = "/robots.txt"  # case-sensitive, only at the root
 
 _MAX_HOST = 1_000  # characters
 _MAX_NAME = 253  # characters of a host past ASCII; DNS has no longer name
-_MAX_LABEL = 63  # characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
+# characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
+_MAX_LABEL = 63
 _MAX_PORT = 65_535
 _PORT_DIGITS = 6  # so many are too many
 
@@ -40,9 +46,9 @@ _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 def path_of(url: str | bytes) -> str:
     """Return the text that rules are compared with: path, parameters and query of `url`, escaped; "/" if it has none.
 
-    As in Google's parser, any text has a path, and a NUL ends it: "//a/b" gives "/b", "example.com?a" gives "/?a",
-    "mailto:a@b" gives "/". Text past ASCII is percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC
-    9309 2.2.2).
+    As in Google's parser, any text has a path, and a NUL ends it: "//a/b" gives "/b",
+    "example.com?a" gives "/?a", "mailto:a@b" gives "/". Text past ASCII is percent-encoded as
+    UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
     """
     if isinstance(url, bytes):
         text = escape(url).decode("ascii")
@@ -68,8 +74,8 @@ def prefix_of(url: str) -> str:
 def split_path(url: str | bytes) -> tuple[str, str]:
     """Return the beginning of `url`, up to and with the first slash of its path, and the path as `path_of` gives it.
 
-    In any other URL that begins like that, the path begins at the same slash. The beginning is "" if `url` does not have
-    the form scheme://authority/path.
+    In any other URL that begins like that, the path begins at the same slash. The beginning is ""
+    if `url` does not have the form scheme://authority/path.
     """
     if not isinstance(url, str):
         return "", path_of(url)
@@ -135,7 +141,8 @@ class Origin(NamedTuple):
         """Return the origin of an absolute `url`. User-info is ignored.
 
         Raises:
-            ValueError: the URL is not http, https or ftp, or has no host, or has an impossible host or port.
+            ValueError: the URL is not http, https or ftp, or has no host, or has an impossible host
+            or port.
         """
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")
@@ -166,7 +173,11 @@ class Origin(NamedTuple):
 
     def __str__(self) -> str:
         default = self.port == DEFAULT_PORTS.get(self.scheme)
-        return f"{self.scheme}://{self.host}" if default else f"{self.scheme}://{self.host}:{self.port}"
+        return (
+            f"{self.scheme}://{self.host}"
+            if default
+            else f"{self.scheme}://{self.host}:{self.port}"
+        )
 
 
 def is_absolute(url: str) -> bool:
@@ -242,4 +253,7 @@ def _punycode_labels(name: str) -> list[str]:
     labels = name.split(".")
     if len(name) > _MAX_NAME or max(map(len, labels)) > _MAX_LABEL:
         raise ValueError(f"longer than {_MAX_NAME} characters, or a label longer than {_MAX_LABEL}")
-    return [label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}" for label in labels]
+    return [
+        label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}"
+        for label in labels
+    ]

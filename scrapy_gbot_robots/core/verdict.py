@@ -1,6 +1,7 @@
 """What the rules of a robots.txt say about one URL: the answer, the rule that decides, and the reason.
 
-A verdict is a value. Log line, exception, stats and command show the same one, so they cannot disagree.
+A verdict is a value. Log line, exception, stats and command show the same one, so they cannot
+disagree.
 """
 
 from __future__ import annotations

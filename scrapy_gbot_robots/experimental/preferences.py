@@ -1,7 +1,8 @@
 """Preferences about the use of content: `Content-Usage` and `Content-Signal`, in a robots.txt and in headers.
 
-Experimental: both fields are drafts, so names here may change. A preference that is not said is neither granted nor refused.
-Lines of a robots.txt are read only if somebody asks for preferences: core keeps them as they are written.
+Experimental: both fields are drafts, so names here may change. A preference that is not said is
+neither granted nor refused. Lines of a robots.txt are read only if somebody asks for preferences:
+core keeps them as they are written.
 
 Boundary: no verdict depends on preferences. The crawl decides how to heed them; lint asks what is wrong in the lines.
 Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
@@ -22,7 +23,8 @@ from ..core.robots import FieldLine, RobotsTxt, groups_of
 from ..core.rule_index import Index
 from ..core.urls import escape, is_absolute, path_of, shown
 
-# Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in Content-Signal.
+# Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in
+# Content-Signal.
 LABELS = (
     ("train_ai", b"train-ai", "ai-train"),
     ("search", b"search", "search"),
@@ -40,8 +42,9 @@ _KEPT = 8  # robots.txt files whose statements are kept; those of a hostile one 
 
 _MAX_BYTES = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
 
-# A Dictionary of RFC 9651 ("Structured Field Values for HTTP"), member by member. A repetition begins with a character that
-# nothing before it could go on with. So there is one way to read a text, and a search that goes back fails at once.
+# A Dictionary of RFC 9651 ("Structured Field Values for HTTP"), member by member. A repetition
+# begins with a character that nothing before it could go on with. So there is one way to read a
+# text, and a search that goes back fails at once.
 _KEY = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
@@ -111,25 +114,40 @@ def combined(said: Iterable[Preferences]) -> Preferences:
     """Return what counts if all of `said` apply: for each label the most restrictive."""
     several = [NOTHING_SAID, *said]
     train_ai, search, ai_use = (
-        min((getattr(each, label) for each in several), key=_STRICTEST.index) for label, _, _ in LABELS
+        min((getattr(each, label) for each in several), key=_STRICTEST.index)
+        for label, _, _ in LABELS
     )
     use = min((each.use for each in several), key=(*USES, None).index)
-    return Preferences(train_ai, search, ai_use, use, tuple(sorted({line for each in several for line in each.lines})))
+    return Preferences(
+        train_ai,
+        search,
+        ai_use,
+        use,
+        tuple(sorted({line for each in several for line in each.lines})),
+    )
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
     """Return what a response says by the values of its `Content-Usage` and `Content-Signal` headers.
 
-    Several `Content-Usage` headers are one Dictionary (RFC 9651 4.2). Headers are about their response only.
+    Several `Content-Usage` headers are one Dictionary (RFC 9651 4.2). Headers are about their
+    response only.
     """
-    return combined([_usage(b", ".join(usage), ()) or NOTHING_SAID, *(_signal(value, ()) for value in signals)])
+    return combined(
+        [_usage(b", ".join(usage), ()) or NOTHING_SAID, *(_signal(value, ()) for value in signals)]
+    )
 
 
-def turned_between(old: Sequence[ContentLine], new: Sequence[ContentLine]) -> Iterator[PreferenceChange]:
+def turned_between(
+    old: Sequence[ContentLine], new: Sequence[ContentLine]
+) -> Iterator[PreferenceChange]:
     """Yield the preferences that differ, by path. What turned for all paths is not told again for some of them."""
     versions = _Statements(old), _Statements(new)
     for_all: set[PreferenceChange] = set()
-    for path in (_ALL_PATHS, *sorted({path for each in versions for path in each.paths} - {_ALL_PATHS})):
+    for path in (
+        _ALL_PATHS,
+        *sorted({path for each in versions for path in each.paths} - {_ALL_PATHS}),
+    ):
         said = [version.of(stand_in(path)) for version in versions]
         for label in (*(label for label, _, _ in LABELS), "use"):
             change = PreferenceChange(_ALL_PATHS, label, *(getattr(each, label) for each in said))
@@ -182,7 +200,9 @@ class _Statements:
                 continue
             path, dictionary = path_and_dictionary(value)
             said = _usage(dictionary, (number,))
-            if said is not None:  # a line that is no Dictionary says nothing, so a shorter path may count
+            if (
+                said is not None
+            ):  # a line that is no Dictionary says nothing, so a shorter path may count
                 stated.setdefault(path, []).append(said)
         said_by_path = {path: combined(said) for path, said in stated.items()}
         self._signals = combined(signals)
@@ -213,8 +233,8 @@ def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
 def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
     """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is no Dictionary.
 
-    The value of a member is its Token, or None for anything else. If a key occurs twice, the last one counts. The whole
-    grammar is checked, since bytes that break it say nothing.
+    The value of a member is its Token, or None for anything else. If a key occurs twice, the last
+    one counts. The whole grammar is checked, since bytes that break it say nothing.
     """
     if len(value) > _MAX_BYTES:
         return None
@@ -253,8 +273,16 @@ def _on_usage(lines: Iterable[FieldLine]) -> Iterator[tuple[int, str, str]]:
         path, dictionary = path_and_dictionary(value.encode())
         members = read_dictionary(dictionary)
         if members is None:
-            why = "keys are in lower case" if read_dictionary(dictionary.lower()) is not None else "see RFC 9651, 3.2"
-            yield line, "preference that says nothing", f"not a dictionary, so the line is ignored: {why}"
+            why = (
+                "keys are in lower case"
+                if read_dictionary(dictionary.lower()) is not None
+                else "see RFC 9651, 3.2"
+            )
+            yield (
+                line,
+                "preference that says nothing",
+                f"not a dictionary, so the line is ignored: {why}",
+            )
             continue
         for key, token in [(key, members[key]) for _, key, _ in LABELS if key in members]:
             if token not in {b"y", b"n"}:
@@ -279,7 +307,9 @@ def _unread_signal(value: str) -> str:
     return ""
 
 
-def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Iterator[tuple[int, str, str]]:
+def _on_silent_groups(
+    robotstxt: RobotsTxt, speaking: Collection[str]
+) -> Iterator[tuple[int, str, str]]:
     """Find groups for named crawlers without preferences: those of the group for all do not count for them."""
     named: dict[str, int] = {}
     for group in groups_of(robotstxt):

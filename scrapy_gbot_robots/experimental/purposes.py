@@ -1,10 +1,11 @@
 """What a crawl is for, held against what sites say about the use of their pages.
 
-A purpose is a label of the drafts, such as "train-ai". It is refused only if the site says so. A crawl says its purposes by
-`GBOT_ROBOTS_PURPOSES`, and by `GBOT_ROBOTS_PREFERENCES` whether a refusal is only noted; the command has `--purpose`.
+A purpose is a label of the drafts, such as "train-ai". It is refused only if the site says so. A
+crawl says its purposes by `GBOT_ROBOTS_PURPOSES`, and by `GBOT_ROBOTS_PREFERENCES` whether a
+refusal is only noted; the command has `--purpose`.
 
-The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page only. The more restrictive
-of both counts. A crawl without a purpose uses nothing of this module.
+The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page
+only. The more restrictive of both counts. A crawl without a purpose uses nothing of this module.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}  # of `Preferences`, by purpose
+_ATTRIBUTES = {
+    key.decode(): attribute for attribute, key, _ in LABELS
+}  # of `Preferences`, by purpose
 PURPOSES = tuple(_ATTRIBUTES)
 
 GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
@@ -50,9 +53,15 @@ class PreferenceCheck:
         self._refuses = refuses
 
     @classmethod
-    def of_crawl(cls, crawler: Crawler, purposes: tuple[str, ...], preferences: str) -> PreferenceCheck | None:
+    def of_crawl(
+        cls, crawler: Crawler, purposes: tuple[str, ...], preferences: str
+    ) -> PreferenceCheck | None:
         """Return the check for the settings of a crawl; None if it has no purposes, or reads no preferences."""
-        return cls(purposes, crawler, refuses=preferences == "refuse") if purposes and preferences != "off" else None
+        return (
+            cls(purposes, crawler, refuses=preferences == "refuse")
+            if purposes and preferences != "off"
+            else None
+        )
 
     def before(self, request: Request, said: Preferences) -> Verdict | None:
         """Note what robots.txt has `said` about the page of `request`; return a verdict if that forbids the request."""
@@ -81,15 +90,23 @@ class PreferenceCheck:
 
     def _count(self, said: Preferences) -> None:
         for purpose in self._purposes:
-            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{word_on(purpose, said)}")
+            self._crawler.stats.inc_value(
+                f"gbot_robots/preference/{purpose}/{word_on(purpose, said)}"
+            )
 
 
 def _note(said: Preferences) -> dict[str, Any]:
     """The preferences as plain values, for `request.meta`."""
-    return {**{purpose: word_on(purpose, said) for purpose in PURPOSES}, "use": said.use, "lines": list(said.lines)}
+    return {
+        **{purpose: word_on(purpose, said) for purpose in PURPOSES},
+        "use": said.use,
+        "lines": list(said.lines),
+    }
 
 
 def _from_note(noted: dict[str, Any]) -> Preferences:
     granted = {GRANTED: True, REFUSED: False}
-    values: dict[str, Any] = {attribute: granted.get(noted[purpose]) for purpose, attribute in _ATTRIBUTES.items()}
+    values: dict[str, Any] = {
+        attribute: granted.get(noted[purpose]) for purpose, attribute in _ATTRIBUTES.items()
+    }
     return Preferences(**values, use=noted["use"], lines=tuple(noted["lines"]))

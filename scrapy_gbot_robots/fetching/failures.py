@@ -1,7 +1,8 @@
 """What an exception of a download means: a table from the names of exceptions to `policy.outcome.Failure`.
 
-The table has names, not classes: Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download
-handlers need not be importable. An exception that is not in the table is a failed fetch, too.
+The table has names, not classes: Twisted, OpenSSL, Scrapy's newer exceptions and the libraries
+behind other download handlers need not be importable. An exception that is not in the table is a
+failed fetch, too.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _FAILURES = {name: failure for failure, names in _NAMES.items() for name in name
 # What Scrapy raises for a page; before Scrapy 2.15, Twisted's exceptions.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
-    Failure.REFUSED: getattr(exceptions, "DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError),
+    Failure.REFUSED: getattr(
+        exceptions, "DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError
+    ),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
 _SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the URL
@@ -62,8 +65,8 @@ class NotCachedError(Exception):
 def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
-    The reason contains the message of `error` if that says more than the failure. Passwords in its URLs are left out.
-    `redirected_to` is the URL that failed, if a redirect led there.
+    The reason contains the message of `error` if that says more than the failure. Passwords in its
+    URLs are left out. `redirected_to` is the URL that failed, if a redirect led there.
     """
     kinds: list[Failure] = []
     detail = _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS]))
@@ -75,7 +78,9 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
         detail = ""
     if redirected_to:
         detail = f"redirected to {redirected_to}{': ' if detail else ''}{detail}"
-    return failed(Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail)
+    return failed(
+        Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail
+    )
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:
@@ -86,14 +91,17 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 def _kinds(error: object, depth: int) -> Iterator[Failure]:
     """Yield what an exception means, the most specific first: by Twisted's reasons, the exception itself, its cause.
 
-    Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception. Their values may be texts.
+    Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception.
+    Their values may be texts.
     """
     if error is None or not depth:
         return
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
         yield from _kinds(value, depth - 1)
-        if isinstance(value, (KeyError, ValueError)):  # what Twisted's HTTP client raises at what it cannot read
+        if isinstance(
+            value, (KeyError, ValueError)
+        ):  # what Twisted's HTTP client raises at what it cannot read
             yield Failure.INVALID
     yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
     yield from _kinds(getattr(error, "__cause__", None), depth - 1)

@@ -27,10 +27,28 @@ from twisted.internet.defer import CancelledError
 
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import Origin, shown
-from ..engine import LISTENER, Overhearing, Send, around_sending, downloader_middleware, is_closing, uncounted
+from ..engine import (
+    LISTENER,
+    Overhearing,
+    Send,
+    around_sending,
+    downloader_middleware,
+    is_closing,
+    uncounted,
+)
 from ..policy import headers
 from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
-from ..policy.outcome import REDIRECTS, Failure, Outcome, Unreachable, dead_end, failed, next_hop, outcome_of, recalled
+from ..policy.outcome import (
+    REDIRECTS,
+    Failure,
+    Outcome,
+    Unreachable,
+    dead_end,
+    failed,
+    next_hop,
+    outcome_of,
+    recalled,
+)
 from ..policy.walls import HEADERS
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
@@ -39,18 +57,22 @@ from .host_lookup import leads_inside
 
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 
-# Robots.txt requests at a time, beside CONCURRENT_REQUESTS. Each is a socket: at most a quarter of the open files that the
-# process may have. Windows tells no such limit.
+# Robots.txt requests at a time, beside CONCURRENT_REQUESTS. Each is a socket: at most a quarter of
+# the open files that the process may have. Windows tells no such limit.
 FEWEST_SOCKETS, MOST_SOCKETS = 256, 2048
-MOST_UNDER_WAY = min(MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4))
+MOST_UNDER_WAY = min(
+    MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
+)
 
 GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 
 _BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
-_STATUS_SECS = 2.0  # for a second request, for the status alone; plus the time that the first one's headers took
+# for a second request, for the status alone; plus the time that the first one's headers took
+_STATUS_SECS = 2.0
 _READ_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to read
 
-# Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to its request.
+# Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to
+# its request.
 _OWN_META = {
     "allow_offsite": True,
     "dont_cache": True,
@@ -58,16 +80,19 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    "download_fail_on_dataloss": False,  # a response that lost data then comes with its status and a flag
+    # a response that lost data then comes with its status and a flag
+    "download_fail_on_dataloss": False,
     "download_maxsize": 0,  # the body is cut at our own limit, not dropped at Scrapy's
     "download_warnsize": 0,
     "ftp_password": "guest",
-    "ftp_user": "anonymous",  # whatever FTP_USER says: no credentials (Google's page, "File location")
+    # whatever FTP_USER says: no credentials (Google's page, "File location")
+    "ftp_user": "anonymous",
     "handle_httpstatus_all": True,
 }
 
-# Present and empty, so that no middleware fills them in: the request has no credentials and is not conditional. Named as
-# `Headers` has its keys: its own methods would work these names out again for each request.
+# Present and empty, so that no middleware fills them in: the request has no credentials and is not
+# conditional. Named as `Headers` has its keys: its own methods would work these names out again for
+# each request.
 NEVER_SENT = (
     b"Authorization",
     b"Cookie",
@@ -81,7 +106,8 @@ NEVER_SENT = (
 
 _STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
 _PROXY_HEADER = "Proxy-Authorization"
-_AUTHORISED = "_auth_proxy"  # HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
+# HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
+_AUTHORISED = "_auth_proxy"
 
 logger = logging.getLogger(__name__)
 
@@ -89,19 +115,30 @@ logger = logging.getLogger(__name__)
 class Exchange:
     """One request for a robots.txt, and what came of it before any middleware changed that.
 
-    It stops a download that is long enough. If another middleware sends the request again, the exchange starts again.
+    It stops a download that is long enough. If another middleware sends the request again, the
+    exchange starts again.
     """
 
     def __init__(self, own: Request, most_bytes: int, left: float = 0.0) -> None:
         self.own = own  # the request as the fetcher made it
-        self.request: Request | None = None  # as the download handler got it; None if a middleware did not let it pass
-        self.headers_secs: float | None = None  # how long the response's headers took; None if they never came
-        self.stopped = False  # whether this exchange stopped the download: then a short body is not a lost one
-        self.response: Response | None = None  # without Content-Encoding, so that no middleware decodes the body
+        self.request: Request | None = (
+            None  # as the download handler got it; None if a middleware did not let it pass
+        )
+        self.headers_secs: float | None = (
+            None  # how long the response's headers took; None if they never came
+        )
+        self.stopped = (
+            False  # whether this exchange stopped the download: then a short body is not a lost one
+        )
+        self.response: Response | None = (
+            None  # without Content-Encoding, so that no middleware decodes the body
+        )
         self.headers = Headers()  # all those of the response
-        self.secs = 0.0  # how long the download handler took: without the downloader's queue and other middlewares
+        # how long the download handler took: without the downloader's queue and other middlewares
+        self.secs = 0.0
         self.error: BaseException | None = None  # why there is no response
-        self.recalled = False  # whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered
+        # whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered
+        self.recalled = False
         self._most_bytes = most_bytes
         self._received = 0
         self._left = left  # for how many seconds a download handler may have it
@@ -112,9 +149,9 @@ class Exchange:
     async def sent(self, send: Send, request: Request) -> Response:
         """Let a download handler have the request for no longer than its time, and end it in an exception.
 
-        Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end for ever: asyncio's
-        CancelledError is no `Exception`, Twisted's is. The time that a request spends in the downloader's queue does not
-        count.
+        Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end
+        for ever: asyncio's CancelledError is no `Exception`, Twisted's is. The time that a request
+        spends in the downloader's queue does not count.
         """
         self.request = request
         self.headers_secs, self.stopped, self.response, self._received = None, False, None, 0
@@ -134,7 +171,10 @@ class Exchange:
         for name in NEVER_SENT:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
-        proxy, own = request.meta.get("proxy"), request.headers.get(_PROXY_HEADER) == self._credentials
+        proxy, own = (
+            request.meta.get("proxy"),
+            request.headers.get(_PROXY_HEADER) == self._credentials,
+        )
         if not proxy or (own and proxy != request.meta.get(_AUTHORISED, self._proxy)):
             request.headers.pop(_PROXY_HEADER, None)
 
@@ -159,16 +199,26 @@ class Exchange:
     @property
     def is_answered(self) -> bool:
         """Whether a server has answered, or a middleware has dropped the request: no stored response counts then."""
-        return self.response is not None or self.headers_secs is not None or isinstance(self.error, IgnoreRequest)
+        return (
+            self.response is not None
+            or self.headers_secs is not None
+            or isinstance(self.error, IgnoreRequest)
+        )
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
-        transfer = _codings(self.headers, "Transfer-Encoding")  # which some download handlers leave in the body
+        transfer = _codings(
+            self.headers, "Transfer-Encoding"
+        )  # which some download handlers leave in the body
         lost, body, cut = None, b"", False
-        if "dataloss" in response.flags or ("download_stopped" in response.flags and not self.stopped):
+        if "dataloss" in response.flags or (
+            "download_stopped" in response.flags and not self.stopped
+        ):
             lost = failed(Failure.TRUNCATED)
         elif {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
-            lost = failed(Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone")
+            lost = failed(
+                Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone"
+            )
         else:
             try:
                 body, cut = decoded(
@@ -187,9 +237,15 @@ class Exchange:
             body,
             soft_404=settings.soft_404,
             proxied=bool((self.request or self.own).meta.get("proxy")),
-            headers={name: value.decode("latin-1") for name in HEADERS if (value := response.headers.get(name))},
+            headers={
+                name: value.decode("latin-1")
+                for name in HEADERS
+                if (value := response.headers.get(name))
+            },
             cut=cut,
-            max_age=headers.max_age(response.headers.getlist("Cache-Control"), response.headers.get("Age")),
+            max_age=headers.max_age(
+                response.headers.getlist("Cache-Control"), response.headers.get("Age")
+            ),
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
         )
         return lost if lost is not None and response.status in _BODY_DECIDES else outcome
@@ -202,9 +258,10 @@ def _codings(of: Headers, name: str) -> str:
 class HttpCache:
     """Scrapy's HTTP cache, with which a crawl can be replayed when its servers are gone.
 
-    Each robots.txt that a server sends is stored, with its redirects, if `HTTPCACHE_POLICY` agrees. It is recalled only if
-    no server answers: a live crawl never obeys an old one. With `HTTPCACHE_IGNORE_MISSING`, Scrapy asks no server, so it
-    is recalled at once. If the cache's storage or policy fails, the log says so once, and the cache counts as empty.
+    Each robots.txt that a server sends is stored, with its redirects, if `HTTPCACHE_POLICY` agrees.
+    It is recalled only if no server answers: a live crawl never obeys an old one. With
+    `HTTPCACHE_IGNORE_MISSING`, Scrapy asks no server, so it is recalled at once. If the cache's
+    storage or policy fails, the log says so once, and the cache counts as empty.
     """
 
     def __init__(self, crawler: Crawler, middleware: HttpCacheMiddleware) -> None:
@@ -215,13 +272,18 @@ class HttpCache:
     def replays(self, own: Request) -> bool:
         """Whether no server is to be asked for `own`."""
         with self._failing_safely(own):
-            return bool(self._middleware.ignore_missing and self._middleware.policy.should_cache_request(own))
+            return bool(
+                self._middleware.ignore_missing
+                and self._middleware.policy.should_cache_request(own)
+            )
         return False
 
     def stored(self, own: Request) -> Response | None:
         """The stored response for `own`; None if there is none."""
         with self._failing_safely(own):
-            response: Response | None = self._middleware.storage.retrieve_response(self._crawler.spider, own)
+            response: Response | None = self._middleware.storage.retrieve_response(
+                self._crawler.spider, own
+            )
             return response
         return None
 
@@ -241,7 +303,13 @@ class HttpCache:
             self._crawler.stats.inc_value("gbot_robots/http_cache/errors")
             if not self._has_failed:
                 extra = {"spider": self._crawler.spider}
-                logger.warning("Scrapy's HTTP cache failed for %s: %r", own.url, error, exc_info=error, extra=extra)
+                logger.warning(
+                    "Scrapy's HTTP cache failed for %s: %r",
+                    own.url,
+                    error,
+                    exc_info=error,
+                    extra=extra,
+                )
             self._has_failed = True
 
 
@@ -258,7 +326,8 @@ class Fetcher:
     def robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`. `request` is the request that needs it, or None.
 
-        Override this method if the crawl needs another request, such as one for a browser's download handler.
+        Override this method if the crawl needs another request, such as one for a browser's
+        download handler.
         """
         given = {} if request is None else request.meta
         own = Request(
@@ -267,10 +336,13 @@ class Fetcher:
             dont_filter=True,
             priority=PRIORITY,
             headers={"Accept-Encoding": ACCEPTED},
-            meta={key: given[key] for key in (*self._settings.meta_keys, _AUTHORISED) if key in given},
+            meta={
+                key: given[key] for key in (*self._settings.meta_keys, _AUTHORISED) if key in given
+            },
         )
-        # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them into a header. A request
-        # that is redirected or tried again has been through it: its `proxy` meta key is not enough any more.
+        # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
+        # into a header. A request that is redirected or tried again has been through it: its
+        # `proxy` meta key is not enough any more.
         if request is not None and own.meta.get("proxy") and _PROXY_HEADER in request.headers:
             own.headers[_PROXY_HEADER] = request.headers[_PROXY_HEADER]
         return own
@@ -290,10 +362,14 @@ class Fetcher:
         if self._http_cache is not None and not isinstance(outcome, Unreachable):
             for exchange in exchanges:
                 if exchange.response is not None and exchange.request is not None:
-                    self._http_cache.store(exchange.own, exchange.response.replace(headers=exchange.headers))
+                    self._http_cache.store(
+                        exchange.own, exchange.response.replace(headers=exchange.headers)
+                    )
         return outcome
 
-    async def _followed(self, origin: Origin, request: Request | None, exchanges: list[Exchange]) -> Outcome:
+    async def _followed(
+        self, origin: Origin, request: Request | None, exchanges: list[Exchange]
+    ) -> Outcome:
         """Fetch, follow redirects, and return the outcome; each exchange is added to `exchanges`."""
         left = self._settings.timeout_secs
         asked = [origin.robots_url]
@@ -308,7 +384,11 @@ class Fetcher:
                 return failure_of(exchange.error, asked[-1] if len(asked) > 1 else "")
             if answer.status not in REDIRECTS:
                 read = partial(exchange.outcome, answer, asked[-1], self._settings)
-                outcome = await run_in_thread(read) if len(answer.body) > _READ_IN_THREAD_BYTES else read()
+                outcome = (
+                    await run_in_thread(read)
+                    if len(answer.body) > _READ_IN_THREAD_BYTES
+                    else read()
+                )
                 if not exchange.recalled:
                     self._crawler.signals.send_catch_log(
                         robotstxt_served,
@@ -331,7 +411,9 @@ class Fetcher:
 
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
         """Return the URL to fetch after a redirect, or the outcome if there is none; `left` seconds are left."""
-        hop = next_hop(answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects)
+        hop = next_hop(
+            answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects
+        )
         if not isinstance(hop, str) or not self._settings.refuse_private:
             return hop
         try:
@@ -373,17 +455,21 @@ class Fetcher:
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`. If the response breaks off after its headers, request it again for the status alone.
 
-        Most statuses decide without the body (Google's page, "HTTP status codes"). But no download handler tells the status
-        of a response whose body hangs or is reset.
+        Most statuses decide without the body (Google's page, "HTTP status codes"). But no download
+        handler tells the status of a response whose body hangs or is reset.
         """
         exchange = await self._send(url, request, left, self._settings.max_bytes)
         if exchange.response is None and exchange.headers_secs is not None:
-            again = await self._send(url, request, min(left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY)
+            again = await self._send(
+                url, request, min(left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY
+            )
             if again.response is not None and again.response.status not in _BODY_DECIDES:
                 return again
         return exchange
 
-    async def _send(self, url: str, request: Request | None, left: float, most_bytes: int) -> Exchange:
+    async def _send(
+        self, url: str, request: Request | None, left: float, most_bytes: int
+    ) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return what came within `left` seconds."""
         own = self.robots_request(url, request)
         exchange = Exchange(own, most_bytes, left)
@@ -403,7 +489,9 @@ class Fetcher:
                         exchange.response, exchange.headers = response, response.headers
                 except (Exception, asyncio.CancelledError) as error:
                     is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-                    if is_cancelled and is_closing(self._crawler):  # this look-up; otherwise it is the download
+                    if is_cancelled and is_closing(
+                        self._crawler
+                    ):  # this look-up; otherwise it is the download
                         raise
                     exchange.error = error
                 finally:

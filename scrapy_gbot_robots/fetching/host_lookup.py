@@ -1,8 +1,9 @@
 """`GBOT_ROBOTS_REFUSE_PRIVATE`: whether a URL that a site names leads to a private address.
 
-The host's text decides (`policy.private_hosts`); for a name, the addresses that it resolves to. The reactor's resolver
-is asked, since connections use the same one, and Scrapy's own caches its replies. Warning: with another resolver, or
-without a reactor, the name may resolve to another address when the connection is made (DNS rebinding).
+The host's text decides (`policy.private_hosts`); for a name, the addresses that it resolves to. The
+reactor's resolver is asked, since connections use the same one, and Scrapy's own caches its
+replies. Warning: with another resolver, or without a reactor, the name may resolve to another
+address when the connection is made (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -22,17 +23,25 @@ from ..policy.private_hosts import is_private, is_private_address
 async def leads_inside(url: str, found_at: str) -> bool:
     """Whether `url` may lead to a private address, but `found_at`, the URL that names it, has a public one.
 
-    A name that does not resolve here is not private: it leads nowhere, or a proxy resolves it. Both arguments are http,
-    https or ftp URLs.
+    A name that does not resolve here is not private: it leads nowhere, or a proxy resolves it. Both
+    arguments are http, https or ftp URLs.
     """
     host, finder = Origin.of(url).host, Origin.of(found_at).host
-    return host != finder and any(await _are_private(host)) and not all(await _are_private(finder) or [False])
+    return (
+        host != finder
+        and any(await _are_private(host))
+        and not all(await _are_private(finder) or [False])
+    )
 
 
 async def _are_private(host: str) -> list[bool]:
     """Whether each address of `host` is private. Of several, the connection may go to any."""
     by_text = is_private(host)
-    return [is_private_address(each) for each in await _addresses(host)] if by_text is None else [by_text]
+    return (
+        [is_private_address(each) for each in await _addresses(host)]
+        if by_text is None
+        else [by_text]
+    )
 
 
 async def _addresses(name: str) -> list[str]:

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
-_FEW_AGENTS, _BYTES_OF_MANY = 16, 2**20  # an answer for more than 16 agents keeps no more bytes of rules than this
+_FEW_AGENTS, _BYTES_OF_MANY = (
+    16,
+    2**20,
+)  # an answer for more than 16 agents keeps no more bytes of rules than this
 _CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
-_BYTES_EACH = 1000  # of memory for an answer without rules, with its origin and its place in the cache; measured
+# of memory for an answer without rules, with its origin and its place in the cache; measured
+_BYTES_EACH = 1000
 
 
 class Source(Enum):
@@ -54,7 +58,11 @@ class Answer:
     __slots__ = ("_rules", "_why", "fetched_at", "origin", "source", "state", "status")
 
     def __init__(
-        self, origin: Origin, decision: Decision, status: int | None = None, source: Source = Source.STORED
+        self,
+        origin: Origin,
+        decision: Decision,
+        status: int | None = None,
+        source: Source = Source.STORED,
     ) -> None:
         self.origin: Final = origin
         self.state: Final = decision.state
@@ -78,7 +86,9 @@ class Answer:
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt says about the use of `url`'s content; the URL must be allowed."""
-        return preferences_of(self._rules[agent], url) if self.state is State.RULES else NOTHING_SAID
+        return (
+            preferences_of(self._rules[agent], url) if self.state is State.RULES else NOTHING_SAID
+        )
 
     def crawl_delay(self, agent: RobotsAgent) -> float | None:
         """The seconds between two requests that the group of `agent` asks for, None if it does not."""
@@ -105,16 +115,27 @@ class CachedAnswer(Answer):
         self.temporary_since = time.monotonic()  # when this crawl first noticed that
         self.tries = 1  # fetches that this crawl knows to have failed since then
         self.site_available = False  # another page of the origin was served since then
-        self.one_page = decision.one_page  # one page may be requested, to see if the site is available
-        self.walled = copy is not None and copy.kind is Kind.WALL  # a bot wall answered, not the site
-        self.given_at = time.time()  # when this answer was made; this and the next two in seconds since the epoch
+        self.one_page = (
+            decision.one_page
+        )  # one page may be requested, to see if the site is available
+        self.walled = (
+            copy is not None and copy.kind is Kind.WALL
+        )  # a bot wall answered, not the site
+        self.given_at = (
+            time.time()
+        )  # when this answer was made; this and the next two in seconds since the epoch
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when it may be
-        self.robots_sha256: str | None = None  # of its body, in hexadecimal, if there is one and a setting needs it
+        self.robots_sha256: str | None = (
+            None  # of its body, in hexadecimal, if there is one and a setting needs it
+        )
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
         if before is not None and before.temporary and self.temporary:  # the same outage
             self.tries = before.tries + (self.ask_at != before.ask_at)
-            self.temporary_since, self.site_available = before.temporary_since, before.site_available
+            self.temporary_since, self.site_available = (
+                before.temporary_since,
+                before.site_available,
+            )
         if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)  # noqa: SLF001
             self.weight = before.weight
@@ -160,7 +181,9 @@ class CachedAnswer(Answer):
 
     def claim_one_page(self, url: str, agent: RobotsAgent) -> bool:
         """Take the one page of this answer for `url`, if the last copy of robots.txt allows it. A second call gets False."""
-        if not self.one_page or (self._rules and not (agent in self._rules and self._rules[agent].allowed(url))):
+        if not self.one_page or (
+            self._rules and not (agent in self._rules and self._rules[agent].allowed(url))
+        ):
             return False
         self.one_page = False
         return True
@@ -170,13 +193,17 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
     """Make the answer if a fault of this plugin ended the look-up of `origin`: full disallow, for a short time."""
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"
-    return CachedAnswer(origin, Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at))
+    return CachedAnswer(
+        origin, Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at)
+    )
 
 
 def provenance_of(source: CachedAnswer | None, verdict: Verdict) -> dict[str, Any]:
     """Return what lets a request go on, for `GBOT_ROBOTS_PROVENANCE`; `source` is the site's own answer."""
     fetched_at, rule = source and source.fetched_at, verdict.rule
-    when = fetched_at and datetime.fromtimestamp(fetched_at, tz=timezone.utc).isoformat(timespec="seconds")
+    when = fetched_at and datetime.fromtimestamp(fetched_at, tz=timezone.utc).isoformat(
+        timespec="seconds"
+    )
     return {
         "robots": source and source.robots_sha256,
         "fetched": when,

@@ -1,11 +1,13 @@
 """`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's download slots.
 
-Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it: this is off by default. Whenever a request
-reaches a slot, the delay is set again before Scrapy looks at the slot's queue. So it does not matter when Scrapy deletes an
-unused slot, or which other origins use that slot: the largest of their delays counts.
+Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it: this is off by
+default. Whenever a request reaches a slot, the delay is set again before Scrapy looks at the slot's
+queue. So it does not matter when Scrapy deletes an unused slot, or which other origins use that
+slot: the largest of their delays counts.
 
-`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: in addition, a request waits for its turn among all processes that share a Redis,
-just before it is sent: a middleware or a queue could bring the requests of two processes together again.
+`GBOT_ROBOTS_CRAWL_DELAY_SHARED`: in addition, a request waits for its turn among all processes that
+share a Redis, just before it is sent: a middleware or a queue could bring the requests of two
+processes together again.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 
 TRY_AGAIN_SECS = 30.0  # after a Redis has failed
 _SLOT = "download_slot"  # Scrapy's request.meta key
-_OWN_SLOT = "_gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
+_OWN_SLOT = (
+    "_gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
+)
 
 logger = logging.getLogger(__name__)
 
@@ -112,10 +116,11 @@ class CrawlDelays:
     def attend(self, request: Request, ruling: Ruling) -> Verdict | None:
         """Apply the crawl-delay that `ruling` leads to, to `request`, which is on its way to the downloader.
 
-        Returns a verdict that forbids the request if the delay is longer than the settings allow; else None.
+        Returns a verdict that forbids the request if the delay is longer than the settings allow;
+        else None.
 
-        The request goes through the slot of its host, unless the code that made the request chose another slot. Scrapy alone
-        would leave a redirected request in the slot of the first host.
+        The request goes through the slot of its host, unless the code that made the request chose
+        another slot. Scrapy alone would leave a redirected request in the slot of the first host.
         """
         override, longest = ruling.override, self._settings.crawl_delay_max_secs
         secs = asked = (ruling.crawl_delay if self._settings.crawl_delay else None) or 0.0
@@ -124,7 +129,11 @@ class CrawlDelays:
         elif asked > longest:
             if self._settings.crawl_delay_over == "refuse":
                 most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {longest:g}"
-                return Verdict(allowed=False, rule=None, reason=f"its crawl-delay of {asked:g} s is longer than {most}")
+                return Verdict(
+                    allowed=False,
+                    rule=None,
+                    reason=f"its crawl-delay of {asked:g} s is longer than {most}",
+                )
             secs = longest
         self._wishes[request] = _Wish(ruling.answer.origin, ruling.agent, secs, asked)
         meta = request.meta
@@ -188,7 +197,9 @@ class SharedTurns:
         self._redis: RedisStorage | None = None
         self._thread = OneThread()
         self._warned = False
-        self._try_again_at = 0.0  # set by the thread, too: calls that wait behind one that fails are not made
+        self._try_again_at = (
+            0.0  # set by the thread, too: calls that wait behind one that fails are not made
+        )
 
     async def wait(self, slot: str, pace: _Pace) -> None:
         """Wait for the next turn of the download slot `slot`; while the Redis fails, for the next turn of this process."""

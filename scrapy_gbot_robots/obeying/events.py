@@ -23,7 +23,9 @@ from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for
 from .robotparser import GbotRobotParser
 
-MOST_WARNED = 10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
+MOST_WARNED = (
+    10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
+)
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 
 logger = logging.getLogger(__name__)
@@ -58,7 +60,11 @@ class CrawlEvents:
             if outcome.cut:
                 self.count("cut")
                 most = self._settings.max_bytes
-                logger.info("%s is longer than %d bytes; the rest of it is ignored", shown(outcome.url), most)
+                logger.info(
+                    "%s is longer than %d bytes; the rest of it is ignored",
+                    shown(outcome.url),
+                    most,
+                )
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
@@ -69,9 +75,13 @@ class CrawlEvents:
         kind = type(error).__name__
         self._said[kind] += 1
         trace = error if self._said[kind] == 1 else None
-        logger.error("%s %s failed: %s: %s", what, origin.robots_url, kind, shown(str(error)), exc_info=trace)
+        logger.error(
+            "%s %s failed: %s: %s", what, origin.robots_url, kind, shown(str(error)), exc_info=trace
+        )
 
-    def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None) -> None:
+    def answered(
+        self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None
+    ) -> None:
         """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
         if before is None or before.state is not answer.state:
             self._stats.inc_value(_STATS_BY_STATE[answer.state])
@@ -83,16 +93,28 @@ class CrawlEvents:
             self._stats.max_value("gbot_robots/stored_age_secs/max", age_secs)
             source = f"{source}, {age_secs} s old"
         if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
-            logger.debug("%s: %s, %s (%s)", answer.origin.robots_url, answer.state.value, shown(answer.why), source)
+            logger.debug(
+                "%s: %s, %s (%s)",
+                answer.origin.robots_url,
+                answer.state.value,
+                shown(answer.why),
+                source,
+            )
             if answer.walled:
                 self.count("walled")
                 sentence = "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s%s"
                 self._warn(sentence, answer, self._settings.refused)
         was_temporary = before is not None and before.temporary
         if answer.temporary and not was_temporary:
-            self._crawler.signals.send_catch_log(robotstxt_unreachable, origin=answer.origin, answer=answer)
+            self._crawler.signals.send_catch_log(
+                robotstxt_unreachable, origin=answer.origin, answer=answer
+            )
             secs = self._settings.unreachable_wait_secs if is_waited_for(answer, request) else 0
-            waits = f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS" if secs else ""
+            waits = (
+                f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
+                if secs
+                else ""
+            )
             sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
             self._warn(sentence, answer, self._settings.unreachable, waits)
         elif was_temporary and not answer.temporary:
@@ -100,7 +122,13 @@ class CrawlEvents:
 
     def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
         """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""
-        self._send(robotstxt_known, robotstxt=robotstxt, request=request, origin=answer.origin, answer=answer)
+        self._send(
+            robotstxt_known,
+            robotstxt=robotstxt,
+            request=request,
+            origin=answer.origin,
+            answer=answer,
+        )
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
         if robots_parsed is not None and request is not None:
             self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
@@ -114,7 +142,11 @@ class CrawlEvents:
         old, new = (self._settings.parse(copy.body, cut=copy.cut) for copy in (before, now))
         if found := await run_in_thread(changes, old, new):
             self.count("changed")
-            logger.info("%s has new rules for %s", origin.robots_url, ", ".join(change.agent for change in found[:10]))
+            logger.info(
+                "%s has new rules for %s",
+                origin.robots_url,
+                ", ".join(change.agent for change in found[:10]),
+            )
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
@@ -122,12 +154,15 @@ class CrawlEvents:
         self._said[sentence] += 1
         if self._said[sentence] <= MOST_WARNED:
             why = shown(answer.why)  # from the storage, to which others may write
-            logger.warning(sentence, answer.origin.robots_url, why, setting, answer.state.value, rest)
+            logger.warning(
+                sentence, answer.origin.robots_url, why, setting, answer.state.value, rest
+            )
 
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.
 
-        Those that are coroutines run in the background, and delay no request; the crawl stays open for what they schedule.
+        Those that are coroutines run in the background, and delay no request; the crawl stays open
+        for what they schedule.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):

@@ -1,8 +1,9 @@
 """The gates between the scheduler's queue and the engine: requests stay in the queue until their origin is settled.
 
-Each origin that has requests in a queue has a *gate*. A new gate is shut, unless the crawl knows the origin's robots.txt.
-Its look-up starts when its turn comes, as the next of its requests would be fetched (proxy, user agent). When the look-up
-has ended, the gate opens, and the engine asks the queue again. `queue` says which requests are behind which gate.
+Each origin that has requests in a queue has a *gate*. A new gate is shut, unless the crawl knows
+the origin's robots.txt. Its look-up starts when its turn comes, as the next of its requests would
+be fetched (proxy, user agent). When the look-up has ended, the gate opens, and the engine asks the
+queue again. `queue` says which requests are behind which gate.
 
                  +------ its answer has expired -----------------------+
                  v                                                     |
@@ -18,17 +19,19 @@ A gate can let a number of requests *pass* with an answer that comes with them:
 * Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once. If each of them asked
   anew, a robots.txt that fails every other time would hold them up again and again.
 
-How many look-ups run at a time: as many as requests may be under way, together with the gates that are open and whose
-requests the engine has not taken yet. So look-ups do not run ahead of pages. A look-up that takes three times as long as the
-last ones took does not count, and another one may run: origins that never answer do not keep the others from being asked.
+How many look-ups run at a time: as many as requests may be under way, together with the gates that
+are open and whose requests the engine has not taken yet. So look-ups do not run ahead of pages. A
+look-up that takes three times as long as the last ones took does not count, and another one may
+run: origins that never answer do not keep the others from being asked.
 
-Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its requests. The first look-up
-after 1:00 fails, too: 64 requests are given up, and the other 36 wait. From 2:00 on, four are given up at a time. At 5:00
-the host is dead: requests that are left are refused as they come.
+Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its
+requests. The first look-up after 1:00 fails, too: 64 requests are given up, and the other 36 wait.
+From 2:00 on, four are given up at a time. At 5:00 the host is dead: requests that are left are
+refused as they come.
 
-A host is *gone* if its name does not resolve or it refuses connections, three times in a row. This takes some seconds, and
-its requests are refused then. They wait if other origins fail in the same way and no server answers: one's own network may
-be down.
+A host is *gone* if its name does not resolve or it refuses connections, three times in a row. This
+takes some seconds, and its requests are refused then. They wait if other origins fail in the same
+way and no server answers: one's own network may be down.
 """
 
 from __future__ import annotations
@@ -91,7 +94,9 @@ class Gates:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
     """
 
-    def __init__(self, crawler: Crawler, lookup: Lookup, overrides: CrawlOverrides, wait_secs: float) -> None:
+    def __init__(
+        self, crawler: Crawler, lookup: Lookup, overrides: CrawlOverrides, wait_secs: float
+    ) -> None:
         self._crawler = crawler
         self._lookup = lookup
         self._overrides = overrides
@@ -102,13 +107,22 @@ class Gates:
         self._to_ask: list[tuple[int, int, Gate]] = []  # a heap
         self._due: list[tuple[float, int, Gate]] = []  # a heap
         self._under_way = 0  # look-ups
-        self._quick: OrderedDict[Gate, float] = OrderedDict()  # those that count, and since when they run
+        self._quick: OrderedDict[Gate, float] = (
+            OrderedDict()
+        )  # those that count, and since when they run
         self._usual_secs = 0.5  # of a look-up
-        self._unused: set[Gate] = set()  # those that have opened, and the engine has taken no request since
+        self._unused: set[Gate] = (
+            set()
+        )  # those that have opened, and the engine has taken no request since
         self._may_ask = self._is_asking = False
         self._gone: dict[Origin, float] = {}  # the last two that looked so, and when
-        self._responses, self._answered_at = 0, 0.0  # of any server: how many there were at the last look, and when
-        self.passed: WeakKeyDictionary[Request, CachedAnswer] = WeakKeyDictionary()  # what let requests pass
+        self._responses, self._answered_at = (
+            0,
+            0.0,
+        )  # of any server: how many there were at the last look, and when
+        self.passed: WeakKeyDictionary[Request, CachedAnswer] = (
+            WeakKeyDictionary()
+        )  # what let requests pass
         self.waiting = 0  # requests behind shut gates
 
     # What the queue calls.
@@ -200,14 +214,23 @@ class Gates:
 
     def is_worth_waiting(self, answer: CachedAnswer, request: Request | None = None) -> bool:
         """Whether to wait for a better answer: not if the host is dead or gone."""
-        return is_waited_for(answer, request) and self._secs_until_dead(answer) > 0 and not self.is_gone(answer)
+        return (
+            is_waited_for(answer, request)
+            and self._secs_until_dead(answer) > 0
+            and not self.is_gone(answer)
+        )
 
     def is_gone(self, answer: CachedAnswer) -> bool:
         """Whether the host of an unreachable robots.txt does not exist, or has no server: each of three tries shows it.
 
-        If other origins fail in this way, and no server has answered since, one's own network is down, and waiting helps.
+        If other origins fail in this way, and no server has answered since, one's own network is
+        down, and waiting helps.
         """
-        if answer.tries < TRIES or answer.failure not in {Failure.DNS, Failure.REFUSED} or "redirected" in answer.why:
+        if (
+            answer.tries < TRIES
+            or answer.failure not in {Failure.DNS, Failure.REFUSED}
+            or "redirected" in answer.why
+        ):
             return False
         lately = time.monotonic() - _LATELY_SECS
         others = any(origin != answer.origin and at > lately for origin, at in self._gone.items())
@@ -222,11 +245,13 @@ class Gates:
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
 
-        0 or less: the request is given up. Otherwise it waits until the robots.txt may be fetched again, or, if that is too
-        far off, until its own time is over.
+        0 or less: the request is given up. Otherwise it waits until the robots.txt may be fetched
+        again, or, if that is too far off, until its own time is over.
         """
         own = since + self._wait_secs - time.monotonic()
-        until_asked = answer.ask_at - max(time.time(), answer.given_at)  # the clock may have been set back
+        until_asked = answer.ask_at - max(
+            time.time(), answer.given_at
+        )  # the clock may have been set back
         if own > 0:
             own = max(LOOK_SECS, until_asked) if until_asked <= own + self._wait_secs else own
         return min(own, self._secs_until_dead(answer))
@@ -264,7 +289,9 @@ class Gates:
         late = time.monotonic() - self.patience_secs
         while self._quick and next(iter(self._quick.values())) < late:
             self._quick.popitem(last=False)
-        return len(self._quick) + len(self._unused) < self._most and self._under_way < MOST_UNDER_WAY
+        return (
+            len(self._quick) + len(self._unused) < self._most and self._under_way < MOST_UNDER_WAY
+        )
 
     def _ask(self, gate: Gate) -> None:
         request = next_of(gate.lines[0].requests) or Request(gate.origin.robots_url)
@@ -275,7 +302,9 @@ class Gates:
         agent = self._overrides.agent(gate.origin, request)
         began = self._quick[gate] = time.monotonic()
         self._under_way += 1
-        self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, began, answer))
+        self._lookup.look_up(
+            gate.origin, agent, request, lambda answer: self._end(gate, began, answer)
+        )
 
     def _end(self, gate: Gate, began: float, answer: CachedAnswer | None) -> None:
         """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
@@ -314,7 +343,9 @@ class Gates:
         now, served_until = time.monotonic(), answer.given_at + SERVED_SECS
         gate.open_until = now + answer.ask_at - time.time()
         expires_soon = not answer.bars_for_now and answer.ask_at < served_until
-        self._let_pass(gate, answer, gate.size if expires_soon else 0, now + served_until - time.time())
+        self._let_pass(
+            gate, answer, gate.size if expires_soon else 0, now + served_until - time.time()
+        )
 
     def _keep_shut(self, gate: Gate, answer: CachedAnswer) -> None:
         """Let the requests of an unreachable origin wait for the next look-up, or give some of them up."""
@@ -336,7 +367,9 @@ class Gates:
         heappush(self._due, (now + secs, next(self._order), gate))
 
     @staticmethod
-    def _let_pass(gate: Gate, answer: CachedAnswer, number: int, until: float = float("inf")) -> None:
+    def _let_pass(
+        gate: Gate, answer: CachedAnswer, number: int, until: float = float("inf")
+    ) -> None:
         gate.passes, gate.passes_until, gate.answer = number, until, answer if number else None
 
     def _count_waiting(self, by: int) -> None:

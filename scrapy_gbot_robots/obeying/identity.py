@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
-_LOOKS = 100  # at requests that are sent, to see whether their User-Agent is the one that was judged
+_LOOKS = (
+    100  # at requests that are sent, to see whether their User-Agent is the one that was judged
+)
 _CONTACT = re.compile(r"https?://|\S@\S")
 
 logger = logging.getLogger(__name__)
@@ -37,39 +39,47 @@ class UserAgent(NamedTuple):
         """A warning for the user; None if there is no need for one."""
         crawler, cut = RobotsCrawler.of(self.text), cut_token(self.text)
         if not agents_heeded(crawler):
-            problem = f"names {crawler.name}, which heeds no robots.txt, so this crawl obeys no rules"
+            problem = (
+                f"names {crawler.name}, which heeds no robots.txt, so this crawl obeys no rules"
+            )
         elif cut is not None:
             problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
         elif not crawler.name or is_browser_like(self.text):
             problem = "names no crawler of yours, so that no robots.txt can address this crawl"
         else:
             return None
-        return (
-            f"{self.source}, {self.text!r}, {problem}. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
-        )
+        return f"{self.source}, {self.text!r}, {problem}. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
     """Return the default user agent: `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send."""
     name = settings["ROBOTSTXT_USER_AGENT"]
-    return UserAgent(str(name), "ROBOTSTXT_USER_AGENT") if name else _sent_by_scrapy(settings, spider)
+    return (
+        UserAgent(str(name), "ROBOTSTXT_USER_AGENT") if name else _sent_by_scrapy(settings, spider)
+    )
 
 
 def _sent_by_scrapy(settings: BaseSettings, spider: Spider | None) -> UserAgent:
-    by_default_headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))).get("User-Agent")
+    by_default_headers = Headers(
+        without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))
+    ).get("User-Agent")
     candidates = (
         (by_default_headers and by_default_headers.decode("latin-1"), "DEFAULT_REQUEST_HEADERS"),
         (getattr(spider, "user_agent", None), "the spider's user_agent"),
         (settings["USER_AGENT"], "USER_AGENT"),
     )
-    return next((UserAgent(str(text), source) for text, source in candidates if text), UserAgent("", "USER_AGENT"))
+    return next(
+        (UserAgent(str(text), source) for text, source in candidates if text),
+        UserAgent("", "USER_AGENT"),
+    )
 
 
 class CrawlerIdentity:
     """The crawlers that send the requests of one crawl: their rules count, in robots.txt files and on pages.
 
     Args:
-        asked_as: the crawlers of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request counts.
+        asked_as: the crawlers of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request
+        counts.
     """
 
     def __init__(self, crawler: Crawler, asked_as: RobotsAgent | None) -> None:
@@ -84,7 +94,9 @@ class CrawlerIdentity:
         """Log hints about the User-Agent when the spider opens, and warn once if another one is sent than was judged by."""
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         if self._asked_as is None and not self._name:
-            self._crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
+            self._crawler.signals.connect(
+                self._reached_downloader, signals.request_reached_downloader
+            )
 
     def _spider_opened(self, spider: Spider) -> None:
         settings = self._crawler.settings
@@ -108,7 +120,9 @@ class CrawlerIdentity:
         self._looks -= 1
         is_late = _agent_named(sent.decode("latin-1")) not in self._judged
         if is_late or not self._looks:
-            self._crawler.signals.disconnect(self._reached_downloader, signals.request_reached_downloader)
+            self._crawler.signals.disconnect(
+                self._reached_downloader, signals.request_reached_downloader
+            )
         if is_late:
             logger.warning(
                 "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
@@ -122,7 +136,8 @@ class CrawlerIdentity:
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler, or crawlers, whose rules count for `request`.
 
-        That is of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the one that it will get.
+        That is of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the one that it
+        will get.
         """
         if self._asked_as is not None:
             return self._asked_as

@@ -1,17 +1,19 @@
 """Where a crawl learns what an origin's robots.txt says: from memory, else from the storage, else by one fetch for all.
 
-Requests that need the same unknown origin share one *pending look-up*, whatever their user agents. It runs in the
-background and belongs to no request: cancelling one does not affect the others. `_entry` gets the stored entry, or one that
-this process or another has fetched; `_learn` decides what the entry means now, reads the rules for all agents that asked,
-caches the answer and calls signal handlers. A request that comes after the rules have been read asks once more: the next
+Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
+It runs in the background and belongs to no request: cancelling one does not affect the others.
+`_entry` gets the stored entry, or one that this process or another has fetched; `_learn` decides
+what the entry means now, reads the rules for all agents that asked, caches the answer and calls
+signal handlers. A request that comes after the rules have been read asks once more: the next
 look-up finds the entry in the storage. An answer in use gets its look-up ahead of time.
 
-A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is no lock: it can run out
-while its holder still fetches, and the storage can fail. Two fetches are harmless: the later entry replaces the earlier.
+A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is
+no lock: it can run out while its holder still fetches, and the storage can fail. Two fetches are
+harmless: the later entry replaces the earlier.
 
-Warning: a look-up must finish in whatever way it ends, also if it is cancelled or fails, since nothing else wakes the
-waiting requests. It must not await handlers of signals: a handler may request a page of the same origin, which waits for
-this very look-up.
+Warning: a look-up must finish in whatever way it ends, also if it is cancelled or fails, since
+nothing else wakes the waiting requests. It must not await handlers of signals: a handler may
+request a page of the same origin, which waits for this very look-up.
 """
 
 from __future__ import annotations
@@ -40,9 +42,14 @@ from .answer import CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
-READ_IN_THREAD_BYTES = 32 * 2**10  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
+READ_IN_THREAD_BYTES = (
+    32 * 2**10
+)  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
 _REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
-_FIRST_POLL_SECS, _LONGEST_POLL_SECS = 0.05, 1.0  # pauses between looks whether the holder of the lease is done
+_FIRST_POLL_SECS, _LONGEST_POLL_SECS = (
+    0.05,
+    1.0,
+)  # pauses between looks whether the holder of the lease is done
 
 
 class AnswerCache:
@@ -71,7 +78,9 @@ class AnswerCache:
         old = self._answers.pop(answer.origin, None)
         self._bytes += answer.weight - (old.weight if old is not None else 0)
         self._answers[answer.origin] = answer
-        while len(self._answers) > self._most_answers or (self._bytes > self._most_bytes and len(self._answers) > 1):
+        while len(self._answers) > self._most_answers or (
+            self._bytes > self._most_bytes and len(self._answers) > 1
+        ):
             _, gone = self._answers.popitem(last=False)
             self._bytes -= gone.weight
 
@@ -84,14 +93,18 @@ class PendingLookup:
     request: Request | None
     is_ahead: bool  # of time: what another process fetches, this one need not fetch
     agents: set[RobotsAgent] = field(default_factory=set)  # whose rules are read
-    then: list[Callable[[CachedAnswer | None], object]] = field(default_factory=list)  # called at the end
+    then: list[Callable[[CachedAnswer | None], object]] = field(
+        default_factory=list
+    )  # called at the end
     answer: CachedAnswer | None = None  # in the end; None if the look-up was cancelled
 
 
 class Lookup:
     """Answers by origin, for one crawl."""
 
-    def __init__(self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher) -> None:
+    def __init__(
+        self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher
+    ) -> None:
         self._settings = settings
         self._storage = storage
         self._fetcher = fetcher
@@ -105,12 +118,19 @@ class Lookup:
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
         """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`; else None."""
         answer = self._cache.get(origin)
-        return answer if answer is not None and answer.is_good(time.time()) and answer.knows(agent) else None
+        return (
+            answer
+            if answer is not None and answer.is_good(time.time()) and answer.knows(agent)
+            else None
+        )
 
-    def use(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> CachedAnswer | None:
+    def use(
+        self, origin: Origin, agent: RobotsAgent, request: Request | None = None
+    ) -> CachedAnswer | None:
         """Return the `cached` answer that `request` gets; count it, unless the request may wait for a better one.
 
-        A look-up starts if the answer is soon stale. Until that has ended, requests still get the old answer.
+        A look-up starts if the answer is soon stale. Until that has ended, requests still get the
+        old answer.
         """
         answer = self.cached(origin, agent)
         if answer is not None:
@@ -121,7 +141,9 @@ class Lookup:
                 self._events.count("lookup/memory")
         return answer
 
-    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request | None = None) -> CachedAnswer:
+    async def ask(
+        self, origin: Origin, agent: RobotsAgent, request: Request | None = None
+    ) -> CachedAnswer:
         """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
 
         Raises:
@@ -145,8 +167,9 @@ class Lookup:
     ) -> None:
         """Look the answer for `origin` up, and call `then` with it; with None if the crawl closes before.
 
-        A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the rules already, the answer
-        does not know `agent`. Without `then` this is a look-up ahead of time.
+        A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the
+        rules already, the answer does not know `agent`. Without `then` this is a look-up ahead of
+        time.
         """
         is_new = origin not in self._pending
         pending = self._pending.setdefault(origin, PendingLookup(origin, request, then is None))
@@ -211,7 +234,9 @@ class Lookup:
             entry = available(entry)
         decision = decide(entry, time.time(), settings.policy)
         known = entry.outage or entry.copy
-        answer = CachedAnswer(pending.origin, decision, known.status if known else None, source, before=before)
+        answer = CachedAnswer(
+            pending.origin, decision, known.status if known else None, source, before=before
+        )
         copy = decision.copy or (entry.copy if decision.one_page else None)
         robotstxt = None
         if copy is not None:
@@ -233,8 +258,8 @@ class Lookup:
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
         """A good entry, or the one that a fetch has led to.
 
-        If `pending` is ahead of time, an entry that is good does not keep this process from fetching, but another process
-        does.
+        If `pending` is ahead of time, an entry that is good does not keep this process from
+        fetching, but another process does.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.is_ahead)
@@ -255,24 +280,32 @@ class Lookup:
         self._events.count("lookup/refreshed" if pending.is_ahead else "lookup/fetched")
         return await self._fetch(pending.origin, entry, pending.request)
 
-    async def _fetch(self, origin: Origin, entry: Entry | None, request: Request | None) -> tuple[Entry, Source]:
+    async def _fetch(
+        self, origin: Origin, entry: Entry | None, request: Request | None
+    ) -> tuple[Entry, Source]:
         """Fetch with the lease of `StorageClient.find`. If this is cancelled, `StorageClient.close` gives the lease back.
 
-        A response from Scrapy's HTTP cache is for this crawl alone. It is not stored, since no server has sent it now.
+        A response from Scrapy's HTTP cache is for this crawl alone. It is not stored, since no
+        server has sent it now.
         """
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
-        except Exception as error:  # from a download handler or a bug here: no definite answer, so the ladder decides
+        # from a download handler or a bug here: no definite answer, so the ladder decides
+        except Exception as error:
             self._events.failed("Fetching", origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         await self._storage.store_and_release(str(origin), None if outcome.recalled else latest)
         self._events.fetched(outcome, time.monotonic() - began)
         if outcome.recalled:
-            return (entry, Source.STORED) if entry and self._is_good(entry) else (latest, Source.HTTP_CACHE)
+            return (
+                (entry, Source.STORED)
+                if entry and self._is_good(entry)
+                else (latest, Source.HTTP_CACHE)
+            )
         self._events.compare(origin, entry.copy if entry else None, latest.copy)
         return latest, Source.FETCHED
 

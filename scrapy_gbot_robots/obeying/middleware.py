@@ -1,6 +1,7 @@
 """The downloader middleware: each request waits for its origin's robots.txt, and then goes on or is refused.
 
-It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `dont_obey_robotstxt` in meta are the same.
+It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `dont_obey_robotstxt`
+in meta are the same.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ from .waiting import Waiting
 
 _T = TypeVar("_T")
 
-SUBJECT_TO_ROBOTS_TXT = ("http", "https", "ftp")  # Google's page, "File location & range of validity"
+SUBJECT_TO_ROBOTS_TXT = (
+    "http",
+    "https",
+    "ftp",
+)  # Google's page, "File location & range of validity"
 # Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
 _WEB_SOCKETS = {"ws": "http", "wss": "https"}
 _TROUBLE = frozenset({407, 429, *range(500, 600)})  # statuses that do not show that a site is up
@@ -71,17 +76,25 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         self._storage = StorageClient.of(self._settings, crawler)
-        self._lookup = Lookup(crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings))
+        self._lookup = Lookup(
+            crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings)
+        )
         identity = CrawlerIdentity(crawler, self._settings.asked_as)
         identity.watch()
         self._overrides = CrawlOverrides(crawler, self._settings, self._lookup, identity)
         self._hard_questions = OneThread()
-        self.gates = Gates(crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs)
+        self.gates = Gates(
+            crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs
+        )
         self._waiting = Waiting(crawler, self._lookup, self.gates)
         self._crawl_delays = (
-            CrawlDelays(crawler, self._settings) if self._settings.crawl_delay or self._settings.overrides else None
+            CrawlDelays(crawler, self._settings)
+            if self._settings.crawl_delay or self._settings.overrides
+            else None
         )
-        self._preferences = PreferenceCheck.of_crawl(crawler, self._settings.purposes, self._settings.preferences)
+        self._preferences = PreferenceCheck.of_crawl(
+            crawler, self._settings.purposes, self._settings.preferences
+        )
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._storage.report, signals.spider_opened)
@@ -89,10 +102,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         _warn_of_what_is_not_used(self)
         warn_of_mistakes(crawler.settings)
 
-    async def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:  # type: ignore[override]
+    async def process_request(  # type: ignore[override]
+        self, request: Request, spider: Spider | None = None
+    ) -> Request | Response | None:
         """Let `request` go on (None), or send it back to the scheduler (a Request: itself), once.
 
-        A request for a robots.txt is never disallowed (RFC 9309 2.2.2). If that robots.txt is known, a Response answers it.
+        A request for a robots.txt is never disallowed (RFC 9309 2.2.2). If that robots.txt is
+        known, a Response answers it.
 
         Raises:
             ForbiddenByRobotsTxt: robots.txt forbids the request.
@@ -101,9 +117,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         try:
             origin = judged_origin(request)
         except ValueError as error:
-            raise self._forbidden(request, Verdict(allowed=False, rule=None, reason=str(error)), None) from None
+            raise self._forbidden(
+                request, Verdict(allowed=False, rule=None, reason=str(error)), None
+            ) from None
         if origin is None:
-            for name in (PROVENANCE, PREFERENCES):  # of another page, if the request was made from that page's meta
+            for name in (
+                PROVENANCE,
+                PREFERENCES,
+            ):  # of another page, if the request was made from that page's meta
                 request.meta.pop(name, None)
             return None
         agent = self._overrides.agent(origin, request)
@@ -117,7 +138,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                     return request
                 ruling = Ruling(answer, agent, answer, override)
         except Closing:
-            verdict = Verdict(allowed=False, rule=None, reason="the crawl closed before robots.txt was known")
+            verdict = Verdict(
+                allowed=False, rule=None, reason="the crawl closed before robots.txt was known"
+            )
             raise ForbiddenByRobotsTxt(verdict, origin) from None
         if override is None and Origin.of_robots_txt(request.url) is not None:
             return await self._known_robots_txt(request, ruling.answer)
@@ -147,21 +170,29 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 and own.state is State.RULES
                 and not await self._asked(own, url, agent, own.allowed)
             )
-            self._overrides.note_use(ruling.override, answer.origin, refusal, against_robotstxt=against)
+            self._overrides.note_use(
+                ruling.override, answer.origin, refusal, against_robotstxt=against
+            )
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
             request.meta[PROVENANCE] = provenance_of(own, ruling.named(await ask(answer.verdict)))
 
     async def _asked(
-        self, answer: CachedAnswer, url: str, agent: RobotsAgent, question: Callable[[str, RobotsAgent], _T]
+        self,
+        answer: CachedAnswer,
+        url: str,
+        agent: RobotsAgent,
+        question: Callable[[str, RobotsAgent], _T],
     ) -> _T:
         """What a method of `answer` says of `url`. Hostile rules are asked in a thread: they take milliseconds."""
         if answer.takes_long(url, agent):
             return await self._hard_questions.run(partial(question, url, agent))
         return question(url, agent)
 
-    def _look_at(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+    def _look_at(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Response:
         """Note that a site answers (Google's page of 2026), and what a page prefers. This is `process_response`, if needed.
 
         Raises:
@@ -181,23 +212,48 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             UnreachableRobotsTxt: the server did not answer.
         """
-        entry = await self._storage.get(str(answer.origin)) if answer.state is not State.FULL_DISALLOW else None
+        entry = (
+            await self._storage.get(str(answer.origin))
+            if answer.state is not State.FULL_DISALLOW
+            else None
+        )
         copy = None if entry is None else entry.copy
         if copy is None and answer.state is State.RULES:
             return None
         status, body = (answer.status, b"") if copy is None else (copy.status, copy.body)
         if status is None:
             raise UnreachableRobotsTxt(answer.origin, answer.why)
-        request.meta.update(dont_cache=True, dont_retry=True)  # what is known is neither stored twice nor asked again
+        request.meta.update(
+            dont_cache=True, dont_retry=True
+        )  # what is known is neither stored twice nor asked again
         headers = {"Content-Type": "text/plain; charset=utf-8"}
-        return TextResponse(request.url, status, headers, body, flags=[ANSWERED, answer.state.value], request=request)
+        return TextResponse(
+            request.url,
+            status,
+            headers,
+            body,
+            flags=[ANSWERED, answer.state.value],
+            request=request,
+        )
 
-    def _forbidden(self, request: Request, verdict: Verdict, answer: CachedAnswer | None) -> ForbiddenByRobotsTxt:
+    def _forbidden(
+        self, request: Request, verdict: Verdict, answer: CachedAnswer | None
+    ) -> ForbiddenByRobotsTxt:
         source = "" if answer is None else f" ({answer.origin.robots_url})"
         sent = shown(str(request), _LONGEST_URL)
-        logger.debug("Forbidden by robots.txt: %s: %s%s", sent, verdict, source, extra={"spider": self.crawler.spider})
+        logger.debug(
+            "Forbidden by robots.txt: %s: %s%s",
+            sent,
+            verdict,
+            source,
+            extra={"spider": self.crawler.spider},
+        )
         self.crawler.stats.inc_value("robotstxt/forbidden")
-        about = () if answer is None else (answer.origin, answer.state, error_of(answer.failure, answer.why))
+        about = (
+            ()
+            if answer is None
+            else (answer.origin, answer.state, error_of(answer.failure, answer.why))
+        )
         error = ForbiddenByRobotsTxt(verdict, *about)
         if answer is not None and answer.bars_for_now:
             self.crawler.stats.inc_value("gbot_robots/given_up")
@@ -207,8 +263,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _spider_closed(self) -> None:
         self._hard_questions.end()
         await self._lookup.close()
-        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It would, if no request is
-        # being downloaded, as when all of them wait for a robots.txt.
+        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
+        # would, if no request is being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
 
 
@@ -235,11 +291,16 @@ def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
     """Warn about methods of Scrapy's middleware that a subclass overrides in vain, and about another ROBOTSTXT_PARSER."""
     for name in ("process_request_2", "robot_parser"):
         if getattr(type(middleware), name, None) is not getattr(RobotsTxtMiddleware, name, None):
-            logger.warning("%s.%s is never called: override process_request", type(middleware).__qualname__, name)
+            logger.warning(
+                "%s.%s is never called: override process_request",
+                type(middleware).__qualname__,
+                name,
+            )
     settings = middleware.crawler.settings
     set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
     parser = settings["ROBOTSTXT_PARSER"]
     if set_by_user and load_object(parser) is not GbotRobotParser:
         logger.warning(
-            "ROBOTSTXT_PARSER = %r has no effect: GbotRobotsTxtMiddleware always uses GbotRobotParser", parser
+            "ROBOTSTXT_PARSER = %r has no effect: GbotRobotsTxtMiddleware always uses GbotRobotParser",
+            parser,
         )

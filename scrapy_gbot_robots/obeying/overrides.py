@@ -26,7 +26,15 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
 from ..policy.outages import Decision, State
-from ..policy.overrides import SETTING, Action, Override, Overrides, Standing, json_of, read_overrides
+from ..policy.overrides import (
+    SETTING,
+    Action,
+    Override,
+    Overrides,
+    Standing,
+    json_of,
+    read_overrides,
+)
 from ..settings import GbotSettings, path_of
 from ..signals import override_used
 from .answer import CachedAnswer
@@ -37,8 +45,17 @@ WAIT_SECS = 5.0  # how long a request waits for a robots.txt that does not decid
 _MOST_SLOW = 10_000  # origins that are known to be slow
 _LONGEST_LIST = 2_000  # characters of a list of overrides in the log
 
-_STATES = {Action.IGNORE: State.FULL_ALLOW, Action.REPLACE: State.RULES, Action.DISALLOW: State.FULL_DISALLOW}
-_STATS = {Action.IGNORE: "ignored", Action.REPLACE: "rules", Action.DISALLOW: "disallowed", Action.KEEP: "kept"}
+_STATES = {
+    Action.IGNORE: State.FULL_ALLOW,
+    Action.REPLACE: State.RULES,
+    Action.DISALLOW: State.FULL_DISALLOW,
+}
+_STATS = {
+    Action.IGNORE: "ignored",
+    Action.REPLACE: "rules",
+    Action.DISALLOW: "disallowed",
+    Action.KEEP: "kept",
+}
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +65,9 @@ class Ruling(NamedTuple):
 
     answer: CachedAnswer  # the answer that decides
     agent: RobotsAgent  # the crawler whose rules count
-    of_site: CachedAnswer | None  # the answer of the site's own robots.txt; None while that is not known
+    of_site: (
+        CachedAnswer | None
+    )  # the answer of the site's own robots.txt; None while that is not known
     override: Override | None = None  # the one behind the answer, or that has a crawl-delay
 
     @property
@@ -65,7 +84,9 @@ class Ruling(NamedTuple):
 
 def answer_of(override: Override, origin: Origin, agent: RobotsAgent) -> CachedAnswer:
     """Return the answer of an override that decides in place of the robots.txt of `origin`."""
-    answer = CachedAnswer(origin, Decision(_STATES[override.action], MOST_SPECIFIC, False, math.inf, math.inf))
+    answer = CachedAnswer(
+        origin, Decision(_STATES[override.action], MOST_SPECIFIC, False, math.inf, math.inf)
+    )
     if override.robotstxt is not None:
         answer.learn(override.robotstxt, [agent])
     return answer
@@ -74,7 +95,9 @@ def answer_of(override: Override, origin: Origin, agent: RobotsAgent) -> CachedA
 class CrawlOverrides:
     """The overrides of one crawl."""
 
-    def __init__(self, crawler: Crawler, settings: GbotSettings, lookup: Lookup, identity: CrawlerIdentity) -> None:
+    def __init__(
+        self, crawler: Crawler, settings: GbotSettings, lookup: Lookup, identity: CrawlerIdentity
+    ) -> None:
         """Read the overrides, and log which have run out and which soon will.
 
         Raises:
@@ -93,12 +116,18 @@ class CrawlOverrides:
             ended = [each for each in self._overrides.values() if each.standing(now) is standing]
             if ended:
                 names = ", ".join(f"{each.key!r} on {each.until} ({each.reason})" for each in ended)
-                logger.log(level, "%s: %d %s: %s", SETTING, len(ended), what, shown(names, _LONGEST_LIST))
+                logger.log(
+                    level, "%s: %d %s: %s", SETTING, len(ended), what, shown(names, _LONGEST_LIST)
+                )
 
     def of(self, origin: Origin, url: str = "") -> Override | None:
         """The override that counts for a request of `url`; for a robots.txt that is only one by which nothing is fetched."""
         override = self._overrides.of(origin, time.time()) if self._overrides else None
-        if override is None or override.action is Action.DISALLOW or Origin.of_robots_txt(url) is None:
+        if (
+            override is None
+            or override.action is Action.DISALLOW
+            or Origin.of_robots_txt(url) is None
+        ):
             return override
         return None
 
@@ -114,7 +143,9 @@ class CrawlOverrides:
             return answer_of(override, origin, agent)
         return self._lookup.cached(origin, agent)
 
-    async def ruling(self, override: Override, origin: Origin, agent: RobotsAgent, request: Request) -> Ruling:
+    async def ruling(
+        self, override: Override, origin: Origin, agent: RobotsAgent, request: Request
+    ) -> Ruling:
         """What an override that decides by itself leads to. The site's own robots.txt is looked up for other purposes.
 
         Raises:
@@ -130,13 +161,25 @@ class CrawlOverrides:
                     self._slow.add(origin)
         return Ruling(answer_of(override, origin, agent), agent, own, override)
 
-    def note_use(self, override: Override, origin: Origin, refusal: Verdict | None, *, against_robotstxt: bool) -> None:
+    def note_use(
+        self,
+        override: Override,
+        origin: Origin,
+        refusal: Verdict | None,
+        *,
+        against_robotstxt: bool,
+    ) -> None:
         """Count a use of an override, and whether a request goes on that the site's own robots.txt refuses."""
         stats = self._crawler.stats
         stats.inc_value(f"gbot_robots/override/{_STATS[override.action]}")
         if against_robotstxt:
             stats.inc_value("gbot_robots/override/against_robotstxt")
-        use = {"override": override, "origin": origin, "refusal": refusal, "against_robotstxt": against_robotstxt}
+        use = {
+            "override": override,
+            "origin": origin,
+            "refusal": refusal,
+            "against_robotstxt": against_robotstxt,
+        }
         self._crawler.signals.send_catch_log(override_used, **use)
 
 
@@ -144,7 +187,8 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
     """Read the overrides, and the files that they name, once.
 
     Raises:
-        ValueError: an override is wrong, or a file cannot be read; the message names the setting, the rule and the value.
+        ValueError: an override is wrong, or a file cannot be read; the message names the setting,
+        the rule and the value.
     """
     value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
     return read_overrides(value, partial(_beginning, gbot.max_bytes + 1), gbot.parse)
@@ -159,8 +203,15 @@ def _content(path: Path) -> Any:
         import tomllib  # noqa: PLC0415  Python 3.11 and newer
 
         return tomllib.loads(text)
-    except (ImportError, OSError, ValueError, RecursionError) as error:  # JSON, TOML and UTF-8 errors are ValueErrors
-        raise ValueError(f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}") from error
+    except (
+        ImportError,
+        OSError,
+        ValueError,
+        RecursionError,
+    ) as error:  # JSON, TOML and UTF-8 errors are ValueErrors
+        raise ValueError(
+            f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}"
+        ) from error
 
 
 def _beginning(most_bytes: int, path: str) -> bytes:

@@ -11,12 +11,13 @@ start queues and files are Scrapy's. A line whose origin is not settled waits at
      v    heap of a slot:  line, line, ...              by priority; equal ones by turns
     line --- not settled ---> gate --- settled ---> ready
 
-Between slots the one with the fewest active requests goes first, and equal ones take turns, as in Scrapy 2.19. To find it
-takes one look, unless all slots have active requests: a slot that has had its turn long ago has none. Scrapy's queue looks
-at every slot for each request.
+Between slots the one with the fewest active requests goes first, and equal ones take turns, as in
+Scrapy 2.19. To find it takes one look, unless all slots have active requests: a slot that has had
+its turn long ago has none. Scrapy's queue looks at every slot for each request.
 
-While requests wait, a slot with a download delay gets at most `QUEUED_SECS` of work ahead of time. Otherwise the first host
-that settles would fill the downloader, and those that settle later would find no place there.
+While requests wait, a slot with a download delay gets at most `QUEUED_SECS` of work ahead of time.
+Otherwise the first host that settles would fill the downloader, and those that settle later would
+find no place there.
 
 State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin and slot. Each reads what the other has
 written. A line of Scrapy's is *mixed*, and so is that of requests without a robots.txt, or of very long hosts: at which gate
@@ -79,19 +80,26 @@ class _Ring:
         self.is_by_slot = is_by_slot  # there is a heap for each download slot, and not one for all
         self._downloader = downloader
         self._gates = gates
-        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()  # priority, turn, line
+        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = (
+            OrderedDict()
+        )  # priority, turn, line
         self._turns = count(1)
-        self._busy_until: dict[str, float] = {}  # by slot, on the monotonic clock: with what its delay keeps back
+        self._busy_until: dict[
+            str, float
+        ] = {}  # by slot, on the monotonic clock: with what its delay keeps back
 
     def add(self, line: Line) -> None:
         """Let `line` wait for its turn in its slot, by its priority now."""
         line.turn = next(self._turns)
-        heappush(self._heaps.setdefault(line.slot, []), (urgency_of(line.requests), line.turn, line))
+        heappush(
+            self._heaps.setdefault(line.slot, []), (urgency_of(line.requests), line.turn, line)
+        )
 
     def take(self) -> Line | None:
         """Take out the line whose turn it is; None if none may go on.
 
-        That is a line of the slot with the fewest active requests; of equal slots, of the one that was served longest ago.
+        That is a line of the slot with the fewest active requests; of equal slots, of the one that
+        was served longest ago.
         """
         best, fewest = None, float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
@@ -117,28 +125,37 @@ class _Ring:
 
     def note(self, slot: str, request: Request) -> None:
         """Note that `request` goes to `slot`, if that has a delay and other requests wait."""
-        if self._gates is not None and self._gates.waiting and (secs := self._downloader.delay(request)):
+        if (
+            self._gates is not None
+            and self._gates.waiting
+            and (secs := self._downloader.delay(request))
+        ):
             self._busy_until[slot] = max(self._busy_until.get(slot, 0.0), time.monotonic()) + secs
 
     def _has_enough(self, slot: str) -> bool:
         """Whether `slot` has work for the next `QUEUED_SECS`, and other requests wait."""
         if slot not in self._busy_until or self._gates is None or not self._gates.waiting:
             return False
-        secs = self._busy_until[slot] - time.monotonic()  # of what is handed out, and may not have come to the slot yet
+        secs = (
+            self._busy_until[slot] - time.monotonic()
+        )  # of what is handed out, and may not have come to the slot yet
         return max(secs, self._downloader.queued_secs(slot)) >= QUEUED_SECS
 
 
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     """A priority queue for `SCHEDULER_PRIORITY_QUEUE` whose requests stay in it until their robots.txt is known.
 
-    The add-on sets it in place of Scrapy's default. It is as fair to download slots as that, and takes the same time however
-    many slots it has. In a crawl that does not obey robots.txt, that is all it does.
+    The add-on sets it in place of Scrapy's default. It is as fair to download slots as that, and
+    takes the same time however many slots it has. In a crawl that does not obey robots.txt, that is
+    all it does.
     """
 
     _is_by_slot = True
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **named: Any) -> DownloaderAwarePriorityQueue:  # type: ignore[override]
+    def from_crawler(  # type: ignore[override]
+        cls, crawler: Crawler, *args: Any, **named: Any
+    ) -> DownloaderAwarePriorityQueue:
         """Make a queue; one of Scrapy's own if Scrapy has changed so much that this class does not work."""
         if hasattr(DownloaderAwarePriorityQueue, "pqfactory"):
             return super().from_crawler(crawler, *args, **named)
@@ -177,7 +194,9 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         urgency = line.requests.curprio
         try:
             line.requests.push(request)
-        except BaseException:  # as when it cannot be serialised: then it goes into the queue in memory
+        except (
+            BaseException
+        ):  # as when it cannot be serialised: then it goes into the queue in memory
             if not line.size:
                 self._remove(line)
             raise
@@ -202,7 +221,9 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         return None
 
     def _origin(self, request: Request) -> Origin | None:
-        if self._gates is None or SITEMAP in request.meta:  # its host may be one that only a middleware refuses
+        if (
+            self._gates is None or SITEMAP in request.meta
+        ):  # its host may be one that only a middleware refuses
             return None
         with suppress(ValueError):  # the middleware refuses it
             return judged_origin(request)

@@ -16,8 +16,8 @@ from ..settings import GbotSettings
 class GbotRobotParser(RobotParser):
     """A robots.txt, read as Google reads it.
 
-    A user agent may be a product token or a whole User-Agent header. One that names a crawler of Google's follows the groups
-    that Google documents for that crawler.
+    A user agent may be a product token or a whole User-Agent header. One that names a crawler of
+    Google's follows the groups that Google documents for that crawler.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
@@ -26,7 +26,9 @@ class GbotRobotParser(RobotParser):
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         """Parse `robotstxt_body` by the settings of `crawler`. This never raises, whatever the body."""
-        return cls(GbotSettings.of(crawler.settings if crawler else Settings()).parse(robotstxt_body))
+        return cls(
+            GbotSettings.of(crawler.settings if crawler else Settings()).parse(robotstxt_body)
+        )
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         """Whether `user_agent` may fetch `url` in every form in which a download handler may send it."""

@@ -1,7 +1,8 @@
 """How a request waits for a robots.txt: it does not delay other hosts, and it is not lost.
 
-Requests wait in the scheduler's queue, behind the gate of their origin. So they keep their order, a JOBDIR has them, and
-they take no place in the downloader. This module is about the few that come past the gates.
+Requests wait in the scheduler's queue, behind the gate of their origin. So they keep their order, a
+JOBDIR has them, and they take no place in the downloader. This module is about the few that come
+past the gates.
 
     scheduler:   OriginPriorityQueue
                      |   each line of requests waits at the gate of its origin (`queue`, `gates`)
@@ -16,15 +17,16 @@ they take no place in the downloader. This module is about the few that come pas
                      v
                  judged: goes on, or is refused
 
-What comes past the gates: a request from another kind of scheduler or queue (scrapy-redis, a user's own), or from
-`engine.download_async`; one whose URL another middleware has changed; one of a second user agent, whose rules are not read
-yet; and one whose answer has made room for others in memory.
+What comes past the gates: a request from another kind of scheduler or queue (scrapy-redis, a user's
+own), or from `engine.download_async`; one whose URL another middleware has changed; one of a second
+user agent, whose rules are not read yet; and one whose answer has made room for others in memory.
 
-Its place is one of CONCURRENT_REQUESTS. While the downloader is full, it counts for three times as long as look-ups take,
-and for a second at the most. Then it does not count, for at most `MOST_UNCOUNTED` requests at a time. If all these went on
-at once when their robots.txt comes, there would be more of them under way than the settings allow. So such a request goes
-back to the scheduler, which hands it out by its order and limits. It does so once. A request that came past the scheduler
-comes back at once: its caller sends it again.
+Its place is one of CONCURRENT_REQUESTS. While the downloader is full, it counts for three times as
+long as look-ups take, and for a second at the most. Then it does not count, for at most
+`MOST_UNCOUNTED` requests at a time. If all these went on at once when their robots.txt comes, there
+would be more of them under way than the settings allow. So such a request goes back to the
+scheduler, which hands it out by its order and limits. It does so once. A request that came past the
+scheduler comes back at once: its caller sends it again.
 
 A crawl that is closed gives all waiting requests back to its scheduler at once.
 """
@@ -50,7 +52,8 @@ from .lookup import Lookup
 MOST_UNCOUNTED = 1000  # places that do not count
 PATIENCE_SECS = 1.0  # how long a place in a full downloader counts; often less
 
-_RETURNED = "_gbot_robots_returned"  # request.meta key: the request's own `dont_filter`, until it comes back
+# request.meta key: the request's own `dont_filter`, until it comes back
+_RETURNED = "_gbot_robots_returned"
 
 
 class _Place(ExitStack):
@@ -78,7 +81,9 @@ class Waiting:
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._close, signals.spider_closed)
 
-    async def answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer | None:
+    async def answer(
+        self, origin: Origin, agent: RobotsAgent, request: Request
+    ) -> CachedAnswer | None:
         """Return the answer for `origin` that decides about `request`, which `agent` sends.
 
         None: `request` has to go back to the scheduler, so `process_request` returns it.
@@ -111,7 +116,9 @@ class Waiting:
             return None
         return answer
 
-    async def _settled(self, origin: Origin, agent: RobotsAgent, request: Request, place: _Place) -> CachedAnswer:
+    async def _settled(
+        self, origin: Origin, agent: RobotsAgent, request: Request, place: _Place
+    ) -> CachedAnswer:
         is_held = False
         while True:
             answer = await self._lookup.ask(origin, agent, request)

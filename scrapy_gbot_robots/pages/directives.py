@@ -20,14 +20,15 @@ Directives: TypeAlias = "dict[str, bool | str]"
 EVERYONE = "robots"  # the name that stands for all crawlers, in a meta tag
 
 MOST_BYTES = 64 * 1024  # that are read of all header values together, and of one meta tag's content
-MOST_NAMES = 100  # directives that are kept of one page; directives that Google knows are always kept
+MOST_NAMES = (
+    100  # directives that are kept of one page; directives that Google knows are always kept
+)
 
 _SAY_NOTHING = frozenset({"all", "index", "follow"})
 _WORDS = frozenset(
     """
-    noindex nofollow noarchive nosnippet nocache notranslate noimageindex nositelinkssearchbox indexifembedded noai
-    noimageai
-    """.split()
+    noindex nofollow noarchive nosnippet nocache notranslate noimageindex nositelinkssearchbox
+    indexifembedded noai noimageai """.split()
 )
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,63}\Z")
 _DAYS = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
@@ -96,7 +97,11 @@ def _add(found: Directives, name: str, text: str) -> None:
         new, old = _limit(text), found.get(name)
         if new is not None and (not isinstance(old, str) or new < (_limit(old) or 0)):
             found[name] = text
-    elif name not in _SAY_NOTHING and _WORD.match(name) and (name in _WORDS or len(found) < MOST_NAMES):
+    elif (
+        name not in _SAY_NOTHING
+        and _WORD.match(name)
+        and (name in _WORDS or len(found) < MOST_NAMES)
+    ):
         found[name] = True
 
 

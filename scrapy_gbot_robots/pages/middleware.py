@@ -46,31 +46,48 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
-        self._left: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()  # `links_left` of pages
+        self._left: WeakKeyDictionary[Response, set[str]] = (
+            WeakKeyDictionary()
+        )  # `links_left` of pages
         self._drop = frozenset(map(str.lower, settings.tags_drop))
         for word in sorted(self._drop - KNOWN):
-            logger.warning("GBOT_ROBOTS_TAGS_DROP has %r, which is no known directive; is it spelt right?", word)
+            logger.warning(
+                "GBOT_ROBOTS_TAGS_DROP has %r, which is no known directive; is it spelt right?",
+                word,
+            )
 
     def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
         """Read the page's directives before its callback is called."""
         request = response.request
         if request is None:
             return
-        request.meta[TAGS] = found = at_time(time.time(), directives_of(response, self._identity.tokens(request)))
+        request.meta[TAGS] = found = at_time(
+            time.time(), directives_of(response, self._identity.tokens(request))
+        )
         for name in KNOWN & found.keys():  # other names could be any number of stats
             self.crawler.stats.inc_value(f"gbot_robots/tags/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Drop a request that the page asks not to follow. The page is parsed only if a request may be a link."""
-        if not isinstance(response, HtmlResponse) or request.method not in _LINK_METHODS or request.meta.get(FOLLOW):
+        if (
+            not isinstance(response, HtmlResponse)
+            or request.method not in _LINK_METHODS
+            or request.meta.get(FOLLOW)
+        ):
             return request
         if response not in self._left:
-            self._left[response] = links_left(response, self._rels, whole_page="nofollow" in (said_by(response) or ()))
+            self._left[response] = links_left(
+                response, self._rels, whole_page="nofollow" in (said_by(response) or ())
+            )
         if urldefrag(request.url).url not in self._left[response]:
             return request
         self.crawler.stats.inc_value("gbot_robots/tags/links_left")
         about = {"page": response.url, "request": request}
-        logger.debug("Not followed, as %(page)s asks: %(request)s", about, extra={"spider": self.crawler.spider})
+        logger.debug(
+            "Not followed, as %(page)s asks: %(request)s",
+            about,
+            extra={"spider": self.crawler.spider},
+        )
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
@@ -80,7 +97,9 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             return item
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
-        error = DropItem(f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}")
+        error = DropItem(
+            f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}"
+        )
         spider = self.crawler.spider
         logger.debug("Dropped an item: %s", error, extra={"spider": spider})
         self.crawler.signals.send_catch_log(

@@ -42,7 +42,9 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
         names: the crawler's product tokens, in lower case. Directives for everyone always count.
     """
     tokens = frozenset(names)
-    said = in_headers((value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens)
+    said = in_headers(
+        (value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens
+    )
     if not isinstance(response, HtmlResponse):
         return said
     return in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), said)
@@ -55,21 +57,27 @@ def said_by(response: Response | None) -> Directives | None:
 
 def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
     """The content of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
-    start = page.body[:MOST_BYTES].removeprefix(b"\xef\xbb\xbf")  # a byte order mark would begin the body
+    start = page.body[:MOST_BYTES].removeprefix(
+        b"\xef\xbb\xbf"
+    )  # a byte order mark would begin the body
     lower = start.lower()
     is_named = any(name.encode("ascii", "replace") in lower for name in names)
     return list(islice(_named(start, names), MOST_TAGS)) if b"<meta" in lower and is_named else []
 
 
 def _named(start: bytes, names: Collection[str]) -> Iterator[str]:
-    parser = etree.HTMLPullParser(events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True)
+    parser = etree.HTMLPullParser(
+        events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True
+    )
     for at in range(0, len(start), _STEP):
         parser.feed(start[at : at + _STEP])
         for _, element in parser.read_events():
             if element.tag == "body":
                 return
             name = (element.get("name") or "").strip().lower()
-            if name in names and _HOLD_TAGS.issuperset(parent.tag for parent in element.iterancestors()):
+            if name in names and _HOLD_TAGS.issuperset(
+                parent.tag for parent in element.iterancestors()
+            ):
                 yield element.get("content") or ""
 
 
@@ -94,7 +102,9 @@ def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = Fal
         href = element.get("href")
         if href is not None:
             with suppress(ValueError):  # no request can be made of it
-                url = safe_url_string(urljoin(base, strip_html5_whitespace(href)), encoding=encoding)
+                url = safe_url_string(
+                    urljoin(base, strip_html5_whitespace(href)), encoding=encoding
+                )
                 (left if is_asked else free).add(urldefrag(url).url)
     return left - free
 
@@ -103,7 +113,8 @@ class RobotsLinkExtractor(LinkExtractor):
     """Scrapy's `LinkExtractor` without links that say nofollow. A page that says nofollow has no links at all.
 
     Args:
-        rels: the values of `rel` for which a link is left out. {"nofollow"} by default; Google also knows "ugc" and
+        rels: the values of `rel` for which a link is left out. {"nofollow"} by default; Google also
+        knows "ugc" and
             "sponsored".
         args, kwargs: as for Scrapy's `LinkExtractor`.
     """

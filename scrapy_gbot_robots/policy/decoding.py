@@ -17,7 +17,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-ACCEPTED = "gzip, deflate"  # what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
+# what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
+ACCEPTED = "gzip, deflate"
 RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
 
 _FED, _PIECE = 8_192, 65_536  # bytes that a decoder is given and gives at a time
@@ -41,8 +42,8 @@ class DecodeError(ValueError):
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
     """Return the text file in `body` if `flags` say that a browser made the page around it; else `body` itself.
 
-    A browser shows a text file escaped, in a `pre` element. The parser would not see the first User-agent line of such a
-    page, and so would lose the rules below it.
+    A browser shows a text file escaped, in a `pre` element. The parser would not see the first
+    User-agent line of such a page, and so would lose the rules below it.
     """
     shown = _TEXT_FILE.match(body) if RENDERED in flags else None
     if shown is None:
@@ -56,8 +57,9 @@ def decoded(
 ) -> tuple[bytes, bool]:
     """Undo the content codings of `body`, for the first `limit` decoded bytes.
 
-    A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, is a server's mistake. Browsers read such a body
-    as it is; this function does so, too, if the body is text. In a coding that is not known here it is no text.
+    A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, is a server's mistake.
+    Browsers read such a body as it is; this function does so, too, if the body is text. In a coding
+    that is not known here it is no text.
 
     Args:
         body: the bytes as they came over the wire.
@@ -72,7 +74,11 @@ def decoded(
     Raises:
         DecodeError: the body is broken or incomplete, or a coding is unknown.
     """
-    names = [name for part in content_encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
+    names = [
+        name
+        for part in content_encoding.split(",")
+        if (name := part.strip().lower()) not in {"", "identity"}
+    ]
     codings = [name for name in names if name in _DECODERS]
     if may_be_empty and not body:
         return b"", not whole
@@ -88,7 +94,9 @@ def decoded(
     except EOFError:
         if whole:
             raise DecodeError(f"the {content_encoding[:80]} body ends too early") from None
-    except Exception as error:  # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
+    except (
+        Exception
+    ) as error:  # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
         raise DecodeError(f"the {content_encoding[:80]} body is broken: {error}") from error
     text = bytes(out[:limit])
     if len(codings) < len(names) and _BINARY.search(text):
@@ -99,7 +107,8 @@ def decoded(
 def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
     """Decompress with zlib. Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
 
-    Anything else after the end is padding. `begun` is one byte that may begin another file, whose rest is in the next piece.
+    Anything else after the end is padding. `begun` is one byte that may begin another file, whose
+    rest is in the next piece.
     """
     stream = zlib.decompressobj(wbits)
     begun = b""

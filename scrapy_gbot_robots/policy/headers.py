@@ -18,17 +18,20 @@ _HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64
 _FOREVER = 2.0**31  # RFC 9111 1.2.2: a number too large to hold counts as this
 
-_DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)  # up to a comma that is in no quoted string
+_DIRECTIVE = re.compile(
+    r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL
+)  # up to a comma that is in no quoted string
 _SECONDS = re.compile(r"-?[0-9]+")
 
 
 def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
     """Return for how many seconds a response is fresh by its headers; None if they do not say.
 
-    `cache_control` takes every Cache-Control field line, `age` the Age header: time spent in caches on the way counts.
-    `no-store` and `no-cache` give 0.0, also beside a `max-age`. `no-cache="field"` limits that field only, and is
-    ignored here. The first of several `max-age` counts (RFC 9111 4.2.1). A `max-age` that is no number is ignored, a
-    negative one is 0.0. `s-maxage` is ignored: it is for shared caches.
+    `cache_control` takes every Cache-Control field line, `age` the Age header: time spent in caches
+    on the way counts. `no-store` and `no-cache` give 0.0, also beside a `max-age`.
+    `no-cache="field"` limits that field only, and is ignored here. The first of several `max-age`
+    counts (RFC 9111 4.2.1). A `max-age` that is no number is ignored, a negative one is 0.0.
+    `s-maxage` is ignored: it is for shared caches.
     """
     lifetime: float | None = None
     for directive in _DIRECTIVE.findall(_text(b",".join(cache_control))):

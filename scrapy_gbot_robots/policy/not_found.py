@@ -18,20 +18,29 @@ from html import unescape
 _BODY_BYTES = 16 * 1024
 _SAYING_CHARS = 300  # of a title, a heading or a line
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 # Of a page in lower case. What is not closed goes on to the end, so that no search begins anew.
-_UNSEEN = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL)
+_UNSEEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL
+)
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]")
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
-_LETTERS = str.maketrans({"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'", "\N{SOFT HYPHEN}": None})
+_LETTERS = str.maketrans(
+    {"ı": "i", "ł": "l", "đ": "d", "ø": "o", "’": "'", "\N{SOFT HYPHEN}": None}
+)
 
 
-# Language, things, and verdicts: a verdict alone, or a thing and a verdict within one clause. Both are compared after
-# `_folded`, as parts of words: "seite" is heard in "Webseite". "_" stands for the edge of a word.
+# Language, things, and verdicts: a verdict alone, or a thing and a verdict within one clause. Both
+# are compared after `_folded`, as parts of words: "seite" is heard in "Webseite". "_" stands for
+# the edge of a word.
 LANGUAGES = """
     en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found, couldn't be found
     en | page, _url_, robots.txt | wasn't found, not been found, cannot find, can't find, could not find, couldn't find
@@ -76,7 +85,16 @@ ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
     "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
 )
-PARTS_OF_A_SITE = ("server", "database", "template", "backend", "upstream", "module", "plugin", "class ")
+PARTS_OF_A_SITE = (
+    "server",
+    "database",
+    "template",
+    "backend",
+    "upstream",
+    "module",
+    "plugin",
+    "class ",
+)
 
 
 def says_not_found(body: bytes) -> bool:
@@ -127,12 +145,17 @@ def _is_about_a_page(gist: str) -> bool:
 
 def _folded(text: str) -> str:
     """Fold case, width, accents and apostrophes, so that a phrase is one phrase however it is typed."""
-    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn")
+    plain = "".join(
+        char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn"
+    )
     return unicodedata.normalize("NFC", plain.casefold().translate(_LETTERS))
 
 
 _FOLDED = [
-    [[phrase.replace("_", " ") for phrase in part.strip().split(", ") if phrase] for part in row.split("|")[1:]]
+    [
+        [phrase.replace("_", " ") for phrase in part.strip().split(", ") if phrase]
+        for part in row.split("|")[1:]
+    ]
     for row in _folded(LANGUAGES).strip().splitlines()
 ]
 _VERDICTS = "|".join(re.escape(verdict) for _, verdicts in _FOLDED for verdict in verdicts)

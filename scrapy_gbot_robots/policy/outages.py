@@ -1,10 +1,12 @@
 """What is known of one origin's robots.txt, what that means now, and when to ask again.
 
-An entry has the last definite answer, and the outage that goes on now, if any. It has facts only, never a verdict: crawlers
-of different names share it (Google's page, "Caching"). `renew` makes entries, `decide` reads them, `storage` keeps them.
+An entry has the last definite answer, and the outage that goes on now, if any. It has facts only,
+never a verdict: crawlers of different names share it (Google's page, "Caching"). `renew` makes
+entries, `decide` reads them, `storage` keeps them.
 
-Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is fresh for a day, or for as long
-as its headers say. Without a fresh answer a ladder decides, by the time since the first failure.
+Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is fresh
+for a day, or for as long as its headers say. Without a fresh answer a ladder decides, by the time
+since the first failure.
 
 In order of time: a copy is `fetched_at`, refreshed in the background from `refresh_at` on, `fresh_until`; an outage lasts
 `since` its first failure, and the next fetch is due at `retry_at`; requests wait for a fetch from `ask_at` on.
@@ -21,20 +23,31 @@ from .outcome import Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
-# How long a storage keeps an entry. The ladders decide by outages of 30 days and more, and by the copy from
-# before the outage: a crawl that runs once a month must still find both.
+# How long a storage keeps an entry. The ladders decide by outages of 30 days and more, and by the
+# copy from before the outage: a crawl that runs once a month must still find both.
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # clocks of processes that share a storage may differ by so many seconds
 _MIN_AGE = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
-_FIRST_RETRY = 1.0  # wait after the first failure; it doubles with each further one, up to the next two
+_FIRST_RETRY = (
+    1.0  # wait after the first failure; it doubles with each further one, up to the next two
+)
 _BUSY_RETRY = 5 * MINUTE  # longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # longest wait after any other failure
 _RETRY_AFTER = DAY  # longest wait that a Retry-After header can ask for
-_GRACE = HOUR  # for this long after a fetch is due, an answer that allows counts without waiting for it
-_REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR  # an answer in use is refreshed this long before it goes stale
-REFUSALS = frozenset({401, 402, 403, 451})  # with these a site refuses, and does not say that a file is missing
-_OFTEN = frozenset({429, 503})  # statuses of a server that is only busy: it is asked again more often
+_GRACE = (
+    HOUR  # for this long after a fetch is due, an answer that allows counts without waiting for it
+)
+_REFRESH_SHARE, _REFRESH_MOST = (
+    0.1,
+    HOUR,
+)  # an answer in use is refreshed this long before it goes stale
+REFUSALS = frozenset(
+    {401, 402, 403, 451}
+)  # with these a site refuses, and does not say that a file is missing
+_OFTEN = frozenset(
+    {429, 503}
+)  # statuses of a server that is only busy: it is asked again more often
 
 
 class Kind(Enum):
@@ -96,8 +109,11 @@ LADDERS: dict[str, tuple[tuple[float, Meaning], ...]] = {
         (12 * HOUR + 30 * DAY, Meaning.COPY),
         (math.inf, Meaning.ALLOW_IF_SITE_AVAILABLE),
     ),
-    "rfc9309": _THIRTY_DAYS,  # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
-    "allow": ((math.inf, Meaning.COPY),),  # as stock Scrapy: fails open, yet rules once read stay in force
+    # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
+    "rfc9309": _THIRTY_DAYS,
+    "allow": (
+        (math.inf, Meaning.COPY),
+    ),  # as stock Scrapy: fails open, yet rules once read stay in force
 }
 
 
@@ -106,12 +122,19 @@ class Policy:
     """The parameters, all times in seconds. Raises ValueError for another word than those that are allowed."""
 
     ladder: str = "google"  # a key of `LADDERS`
-    max_age_secs: float = DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
+    max_age_secs: float = (
+        DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
+    )
     soft_404: bool = True  # for `outcome_of`
-    refused: str = "allow"  # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
+    refused: str = (
+        "allow"  # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
+    )
 
     def __post_init__(self) -> None:
-        for name, word, words in (("ladder", self.ladder, LADDERS), ("refused", self.refused, ("allow", "disallow"))):
+        for name, word, words in (
+            ("ladder", self.ladder, LADDERS),
+            ("refused", self.refused, ("allow", "disallow")),
+        ):
             if word not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, got {word!r}")
 
@@ -134,7 +157,9 @@ class Decision:
     refresh_at: float  # from then on, the crawl fetches robots.txt again in the background
     ask_at: float  # from then on, requests wait for that fetch
     copy: Copy | None = None  # the definite answer that this rests on
-    one_page: bool = False  # no page has shown yet that the site is available: one may be requested to find out
+    one_page: bool = (
+        False  # no page has shown yet that the site is available: one may be requested to find out
+    )
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
@@ -145,26 +170,35 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         failures = before.failures + 1
         since, retry_at = min(before.since, now), now + _wait(outcome, failures)
         return replace(
-            entry, outage=Outage(since, failures, outcome.status, outcome.why, retry_at, before.site_available)
+            entry,
+            outage=Outage(
+                since, failures, outcome.status, outcome.why, retry_at, before.site_available
+            ),
         )
     lifetime = DAY if outcome.max_age is None else max(outcome.max_age, _MIN_AGE)
     times = (now, now + min(lifetime, policy.max_age_secs))
     if isinstance(outcome, Fetched):
         why = f"HTTP {outcome.status}"
-        return Entry(Copy(Kind.RULES, outcome.status, outcome.url, outcome.body, outcome.cut, why, *times))
+        return Entry(
+            Copy(Kind.RULES, outcome.status, outcome.url, outcome.body, outcome.cut, why, *times)
+        )
     kind = Kind.WALL if outcome.wall else Kind.NONE
     return Entry(Copy(kind, outcome.status, outcome.url, b"", False, outcome.why, *times))
 
 
 def available(entry: Entry) -> Entry:
     """Return `entry` with the note that another URL of the origin was served since its outage began, if it has one."""
-    return replace(entry, outage=replace(entry.outage, site_available=True)) if entry.outage else entry
+    return (
+        replace(entry, outage=replace(entry.outage, site_available=True)) if entry.outage else entry
+    )
 
 
 def _wait(outcome: Unreachable, failures: int) -> float:
     """Return for how many seconds to leave a server alone after this number of failures in a row."""
     doubled = _FIRST_RETRY * 2.0 ** min(failures - 1, 32)
-    if outcome.retry_after is not None:  # waits grow also for a server that says "1 second" each time
+    if (
+        outcome.retry_after is not None
+    ):  # waits grow also for a server that says "1 second" each time
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
     return min(doubled, _BUSY_RETRY if outcome.status in _OFTEN else _SLOW_RETRY)
 
@@ -172,8 +206,8 @@ def _wait(outcome: Unreachable, failures: int) -> float:
 def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     """Return what an entry means at `now`, in seconds since the epoch.
 
-    Nothing known means full disallow until robots.txt has been fetched. A failed early refresh changes nothing while the
-    copy is still fresh.
+    Nothing known means full disallow until robots.txt has been fetched. A failed early refresh
+    changes nothing while the copy is still fresh.
     """
     copy, outage = (entry.copy, entry.outage) if entry else (None, None)
     fresh_until = _fresh_until(copy, now, policy) if copy else now
@@ -202,7 +236,13 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 
 def _definite(
-    copy: Copy, why: str, refresh_at: float, ask_at: float, policy: Policy, *, temporary: bool = False
+    copy: Copy,
+    why: str,
+    refresh_at: float,
+    ask_at: float,
+    policy: Policy,
+    *,
+    temporary: bool = False,
 ) -> Decision:
     state = State.RULES if copy.kind is Kind.RULES else State.FULL_ALLOW
     if policy.refused == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
@@ -218,7 +258,9 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     retry_at = _retry_at(outage, now)
     stands_until = retry_at + _GRACE
     if meaning is Meaning.COPY and copy:
-        return _definite(copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True)
+        return _definite(
+            copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True
+        )
     one_page = meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not outage.site_available
     if one_page or meaning is Meaning.DISALLOW:
         return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=one_page)

@@ -55,7 +55,9 @@ class Unreachable:
 
     why: str
     status: int | None = None  # None: no response came at all
-    retry_after: float | None = None  # for how many seconds the server wants to be left alone; None: it does not say
+    retry_after: float | None = (
+        None  # for how many seconds the server wants to be left alone; None: it does not say
+    )
     recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
 
 
@@ -100,8 +102,8 @@ def recalled(outcome: Outcome) -> Outcome:
     return replace(outcome, recalled=True, max_age=0.0)
 
 
-# The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the request was not
-# conditional) and codes from 600 on count as server errors.
+# The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the
+# request was not conditional) and codes from 600 on count as server errors.
 _STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     (range(304, 305), Unreachable),
@@ -150,11 +152,13 @@ def outcome_of(
     return Unreachable(f"HTTP {status}", status, retry_after)
 
 
-def next_hop(status: int, location: bytes | str | None, asked: Sequence[str], max_redirects: int) -> str | Unavailable:
+def next_hop(
+    status: int, location: bytes | str | None, asked: Sequence[str], max_redirects: int
+) -> str | Unavailable:
     """Return the URL to fetch after a redirect, without user-info and fragment, or a 404 if there is none.
 
-    It is a 404 at hop `max_redirects` + 1, in a loop, and at a Location that is missing, unfit, or of a scheme other than
-    http and https.
+    It is a 404 at hop `max_redirects` + 1, in a loop, and at a Location that is missing, unfit, or
+    of a scheme other than http and https.
 
     Args:
         status: one of `REDIRECTS`.
@@ -181,15 +185,21 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
 
 def _target(location: bytes | str | None, here: str) -> str | None:
     """Resolve a Location against the URL that sent it, without user-info and fragment; None if it is no URL to follow."""
-    reference = _text(location or b"").strip().replace("\\", "/")  # as browsers read it (WHATWG URL, "special" schemes)
-    if not 0 < len(reference) <= _URL_CHARS or any(char < " " or char == "\x7f" for char in reference):
+    reference = (
+        _text(location or b"").strip().replace("\\", "/")
+    )  # as browsers read it (WHATWG URL, "special" schemes)
+    if not 0 < len(reference) <= _URL_CHARS or any(
+        char < " " or char == "\x7f" for char in reference
+    ):
         return None
     try:
         parts = urlsplit(urljoin(here, reference))
         host = parts.netloc.rpartition("@")[2].lower()
         url = parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
         return url if Origin.of(url).scheme in _SCHEMES else None
-    except ValueError:  # brackets without an IPv6 address in them, a port out of range, and the like
+    except (
+        ValueError
+    ):  # brackets without an IPv6 address in them, a port out of range, and the like
         return None
 
 

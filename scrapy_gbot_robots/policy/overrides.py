@@ -56,10 +56,14 @@ class Override:
     key: str  # where it applies, as the user wrote it
     action: Action
     reason: str  # in the user's words
-    rules: str = ""  # "ignore", "disallow", the `file:PATH` of the rules to obey instead, or "own rules"
+    rules: str = (
+        ""  # "ignore", "disallow", the `file:PATH` of the rules to obey instead, or "own rules"
+    )
     robotstxt: RobotsTxt | None = None  # these rules
     crawler: Crawler | None = None  # whose rules are obeyed; None: the crawl's own
-    crawl_delay: float | None = None  # seconds between requests; None: as the robots.txt and the settings say
+    crawl_delay: float | None = (
+        None  # seconds between requests; None: as the robots.txt and the settings say
+    )
     until: date | None = None  # the last day, in UTC; None: it has no end
 
     @property
@@ -159,7 +163,9 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_overrides(
-    value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
+    value: object,
+    file: Callable[[str], bytes],
+    parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse,
 ) -> Overrides:
     """Read the value of the setting.
 
@@ -175,18 +181,24 @@ def read_overrides(
     for key, fields in _mapping(SETTING, value).items():
         place = _place(key)
         if place in overrides:
-            raise ValueError(f"a key of {SETTING} must be there once, got {overrides[place].key!r} and {key!r}")
+            raise ValueError(
+                f"a key of {SETTING} must be there once, got {overrides[place].key!r} and {key!r}"
+            )
         overrides[place] = _override(key, fields, file, parse)
     return overrides
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValueError(f"{name} must be a dict, or a .toml or .json file of one, got {shown(repr(value))}")
+        raise ValueError(
+            f"{name} must be a dict, or a .toml or .json file of one, got {shown(repr(value))}"
+        )
     return value
 
 
-def _override(key: str, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt]) -> Override:
+def _override(
+    key: str, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt]
+) -> Override:
     name = f"{SETTING}[{key!r}]"
     fields = {"reason": None, **_mapping(name, value)}
     if fields.keys().isdisjoint({"rules", "as", "crawl_delay"}):
@@ -199,20 +211,28 @@ def _override(key: str, value: object, file: Callable[[str], bytes], parse: Call
         try:
             read[field] = reader(given)
         except ValueError:
-            raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}") from None
+            raise ValueError(
+                f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}"
+            ) from None
     rules, reason, *rest = read.values()
     reason = reason.strip()
     if rules in {None, "ignore", "disallow"}:
         return Override(key, Action(rules or "keep"), reason, rules or "", None, *rest)
     of_file = rules.startswith(_FILE)
     try:
-        body = file(rules.removeprefix(_FILE)) if of_file else rules.encode("utf-8", "surrogateescape")
+        body = (
+            file(rules.removeprefix(_FILE)) if of_file else rules.encode("utf-8", "surrogateescape")
+        )
     except (OSError, ValueError) as error:
-        raise ValueError(f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}") from error
+        raise ValueError(
+            f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}"
+        ) from error
     robotstxt = parse(body)
     if not groups_of(robotstxt):
         raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
-    return Override(key, Action.REPLACE, reason, rules if of_file else "own rules", robotstxt, *rest)
+    return Override(
+        key, Action.REPLACE, reason, rules if of_file else "own rules", robotstxt, *rest
+    )
 
 
 def _text(value: object) -> str:
@@ -235,14 +255,19 @@ def _secs(value: Any) -> float:
 
 
 def _day(value: object) -> date:
-    if type(value) is date:  # TOML gives a date; a datetime is a subclass of date, but is not wanted
+    if (
+        type(value) is date
+    ):  # TOML gives a date; a datetime is a subclass of date, but is not wanted
         return value
     return datetime.strptime(_text(value), "%Y-%m-%d").date()
 
 
 # How each key is read, and the rule for its value, in the order of the fields of `Override`.
 _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
-    "rules": (_text, '"ignore", "disallow", "file:PATH" or the text of a robots.txt with a User-agent line'),
+    "rules": (
+        _text,
+        '"ignore", "disallow", "file:PATH" or the text of a robots.txt with a User-agent line',
+    ),
     "reason": (_text, "a text that says why"),
     "as": (_crawler, 'the product token of a crawler: letters, "-" and "_"'),
     "crawl_delay": (_secs, "a number of seconds >= 0"),

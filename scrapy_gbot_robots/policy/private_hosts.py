@@ -26,12 +26,15 @@ _PRIVATE = (  # that not every Python's `ipaddress` knows
 def is_private(host: str) -> bool | None:
     """Whether `host`, in the form of `Origin.host`, is private by its text; None for a name, which may be either.
 
-    An IPv4 address counts in all spellings that a system's resolver takes (`127.1`, `0x7f000001`, `2130706433`). A
-    name without a dot is private: no such name is public, but one may resolve on the machine or in its domain.
+    An IPv4 address counts in all spellings that a system's resolver takes (`127.1`, `0x7f000001`,
+    `2130706433`). A name without a dot is private: no such name is public, but one may resolve on
+    the machine or in its domain.
     """
     name = host.rstrip(".").lower()
     try:
-        address = IPv6Address(name.strip("[]")) if name.startswith("[") else IPv4Address(inet_aton(name))
+        address = (
+            IPv6Address(name.strip("[]")) if name.startswith("[") else IPv4Address(inet_aton(name))
+        )
     except (OSError, ValueError):
         return True if "." not in name or name.endswith(_SUFFIXES) else None
     return _is_private(address)
@@ -61,4 +64,6 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that an IPv6 address carries; None if it carries none."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
         return IPv4Address(address.packed[-4:])
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+    return (
+        address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+    )

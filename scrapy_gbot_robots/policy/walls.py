@@ -1,7 +1,8 @@
 """Whether a bot wall answered in place of the site: a table of marks, each with its public source.
 
-Googlebot passes these walls, other crawlers do not; so Google's page has no word of them. A 2xx with any line for a crawler
-or a sitemap is the site's own file, whatever stands around it. Bodies are hostile: a bounded part is read, in one pass.
+Googlebot passes these walls, other crawlers do not; so Google's page has no word of them. A 2xx
+with any line for a crawler or a sitemap is the site's own file, whatever stands around it. Bodies
+are hostile: a bounded part is read, in one pass.
 """
 
 from __future__ import annotations
@@ -23,19 +24,29 @@ HEADERS = frozenset({name for name, _, _ in _HEADERS} | {"accept-signature"})
 
 # How titles begin, in lower case, each with a repository that has it.
 _TITLES = {
-    "just a moment...": "Cloudflare's challenge",  # FlareSolverr, src/flaresolverr_service.py, as the next two
+    # FlareSolverr, src/flaresolverr_service.py, as the next two
+    "just a moment...": "Cloudflare's challenge",
     "attention required! | cloudflare": "Cloudflare's block page",
     "ddos-guard": "DDoS-Guard",
-    "making sure you're not a bot!": "Anubis",  # TecharoHQ/anubis, lib/localization/locales/en.json; issue 1865
+    # TecharoHQ/anubis, lib/localization/locales/en.json; issue 1865
+    "making sure you're not a bot!": "Anubis",
     "oh noes!": "Anubis",  # the same: it refuses
-    "vercel security checkpoint": "Vercel's challenge",  # vercel-labs/vgpu, pull request 228; with a 403
+    # vercel-labs/vgpu, pull request 228; with a 403
+    "vercel security checkpoint": "Vercel's challenge",
     "pardon our interruption": "Imperva",  # ziplokk1/incapsula-cracker-py3, issue 32
-    "request rejected": "F5 BIG-IP",  # F5EMEA/oltra, use-cases/app-protect/attacks/README.md; with a 200
-    "access to this page has been denied": "HUMAN",  # PerimeterX/perimeterx-node-core, lib/templates
+    # F5EMEA/oltra, use-cases/app-protect/attacks/README.md; with a 200
+    "request rejected": "F5 BIG-IP",
+    # PerimeterX/perimeterx-node-core, lib/templates
+    "access to this page has been denied": "HUMAN",
 }
 
-_SIGNED = frozenset({401, 403})  # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
-_SUCCESS, _ACCEPTED = range(200, 300), 202  # AWS WAF, SiteGround and some Anubis answer a challenge with 202
+_SIGNED = frozenset(
+    {401, 403}
+)  # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
+_SUCCESS, _ACCEPTED = (
+    range(200, 300),
+    202,
+)  # AWS WAF, SiteGround and some Anubis answer a challenge with 202
 _HEAD_BYTES, _TITLE_CHARS = 16 * 1024, 300
 _TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
 _LINE_OF_A_FILE = re.compile(
@@ -46,7 +57,8 @@ _LINE_OF_A_FILE = re.compile(
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     """Return whose wall a response looks like, and by which mark; "" if it looks like the site's own answer.
 
-    `headers` has those of `HEADERS`, with names in lower case; `body` is content-decoded, and empty if it is not known.
+    `headers` has those of `HEADERS`, with names in lower case; `body` is content-decoded, and empty
+    if it is not known.
     """
     mark = _mark(status, headers, body)
     return "" if mark and status in _SUCCESS and _LINE_OF_A_FILE.search(body) else mark
@@ -65,7 +77,9 @@ def _mark(status: int, headers: Mapping[str, str], body: bytes) -> str:
             "\N{RIGHT SINGLE QUOTATION MARK}", "'"
         )
         title = " ".join(title.lower().split())
-        whose = next((whose for beginning, whose in _TITLES.items() if title.startswith(beginning)), "")
+        whose = next(
+            (whose for beginning, whose in _TITLES.items() if title.startswith(beginning)), ""
+        )
         if whose:
             return f"{whose}, by its title"
     return "a challenge, by its status" if status == _ACCEPTED else ""

@@ -1,13 +1,16 @@
 """`GBOT_ROBOTS_ARCHIVE`: each robots.txt that this crawl fetches, as it was served, in a file of this process.
 
-What a bot wall has sent in its place is kept, too, with the headers by which an audit recognises it.
+What a bot wall has sent in its place is kept, too, with the headers by which an audit recognises
+it.
 
-A thread writes each record as soon as its robots.txt is there. In a compressed file, each record is compressed by itself, so
-that the file can be read however the process ends. If a record can be written only in part, that part is removed, so that
-later records can be read; the log says it once, and the crawl goes on.
+A thread writes each record as soon as its robots.txt is there. In a compressed file, each record is
+compressed by itself, so that the file can be read however the process ends. If a record can be
+written only in part, that part is removed, so that later records can be read; the log says it once,
+and the crawl goes on.
 
-A WARC record has the body as it came over the wire; a line of JSON has the decoded body. The SHA-256 is that of the decoded
-body, as far as it is read, as in `GBOT_ROBOTS_PROVENANCE`. Sources: WARC 1.1 (ISO 28500:2017); https://jsonlines.org.
+A WARC record has the body as it came over the wire; a line of JSON has the decoded body. The
+SHA-256 is that of the decoded body, as far as it is read, as in `GBOT_ROBOTS_PROVENANCE`. Sources:
+WARC 1.1 (ISO 28500:2017); https://jsonlines.org.
 """
 
 from __future__ import annotations
@@ -37,10 +40,16 @@ from ..policy.outcome import Fetched, Outcome, Unavailable
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
 
-_MOST_HASHES = 100_000  # kept, at some 200 bytes each; beyond that, the same robots.txt may be written again
+_MOST_HASHES = (
+    100_000  # kept, at some 200 bytes each; beyond that, the same robots.txt may be written again
+)
 
 _DIGEST = "X-Robots-SHA256"  # our own field in WARC records, which the format allows
-_SECRETS = {"authorization", "cookie", "proxy-authorization"}  # request headers that an archive must not contain
+_SECRETS = {
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+}  # request headers that an archive must not contain
 _OF_THE_WIRE = {"transfer-encoding", "connection"}  # headers about the transfer, not about the body
 
 logger = logging.getLogger(__name__)
@@ -72,7 +81,9 @@ class RobotsArchive:
             raise NotConfigured
         return cls(crawler, path)
 
-    def _served(self, outcome: Outcome, request: Request, response: Response, headers: Headers) -> None:
+    def _served(
+        self, outcome: Outcome, request: Request, response: Response, headers: Headers
+    ) -> None:
         if isinstance(outcome, Fetched) or (isinstance(outcome, Unavailable) and outcome.wall):
             served = Served.of(outcome, request, response, headers)
             if served.robots not in self._kept:
@@ -85,7 +96,9 @@ class RobotsArchive:
         try:
             await self._thread.run(lambda: self._write(served))
         except (OSError, ValueError) as error:  # ValueError: text that no file can hold
-            self._kept.pop(served.robots, None)  # it will be tried again when a server sends the same robots.txt
+            self._kept.pop(
+                served.robots, None
+            )  # it will be tried again when a server sends the same robots.txt
             self._crawler.stats.inc_value("gbot_robots/archive/errors")
             if not self._said:
                 self._said = True
@@ -112,7 +125,9 @@ class RobotsArchive:
     def _opened(self) -> io.FileIO:
         """Open a new file. A file that exists belongs to another process or an earlier crawl."""
         spider = self._crawler.spider
-        wanted = archive_named(self._path, spider.name if spider is not None else "", datetime.now(timezone.utc))
+        wanted = archive_named(
+            self._path, spider.name if spider is not None else "", datetime.now(timezone.utc)
+        )
         wanted.parent.mkdir(parents=True, exist_ok=True)
         suffix = next(each for each in ARCHIVES if wanted.name.endswith(each))
         path, numbers = wanted, count(2)
@@ -146,23 +161,37 @@ class Served(NamedTuple):
     response: Response
 
     @classmethod
-    def of(cls, outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers) -> Served:
+    def of(
+        cls, outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers
+    ) -> Served:
         """Take from a signal's arguments what an archive keeps. The time is now."""
-        body, cut = (outcome.body, outcome.cut) if isinstance(outcome, Fetched) else (response.body, False)
+        body, cut = (
+            (outcome.body, outcome.cut) if isinstance(outcome, Fetched) else (response.body, False)
+        )
         fetched = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         sent = [each for each in _texts(request.headers) if each[0].lower() not in _SECRETS]
         ip = None if response.ip_address is None else str(response.ip_address)
         digest, got = sha256(body).hexdigest(), _texts(headers)
-        return cls(outcome.url, fetched, digest, response.status, sent, got, cut, ip, body, response)
+        return cls(
+            outcome.url, fetched, digest, response.status, sent, got, cut, ip, body, response
+        )
 
 
 def _texts(headers: Headers) -> list[tuple[str, str]]:
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name in headers for value in headers.getlist(name)]
+    return [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name in headers
+        for value in headers.getlist(name)
+    ]
 
 
 def record_of(served: Served, name: str, *, is_first: bool) -> bytes:
     """Return the bytes that a robots.txt adds to a file of this name. The first of a WARC file also name this program."""
-    records = [_json(served)] if name.endswith((".jsonl", ".jsonl.gz")) else _warc(served, name, is_first=is_first)
+    records = (
+        [_json(served)]
+        if name.endswith((".jsonl", ".jsonl.gz"))
+        else _warc(served, name, is_first=is_first)
+    )
     return b"".join(map(gzip.compress, records) if name.endswith(".gz") else records)
 
 
@@ -182,15 +211,28 @@ def _warc(served: Served, name: str, *, is_first: bool) -> list[bytes]:
     records = []
     if is_first:
         said = b"software: scrapy-gbot-robots\r\nformat: WARC File Format 1.1\r\n"
-        records.append(_record("warcinfo", date, said, "application/warc-fields", {"WARC-Filename": name}))
-    about = {"WARC-Target-URI": url, "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", _DIGEST: served.robots}
+        records.append(
+            _record("warcinfo", date, said, "application/warc-fields", {"WARC-Filename": name})
+        )
+    about = {
+        "WARC-Target-URI": url,
+        "WARC-Record-ID": f"<urn:uuid:{uuid4()}>",
+        _DIGEST: served.robots,
+    }
     about |= {"WARC-Truncated": "length"} if served.cut else {}
     about |= {"WARC-IP-Address": served.ip} if served.ip is not None else {}
     if not url.lower().startswith("http"):
         return [*records, _record("resource", date, response.body, "text/plain", about)]
     protocol = response.protocol or "HTTP/1.1"
-    kept = [(field, value) for field, value in served.response_headers if field.lower() not in _OF_THE_WIRE]
-    answer = _head(f"{protocol} {served.status} {responses.get(served.status, 'Unknown')}", kept) + response.body
+    kept = [
+        (field, value)
+        for field, value in served.response_headers
+        if field.lower() not in _OF_THE_WIRE
+    ]
+    answer = (
+        _head(f"{protocol} {served.status} {responses.get(served.status, 'Unknown')}", kept)
+        + response.body
+    )
     asked = _head(f"GET /{url.split('/', 3)[3]} {protocol}", served.request_headers)
     belongs = {"WARC-Target-URI": url, "WARC-Concurrent-To": about["WARC-Record-ID"]}
     records.append(_record("response", date, answer, "application/http; msgtype=response", about))
@@ -198,8 +240,15 @@ def _warc(served: Served, name: str, *, is_first: bool) -> list[bytes]:
 
 
 def _record(kind: str, date: str, block: bytes, content: str, fields: dict[str, str]) -> bytes:
-    given = {"WARC-Type": kind, "WARC-Record-ID": f"<urn:uuid:{uuid4()}>", "WARC-Date": date, **fields}
-    head = _head("WARC/1.1", [*given.items(), ("Content-Type", content), ("Content-Length", str(len(block)))])
+    given = {
+        "WARC-Type": kind,
+        "WARC-Record-ID": f"<urn:uuid:{uuid4()}>",
+        "WARC-Date": date,
+        **fields,
+    }
+    head = _head(
+        "WARC/1.1", [*given.items(), ("Content-Type", content), ("Content-Length", str(len(block)))]
+    )
     return head + block + b"\r\n\r\n"
 
 

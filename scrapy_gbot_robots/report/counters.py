@@ -1,7 +1,7 @@
 """What a crawl's report counts, in bounded memory, however many origins a crawl meets and however many rules block requests.
 
-`Tally` has the most frequent of maybe millions of keys, `Origins` all about the first origins, and the blocked requests of
-those that block most. Beyond these the report says "more than".
+`Tally` has the most frequent of maybe millions of keys, `Origins` all about the first origins, and
+the blocked requests of those that block most. Beyond these the report says "more than".
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from ..policy.overrides import Override
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
 MOST_ORIGINS = 50_000  # at some 500 bytes each
 
-_MOST_REASONS = 1_000  # counted one by one: a reason may contain a server's error text, so there may be any number
+# counted one by one: a reason may contain a server's error text, so there may be any number
+_MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 _EXAMPLES = 2  # URLs for each rule and each unreachable origin
 _MOST_EXAMPLE = 200  # characters
@@ -52,7 +53,9 @@ class Tally(Generic[_K]):
         self._room = room
         self._counts: Counter[_K] = Counter()
         self._examples: dict[_K, list[str]] = {}
-        self.exact = True  # no key was forgotten; else counts may be too low, and keys may be missing
+        self.exact = (
+            True  # no key was forgotten; else counts may be too low, and keys may be missing
+        )
 
     def add(self, key: _K, example: str = "") -> None:
         """Count `key` once, and keep a few examples of it."""
@@ -66,7 +69,9 @@ class Tally(Generic[_K]):
         self._counts.update(keys)
         if len(self._counts) > self._room:
             self._counts = Counter(dict(self._counts.most_common(self._room // 2)))
-            self._examples = {key: self._examples[key] for key in self._counts if key in self._examples}
+            self._examples = {
+                key: self._examples[key] for key in self._counts if key in self._examples
+            }
             self.exact = False
 
     def __len__(self) -> int:
@@ -90,7 +95,9 @@ class OriginRow(NamedTuple):
     status: int | None = None
     why: str = ""
     source: Source | None = None  # None: there is no definite answer
-    fetched_at: float | None = None  # when a server gave it, in seconds since the epoch; None if that is not known
+    fetched_at: float | None = (
+        None  # when a server gave it, in seconds since the epoch; None if that is not known
+    )
     unreachable: bool = False
     redirected_to: str = ""  # the URL that gave it, if a redirect led there
 
@@ -99,7 +106,9 @@ class Origins:
     """The origins that a crawl met."""
 
     def __init__(self) -> None:
-        self._rows: dict[Origin, OriginRow] = {}  # no `Answer`, which would keep all the rules in memory
+        self._rows: dict[
+            Origin, OriginRow
+        ] = {}  # no `Answer`, which would keep all the rules in memory
         self.blocked: Tally[Origin] = Tally()  # by requests that were blocked
         self.exact = True  # there are no more than those that are counted
         self.oldest_secs = 0.0  # the greatest age of an answer when the crawl got it
@@ -118,7 +127,9 @@ class Origins:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
         if origin in self._rows or len(self._rows) < MOST_ORIGINS:
             about = (answer.state, answer.status, answer.why)
-            row = OriginRow(origin, *about, source, fetched_at, answer.temporary, answer.redirected_to)
+            row = OriginRow(
+                origin, *about, source, fetched_at, answer.temporary, answer.redirected_to
+            )
             self._rows[origin] = row
         else:
             self.exact = False
@@ -144,7 +155,9 @@ class Origins:
         With `unreachable`, only origins whose robots.txt is unreachable.
         """
         blocked = dict(self.blocked.top(len(self.blocked)))
-        known = (self._rows.get(origin) or OriginRow(origin) for origin in {**blocked, **self._rows})
+        known = (
+            self._rows.get(origin) or OriginRow(origin) for origin in {**blocked, **self._rows}
+        )
         wanted = (row for row in known if row.unreachable or not unreachable)
         return [(row, blocked.get(row.origin, 0)) for row in islice(wanted, most)]
 
@@ -170,7 +183,9 @@ class CrawlCounts:
         self.rules: Tally[Rule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self.overrides: dict[str, OverrideUse] = {}  # by key; the user has written all of them
-        self.preferences: dict[str, Sequence[int]] = {}  # by purpose: how many pages' sites refuse, grant, say nothing
+        self.preferences: dict[
+            str, Sequence[int]
+        ] = {}  # by purpose: how many pages' sites refuse, grant, say nothing
         self.walled = 0  # answers of bot walls in place of sites
         self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
 
@@ -182,8 +197,12 @@ class CrawlCounts:
         if origin is None:
             return
         self.origins.blocked.add(origin, url)
-        if verdict.rule is not None and verdict.override is None:  # else it may be a rule of the override
-            rule = Rule(origin.robots_url, verdict.rule.line, str(verdict.rule), verdict.group or "")
+        if (
+            verdict.rule is not None and verdict.override is None
+        ):  # else it may be a rule of the override
+            rule = Rule(
+                origin.robots_url, verdict.rule.line, str(verdict.rule), verdict.group or ""
+            )
             self.rules.add(rule, url)
 
     def use(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:

@@ -33,7 +33,10 @@ class RobotsReport:
         try:
             if self._path is not None:
                 try_out(self._path)
-        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+        except (
+            OSError,
+            RuntimeError,
+        ) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
             rule = "GBOT_ROBOTS_REPORT must be the path of a file that can be written"
             raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
         self._counts = counts = CrawlCounts()
@@ -75,7 +78,10 @@ class RobotsReport:
         counts.walled = get("gbot_robots/walled", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
         for purpose in self._purposes:
-            said = [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in (REFUSED, GRANTED, UNSAID)]
+            said = [
+                get(f"gbot_robots/preference/{purpose}/{word}", 0)
+                for word in (REFUSED, GRANTED, UNSAID)
+            ]
             if any(said):
                 counts.preferences[purpose] = said
         return counts

@@ -1,8 +1,8 @@
 """The report as one HTML page without other files: it works from a disk, without a network, and on a phone.
 
-All text from outside is escaped, and the page's content security policy allows no script but ours. If the page could not be
-written, the crawl stops at its start and not after hours. A process that dies while it writes leaves the page of the last
-crawl as it was.
+All text from outside is escaped, and the page's content security policy allows no script but ours.
+If the page could not be written, the crawl stops at its start and not after hours. A process that
+dies while it writes leaves the page of the last crawl as it was.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from tempfile import TemporaryFile
 
 from ..core.urls import shown
 from .counters import CrawlCounts
-from .summary import amount, answers_in_words, end_in_words, most_used, states_in_words, walls_in_words
+from .summary import (
+    amount,
+    answers_in_words,
+    end_in_words,
+    most_used,
+    states_in_words,
+    walls_in_words,
+)
 
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
@@ -55,7 +62,10 @@ def page(counts: CrawlCounts) -> str:
         states=_bars(states_in_words(counts), "The crawl met no origin."),
         answers=_sentence(answers and f"Answers: {answers}") + _sentence(walls_in_words(counts)),
         reasons=_bars(counts.reasons.top(_BARS), "Nothing was blocked."),
-        rules=_bars([(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)], "No rule blocked a request."),
+        rules=_bars(
+            [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)],
+            "No rule blocked a request.",
+        ),
         tables="".join(_tables(counts)),
         style=_asset("page.css"),
         script=script,
@@ -95,18 +105,37 @@ def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
 
 def _tables(counts: CrawlCounts) -> Iterator[str]:
     overrides = [
-        (use.requests, use.blocked, use.against, each.key, each.what, each.reason, str(each.until or ""))
+        (
+            use.requests,
+            use.blocked,
+            use.against,
+            each.key,
+            each.what,
+            each.reason,
+            str(each.until or ""),
+        )
         for use in islice(most_used(counts), _ROWS)
         for each in (use.override,)
     ]
     if overrides:
         note = _left_out(len(counts.overrides), most="requests")
         yield _table("overrides", "Overrides", _OF_OVERRIDES, overrides, note)
-    said: list[Sequence[str | int]] = [(purpose, *numbers) for purpose, numbers in counts.preferences.items()]
+    said: list[Sequence[str | int]] = [
+        (purpose, *numbers) for purpose, numbers in counts.preferences.items()
+    ]
     if said:
-        yield _table("preferences", "What sites say about the use of their pages", _OF_PREFERENCES, said)
+        yield _table(
+            "preferences", "What sites say about the use of their pages", _OF_PREFERENCES, said
+        )
     rules = [
-        (blocked, rule.text, rule.group, rule.robots_txt, rule.line, " ".join(counts.rules.examples(rule)))
+        (
+            blocked,
+            rule.text,
+            rule.group,
+            rule.robots_txt,
+            rule.line,
+            " ".join(counts.rules.examples(rule)),
+        )
         for rule, blocked in counts.rules.top(_ROWS)
     ]
     note = _left_out(len(counts.rules), exact=counts.rules.exact)
@@ -121,20 +150,40 @@ def _origins(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
         state, source = (said.value if said else "" for said in (each.state, each.source))
         fetched = "" if each.fetched_at is None else _clock(each.fetched_at)
         examples = " ".join(counts.origins.blocked.examples(each.origin))
-        yield blocked, each.origin.robots_url, state, each.status or "", why, source, fetched, examples
+        yield (
+            blocked,
+            each.origin.robots_url,
+            state,
+            each.status or "",
+            why,
+            source,
+            fetched,
+            examples,
+        )
 
 
 def _left_out(known: int, *, exact: bool = True, most: str = "blocked requests") -> str:
     """A paragraph that says of how many rows only some are shown; `most` is what these have most of."""
-    return "" if known <= _ROWS else f"<p>The {_ROWS:,} with most {most}, of {amount(known, exact=exact)}.</p>"
+    return (
+        ""
+        if known <= _ROWS
+        else f"<p>The {_ROWS:,} with most {most}, of {amount(known, exact=exact)}.</p>"
+    )
 
 
-def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[str | int]], note: str = "") -> str:
+def _table(
+    name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[str | int]], note: str = ""
+) -> str:
     """A section with a table."""
     keys = [re.sub(r"\W+", "-", head.lower()) for head in heads]
-    columns = "".join(f'<th scope="col" data-key="{key}">{head}</th>' for key, head in zip(keys, heads, strict=True))
+    columns = "".join(
+        f'<th scope="col" data-key="{key}">{head}</th>'
+        for key, head in zip(keys, heads, strict=True)
+    )
     lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return Template(_asset("table.html")).substitute(name=name, title=title, heads=columns, rows=lines, note=note)
+    return Template(_asset("table.html")).substitute(
+        name=name, title=title, heads=columns, rows=lines, note=note
+    )
 
 
 def _cell(cell: str | int) -> str:
@@ -153,7 +202,9 @@ def try_out(path: Path) -> None:
         OSError: it cannot, or `path` exists and is no page.
     """
     with suppress(FileNotFoundError):
-        if not S_ISREG(path.stat().st_mode):  # `Path.is_file` hides a name that is too long, or a loop of links
+        if not S_ISREG(
+            path.stat().st_mode
+        ):  # `Path.is_file` hides a name that is too long, or a loop of links
             raise OSError("it is not a file")
         with path.open("rb") as file:
             if file.read(len(_PAGE)).lower() not in {b"", _PAGE}:

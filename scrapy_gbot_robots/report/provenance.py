@@ -1,7 +1,7 @@
 """`GBOT_ROBOTS_PROVENANCE_FIELD`: which robots.txt allowed the page of an item, in a field of the item.
 
-The downloader middleware writes it into the request's meta when it lets the request go on. It is copied from there before
-any pipeline sees the item.
+The downloader middleware writes it into the request's meta when it lets the request go on. It is
+copied from there before any pipeline sees the item.
 """
 
 from __future__ import annotations

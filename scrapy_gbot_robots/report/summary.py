@@ -27,13 +27,17 @@ def amount(number: int, *, exact: bool = True) -> str:
 def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
     """Return how to call the states that origins are in, and how many are."""
     by_state = counts.origins.by_state
-    return [(_IN_STATE.get(state, state.value), by_state[state]) for state in State if by_state[state]]
+    return [
+        (_IN_STATE.get(state, state.value), by_state[state]) for state in State if by_state[state]
+    ]
 
 
 def answers_in_words(counts: CrawlCounts) -> str:
     """Return where the answers came from, how many origins gave none, and how old the oldest was; "" without an answer."""
     by_source = counts.origins.by_source
-    said = ", ".join(f"{by_source[source]:,} {source.value}" for source in Source if by_source[source])
+    said = ", ".join(
+        f"{by_source[source]:,} {source.value}" for source in Source if by_source[source]
+    )
     if not said:
         return ""
     oldest = counts.origins.oldest_secs
@@ -51,16 +55,26 @@ def walls_in_words(counts: CrawlCounts) -> str:
 
 def end_in_words(counts: CrawlCounts) -> str:
     """Return that the crawl ended early, and why; "" if it did not."""
-    return "" if counts.finish_reason == FINISHED else f"the crawl ended early ({counts.finish_reason})"
+    return (
+        ""
+        if counts.finish_reason == FINISHED
+        else f"the crawl ended early ({counts.finish_reason})"
+    )
 
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
     states = ", ".join(f"{number:,} {words}" for words, number in states_in_words(counts))
-    origins = count(len(counts.origins), "origin", exact=counts.origins.exact) + (f" ({states})" if states else "")
+    origins = count(len(counts.origins), "origin", exact=counts.origins.exact) + (
+        f" ({states})" if states else ""
+    )
     first = f"robots.txt: {origins}, {count(counts.blocked, 'request')} blocked"
     more = chain(
-        _about_the_crawl(counts), _unreachable(counts), _rules(counts), _overrides(counts), _preferences(counts)
+        _about_the_crawl(counts),
+        _unreachable(counts),
+        _rules(counts),
+        _overrides(counts),
+        _preferences(counts),
     )
     return "\n".join([first, *(f"  {line}" for line in more if line)])
 
@@ -86,7 +100,9 @@ def _unreachable(counts: CrawlCounts) -> Iterator[str]:
 def _cause(why: str) -> str:
     """Return what is wrong with an unreachable robots.txt, without the words around it and the error's own text."""
     start, _, cause = why.partition(": ")
-    return shown((cause if start.startswith("robots.txt unreachable") and cause else why).partition(" (")[0])
+    return shown(
+        (cause if start.startswith("robots.txt unreachable") and cause else why).partition(" (")[0]
+    )
 
 
 def _rules(counts: CrawlCounts) -> Iterator[str]:
@@ -100,7 +116,9 @@ def _rules(counts: CrawlCounts) -> Iterator[str]:
 
 def _overrides(counts: CrawlCounts) -> Iterator[str]:
     for use in islice(most_used(counts), _MOST):
-        about = f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
+        about = (
+            f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
+        )
         said = f"{count(use.requests, 'request')}, {use.blocked:,} blocked, {use.against:,} against robots.txt"
         yield f"override for {about}: {said}"
     if len(counts.overrides) > _MOST:

@@ -41,8 +41,8 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
 
-    It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that names no sitemap file, since the
-    others have chosen. For all other spiders it only collects.
+    It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that names no
+    sitemap file, since the others have chosen. For all other spiders it only collects.
 
     Attributes:
         feed: what each robots.txt lists. RobotsSitemapSpider uses it, too.
@@ -74,7 +74,8 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
 
-        The last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are left out.
+        The last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are left
+        out.
         """
         return {robots_url: urls for robots_url, urls in self.feed.listed.items() if urls}
 
@@ -88,9 +89,13 @@ class SitemapDiscovery:
         spider: Any = self._crawler.spider
         concerns = self._feeds and self._concerns(origin, request)
         is_fed = concerns and takes_more(spider, self._settings)
-        new, _ = await self.feed.read(origin, robotstxt, is_told=is_fed or self._settings.sitemaps == "collect")
+        new, _ = await self.feed.read(
+            origin, robotstxt, is_told=is_fed or self._settings.sitemaps == "collect"
+        )
         if is_fed:
-            answer = TextResponse(origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url))
+            answer = TextResponse(
+                origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url)
+            )
             await self.feed.feed(new, answer)
             return
         for sitemap in new:
@@ -101,8 +106,8 @@ class SitemapDiscovery:
     def _concerns(self, origin: Origin, request: Request | None) -> bool:
         """Whether the crawl is to read the sitemaps of `origin`, and the spider's own code does not read its robots.txt.
 
-        If there are no `allowed_domains`, the crawl is open to an origin that it does not visit only to fetch a sitemap
-        that another origin's robots.txt lists.
+        If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
+        only to fetch a sitemap that another origin's robots.txt lists.
         """
         spider: Any = self._crawler.spider
         source = None if request is None else request.meta.get(SITEMAP)
@@ -115,7 +120,11 @@ class SitemapDiscovery:
             return False
         if domains := allowed_domains_of(spider):
             return any(f".{origin.host}".endswith(f".{domain}") for domain in domains)
-        return source is None or source.get("robotstxt") == origin.robots_url or origin in self.feed.home
+        return (
+            source is None
+            or source.get("robotstxt") == origin.robots_url
+            or origin in self.feed.home
+        )
 
     def _tell(self, origin: Origin, others: list[str]) -> None:
         """Count what a spider that names its sitemaps is not fed besides them. Log it once in a crawl."""
@@ -136,7 +145,9 @@ class SitemapDiscovery:
         """The spider's `sitemap_urls`, those of robots.txt files as `Origin` writes them."""
         spider: Any = self._crawler.spider
         origins = {url: Origin.of_robots_txt(url) for url in spider.sitemap_urls}
-        return frozenset(url if origin is None else origin.robots_url for url, origin in origins.items())
+        return frozenset(
+            url if origin is None else origin.robots_url for url, origin in origins.items()
+        )
 
 
 class SitemapFeed:
@@ -147,7 +158,8 @@ class SitemapFeed:
     Attributes:
         check: which URLs may be followed.
         listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It remembers
-            `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was read last comes last.
+            `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was read last
+            comes last.
         request_meta: the meta of each request for a sitemap file.
     """
 
@@ -156,7 +168,9 @@ class SitemapFeed:
         self._most_origins = settings.cache_size
         self.check = UrlCheck.of(settings, crawler.settings)
         self.listed: OrderedDict[str, list[str]] = OrderedDict()
-        self.request_meta: dict[str, Any] = {"allow_offsite": True}  # allowed_domains hold for the pages that it lists
+        self.request_meta: dict[str, Any] = {
+            "allow_offsite": True
+        }  # allowed_domains hold for the pages that it lists
         self._chars = 0
         self._scheduling: Request | None = None
         crawler.signals.connect(self._request_dropped, signals.request_dropped)
@@ -169,7 +183,9 @@ class SitemapFeed:
         """The origins of the spider's `start_urls`; if it has none, those of its `allowed_domains`, by https."""
         spider: Any = self._crawler.spider
         origins: dict[Origin, None] = {}
-        for url in spider.start_urls or [f"https://{domain}" for domain in allowed_domains_of(spider)]:
+        for url in spider.start_urls or [
+            f"https://{domain}" for domain in allowed_domains_of(spider)
+        ]:
             try:
                 origins[Origin.of(url)] = None
             except ValueError as error:  # noqa: PERF203  there are few
@@ -182,13 +198,17 @@ class SitemapFeed:
         """Read the sitemap lines of the robots.txt of `origin`.
 
         Returns:
-            The sitemaps that no earlier call returned, and in words what left the others out. Unless that `is_told`, the
-            others are neither counted nor logged.
+            The sitemaps that no earlier call returned, and in words what left the others out.
+            Unless that `is_told`, the others are neither counted nor logged.
         """
         known = self.listed.get(origin.robots_url)
         choose = partial(self.check.choose, origin, robotstxt, known or ())
-        new, counts = await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
-        left_out = ", ".join(f"{counts[name]} by {rule}" for name, rule in RULES.items() if counts.get(name))
+        new, counts = (
+            await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
+        )
+        left_out = ", ".join(
+            f"{counts[name]} by {rule}" for name, rule in RULES.items() if counts.get(name)
+        )
         if left_out and is_told and known is None:
             logger.info("%s: sitemaps left out: %s", origin.robots_url, left_out)
         for name, number in counts.items():
@@ -211,9 +231,14 @@ class SitemapFeed:
             if not follows_sitemap(spider, sitemap.url):
                 count(self._crawler, "refused/follow")
                 continue
-            made = make(sitemap.url, parse, {"loc": sitemap.url}, source="robotstxt", response=response)
+            made = make(
+                sitemap.url, parse, {"loc": sitemap.url}, source="robotstxt", response=response
+            )
             made.meta["is_start_request"] = True
-            made.meta.update(self.request_meta, **{SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line}})
+            made.meta.update(
+                self.request_meta,
+                **{SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line}},
+            )
             request = await self.show(sitemap, made)
             processed = None if request is None else self._processed(request)
             if processed is None:
@@ -227,23 +252,33 @@ class SitemapFeed:
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Show a found sitemap to the handlers of `sitemap_found`, of which the spider's method of that name is one.
 
-        Returns the request to schedule, which a handler may have replaced; None if a handler vetoed it.
+        Returns the request to schedule, which a handler may have replaced; None if a handler vetoed
+        it.
         """
         answered = await self._crawler.signals.send_catch_log_async(
-            sitemap_found, sitemap=sitemap, request=request, spider=self._crawler.spider, dont_log=IgnoreRequest
+            sitemap_found,
+            sitemap=sitemap,
+            request=request,
+            spider=self._crawler.spider,
+            dont_log=IgnoreRequest,
         )
         answers = [answer for _, answer in answered]
         if any(answer is False or isinstance(answer, Exception) for answer in answers):
             return None
-        return next((answer for answer in reversed(answers) if isinstance(answer, Request)), request)
+        return next(
+            (answer for answer in reversed(answers) if isinstance(answer, Request)), request
+        )
 
     def _processed(self, request: Request) -> Request | None:
         """Pass a request through the spider middlewares that take start requests one by one; None if one drops it.
 
-        A middleware that overrides `process_start` itself is left out: Scrapy calls that once, for all start requests.
+        A middleware that overrides `process_start` itself is left out: Scrapy calls that once, for
+        all start requests.
         """
         processed: Request | None = request
-        for middleware in reversed(spider_middlewares(self._crawler)):  # in the order in which start requests pass
+        for middleware in reversed(
+            spider_middlewares(self._crawler)
+        ):  # in the order in which start requests pass
             if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
                 try:
                     processed = middleware.get_processed_request(processed, None)
@@ -268,7 +303,9 @@ def count(crawler: Crawler, name: str, number: int = 1) -> None:
 def allowed_domains_of(spider: Spider | None) -> list[str]:
     """The spider's `allowed_domains` in lower case. A string is one domain, not a list of letters."""
     domains = getattr(spider, "allowed_domains", None) or ()
-    return [domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain]
+    return [
+        domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain
+    ]
 
 
 def reads_sitemaps(crawler: Crawler) -> bool:
@@ -283,24 +320,34 @@ def feeds_itself(crawler: Crawler) -> bool:
 
 def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
     """Whether the crawl's spider may be fed, and what it makes of a sitemap is checked."""
-    return settings.sitemaps in {"auto", "feed"} and reads_sitemaps(crawler) and not feeds_itself(crawler)
+    return (
+        settings.sitemaps in {"auto", "feed"}
+        and reads_sitemaps(crawler)
+        and not feeds_itself(crawler)
+    )
 
 
 def takes_more(spider: SitemapSpider, settings: GbotSettings) -> bool:
     """Whether a spider is fed sitemaps: always with "feed", with "auto" unless it names sitemap files itself."""
-    return settings.sitemaps == "feed" or all(Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls)
+    return settings.sitemaps == "feed" or all(
+        Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls
+    )
 
 
 def left_out(crawler: Crawler) -> dict[str, int]:
     """How many sitemaps did not reach a spider that reads sitemaps, by the setting or rule that left them out."""
-    counts = {rule: crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0) for name, rule in RULES.items()}
+    counts = {
+        rule: crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
+        for name, rule in RULES.items()
+    }
     return {rule: number for rule, number in counts.items() if number and reads_sitemaps(crawler)}
 
 
 def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
     """What makes the spider's requests for what files list: its hook `sitemap_request`, if it has one.
 
-    Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the hook.
+    Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the
+    hook.
     """
     hook: Callable[..., Request] = getattr(spider, "sitemap_request", _plain_request)
     try:

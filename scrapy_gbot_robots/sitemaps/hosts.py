@@ -1,7 +1,8 @@
 """The hosts that a user names: in a list, separated by commas, or in a file that is read line by line.
 
-A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried before http. On an unusual
-port http is tried first, because a server that speaks only http may never answer a TLS greeting.
+A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried
+before http. On an unusual port http is tried first, because a server that speaks only http may
+never answer a TLS greeting.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def origins_of(text: str) -> tuple[Origin, ...]:
 def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
     """Return how many hosts a list has, with those that are none, and the scope of the crawl.
 
-    The scope is the hosts, with and without "www.", and their subdomains. The same name on another port than the scheme's
-    default is another host.
+    The scope is the hosts, with and without "www.", and their subdomains. The same name on another
+    port than the scheme's default is another host.
     """
     number, scope = 0, set()
     for text in hosts:
@@ -58,7 +59,8 @@ def _key(name: str, origin: Origin) -> str:
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
     """Yield the hosts of a list, or of a text in which commas or white space separate them, then those of a file.
 
-    The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a comment.
+    The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a
+    comment.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,9 +1,10 @@
 """Two middlewares that make it safe to feed sitemaps to a SitemapSpider. Other spiders do without them.
 
-The spider middleware gives a spider without start requests the robots.txt files to start from. It drops what Scrapy's own
-code makes of these, because they are fed already, and requests by which a document from the net leads to the local machine.
-What the spider asks for itself is otherwise left as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too.
-The downloader middleware checks where a sitemap lies, and counts what became of it.
+The spider middleware gives a spider without start requests the robots.txt files to start from. It
+drops what Scrapy's own code makes of these, because they are fed already, and requests by which a
+document from the net leads to the local machine. What the spider asks for itself is otherwise left
+as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too. The downloader middleware
+checks where a sitemap lies, and counts what became of it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """Make the middleware.
 
         Raises:
-            NotConfigured: no sitemaps are fed to this spider, or GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
+            NotConfigured: no sitemaps are fed to this spider, or GBOT_ROBOTS_SITEMAPS is neither
+            "auto" nor "feed".
         """
         super().__init__(crawler)
         self._settings = GbotSettings.of(crawler.settings)
@@ -59,8 +61,13 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         spider: Any = self.crawler.spider
         if not lists_nothing or not takes_more(spider, self._settings):
             return
-        if not self._feed.home and not getattr(spider, "redis_key", None):  # scrapy-redis starts a spider by a queue
-            logger.warning("%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains", spider.name)
+        if not self._feed.home and not getattr(
+            spider, "redis_key", None
+        ):  # scrapy-redis starts a spider by a queue
+            logger.warning(
+                "%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains",
+                spider.name,
+            )
         for origin in self._feed.home:
             source = {"robotstxt": origin.robots_url, "line": 0}
             yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
@@ -68,7 +75,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Let pass what may be followed of what the spider's own code makes of a sitemap file or robots.txt.
 
-        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the latter.
+        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the
+        latter.
         """
         spider: Any = self.crawler.spider
         parse = sitemap_callback(spider)
@@ -82,13 +90,19 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                 response.url.partition(":")[0] in self._feed.check.schemes
             ):  # a local file of the spider's may list anything
                 self._feed.check.listed(request.url, response.url)
-            if request.meta.pop(SITEMAP, None) is not None:  # the spider's code may copy the meta of the file
+            if (
+                request.meta.pop(SITEMAP, None) is not None
+            ):  # the spider's code may copy the meta of the file
                 request.meta.pop("allow_offsite", None)
             if request.callback == parse and "robotstxt" in source:
                 request.meta[SITEMAP] = self._feed.check.below(request.url, response.url, source)
-                if Origin.of(request.url).host == Origin.of(response.url).host:  # sitemaps.org, "Sitemap index files"
+                if (
+                    Origin.of(request.url).host == Origin.of(response.url).host
+                ):  # sitemaps.org, "Sitemap index files"
                     request.meta.setdefault("allow_offsite", True)
-            elif request.callback == parse and self._feed.check.refuses_private:  # of what the spider asks for itself
+            elif (
+                request.callback == parse and self._feed.check.refuses_private
+            ):  # of what the spider asks for itself
                 request.meta[SITEMAP] = {"index": response.url}
         except Refused as refusal:
             count(self.crawler, f"refused/{refusal.reason}")
@@ -163,13 +177,17 @@ class SitemapDownloaderMiddleware:
             if is_inside:
                 raise Refused("private", url)
 
-    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Response:
         """Count a listed sitemap that its server does not send."""
         if _is_listed(request) and response.status not in _OK:
             count(self.crawler, "failed")
         return response
 
-    def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
+    def process_exception(
+        self, request: Request, exception: Exception, spider: Spider | None = None
+    ) -> None:
         """Count a listed sitemap that is disallowed or could not be fetched."""
         if _is_listed(request):
             if isinstance(exception, ForbiddenByRobotsTxt):

@@ -33,26 +33,46 @@ _MOST_CHARS = 8_191  # of a value
 _MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
 _MOST_BARREN = 2**20  # characters in a row without a complete entry: lxml keeps them in memory
 _MOST_KEPT = 2**16  # characters in a row without the end of a tag
-_PIECE = 8_192  # bytes read at a time: work of a millisecond, or of two if the file has nothing but elements
+# bytes read at a time: work of a millisecond, or of two if the file has nothing but elements
+_PIECE = 8_192
 _HEAD = 1_024  # bytes that tell the charset, and characters that show the format
 _GZIP = b"\x1f\x8b"
 _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
 _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
 _MOST_DATE_CHARS = 64
 
-# Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's, such as UTF-7, could
-# make markup of text.
-_CHARSETS = ("utf-8", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "shift_jis", "cp932", "euc", "cp949")
+# Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
+# such as UTF-7, could make markup of text.
+_CHARSETS = (
+    "utf-8",
+    "ascii",
+    "iso8859",
+    "cp125",
+    "koi8",
+    "gb",
+    "big5",
+    "shift_jis",
+    "cp932",
+    "euc",
+    "cp949",
+)
 _SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
-_NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # XML 1.0, 2.2; and DEL
+_NO_CHARACTER = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]"
+)  # XML 1.0, 2.2; and DEL
 
 _URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
 _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed)\b")
-_MARKS = re.compile(r"<!\[CDATA\[|\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
+_MARKS = re.compile(
+    r"<!\[CDATA\[|\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
+)
 
-DAY = re.compile(r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII)  # of a W3C date; "2026" is a whole year
+DAY = re.compile(
+    r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII
+)  # of a W3C date; "2026" is a whole year
 
-# As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other elements by their names.
+# As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other
+# elements by their names.
 SitemapEntry: TypeAlias = "dict[str, Any]"
 
 
@@ -60,7 +80,12 @@ class _NotASitemapError(ValueError):
     """The file has no sitemap format, or nothing more can be read from it."""
 
 
-_ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "feed": "entry"}  # the elements, by the root
+_ENTRIES = {
+    "urlset": "url",
+    "sitemapindex": "sitemap",
+    "rss": "item",
+    "feed": "entry",
+}  # the elements, by the root
 _TAGS = tuple(f"{{*}}{name}" for name in _ENTRIES.values())
 _DATES = frozenset({"pubDate", "date", "updated", "modified"})  # what RSS and Atom call lastmod
 
@@ -179,7 +204,9 @@ class SitemapReader:
             root = _local(parser.close())
             if root not in _ENTRIES:
                 raise _NotASitemapError(
-                    f"its first element is <{shown(root, 40)}>" if root else "there is no element in it"
+                    f"its first element is <{shown(root, 40)}>"
+                    if root
+                    else "there is no element in it"
                 )
 
 
@@ -193,12 +220,18 @@ def _entry(element: etree._Element) -> SitemapEntry:
     alternates: list[str] = []
     for child in element[:_MOST_VALUES]:
         key = _local(child)
-        value = (child.text or "").strip() if not len(child) else ""  # with an element in it, it is unusable
+        value = (
+            (child.text or "").strip() if not len(child) else ""
+        )  # with an element in it, it is unusable
         if (
             key == "link"
         ):  # the text in RSS, the reference in Atom; in a urlset it refers to the page in another language
             key = "loc"
-            href = child.get("href", "").strip() if child.get("rel", "alternate") == "alternate" else ""
+            href = (
+                child.get("href", "").strip()
+                if child.get("rel", "alternate") == "alternate"
+                else ""
+            )
             if _local(element) == "entry":
                 value = href
             elif href:
@@ -229,8 +262,8 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
 
         <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
 
-    CDATA sections have no escapes, so they stay as they are. What stands behind the last ">" waits for the next piece, so no
-    mark such as "&amp;" lies across two.
+    CDATA sections have no escapes, so they stay as they are. What stands behind the last ">" waits
+    for the next piece, so no mark such as "&amp;" lies across two.
     """
     is_verbatim = False
     kept = ""
@@ -293,7 +326,11 @@ def is_before(lastmod: str, day: str) -> bool:
     """
     found = DAY.match(lastmod)
     try:
-        text = found[0] if found else parsedate_to_datetime(lastmod[:_MOST_DATE_CHARS]).date().isoformat()
+        text = (
+            found[0]
+            if found
+            else parsedate_to_datetime(lastmod[:_MOST_DATE_CHARS]).date().isoformat()
+        )
     except (ValueError, OverflowError):
         return False
     return text[: len(day)] < day[: len(text)]

@@ -39,18 +39,27 @@ from .hosts import covers, given_in, origins_of, survey
 from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
 from .urls import Refused
 
-ROOM = 2 * MAX_BYTES  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
+ROOM = (
+    2 * MAX_BYTES
+)  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
 
 _OK = range(200, 300)
 _IDLE_POLL_SECS = 0.1
-_MOST_ASKED = 100  # hosts at a time, each by a connection; the list of hosts is read no further ahead
+_MOST_ASKED = (
+    100  # hosts at a time, each by a connection; the list of hosts is read no further ahead
+)
 _GUESS = "/sitemap.xml"
 _SCOPES = ("hosts", "any")
 _YES = frozenset({"1", "true", "yes", "on"})
 _TURN_SECS = 0.001  # how long a file is read before the reactor runs
-_TURN_REQUESTS = 5  # how many requests are made before the reactor runs: scheduling takes longer than making one
+_TURN_REQUESTS = (
+    5  # how many requests are made before the reactor runs: scheduling takes longer than making one
+)
 _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
-_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}  # meta.SITEMAP of a sitemap that no robots.txt lists
+_NO_SOURCE: dict[str, Any] = {
+    "robotstxt": "",
+    "line": 0,
+}  # meta.SITEMAP of a sitemap that no robots.txt lists
 
 logger = logging.getLogger(__name__)
 
@@ -58,15 +67,17 @@ logger = logging.getLogger(__name__)
 class RobotsSitemapSpider(SitemapSpider):
     """Crawls the pages that the sitemaps of some hosts list. A subclass has a `name` and a `parse` or `sitemap_rules`.
 
-    All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`, `sitemap_alternate_links`, `sitemap_filter`,
-    and `sitemap_urls` beside the hosts. `request.meta[meta.LISTED]` of a page has the sitemap that lists the page, and
-    the date of its last change.
+    All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`,
+    `sitemap_alternate_links`, `sitemap_filter`, and `sitemap_urls` beside the hosts.
+    `request.meta[meta.LISTED]` of a page has the sitemap that lists the page, and the date of its
+    last change.
 
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line.
         scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their subdomains. "any" crawls
-            them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
+            them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that
+            are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
         since: a day, such as 2026-01-31. Pages and sitemaps that were last changed before it, as the file that lists them
             says, are left out.
@@ -78,7 +89,9 @@ class RobotsSitemapSpider(SitemapSpider):
     guess: bool | str = False
     since: str | None = None
 
-    _feeds_itself = True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
+    _feeds_itself = (
+        True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take the attributes as arguments.
@@ -88,7 +101,9 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         super().__init__(*args, **kwargs)
         if not (self.hosts or self.hosts_file or self.sitemap_urls):
-            raise ValueError("Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt")
+            raise ValueError(
+                "Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt"
+            )
         if self.hosts_file and not Path(self.hosts_file).is_file():
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
         if self.scope not in _SCOPES:
@@ -96,7 +111,9 @@ class RobotsSitemapSpider(SitemapSpider):
         if self.since and not DAY.fullmatch(self.since):
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = str(self.guess).lower() in _YES
-        self._hosts = self._done = 0  # hosts of the crawl, and those whose robots.txt has answered or failed
+        self._hosts = self._done = (
+            0  # hosts of the crawl, and those whose robots.txt has answered or failed
+        )
         self._crawled = 0  # pages
         self._progress: AsyncioLoopingCall | LoopingCall | None = None
 
@@ -104,7 +121,9 @@ class RobotsSitemapSpider(SitemapSpider):
     def update_settings(cls, settings: BaseSettings) -> None:
         """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE. With 5 MB, no request would go out while a large sitemap is read."""
         super().update_settings(settings)
-        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES["default"]:
+        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES[
+            "default"
+        ]:
             settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "spider")
 
     @classmethod
@@ -189,7 +208,9 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
 
-    def _robots_request(self, host: str, origin: Origin, *others: Origin, is_probe: bool) -> Request:
+    def _robots_request(
+        self, host: str, origin: Origin, *others: Origin, is_probe: bool
+    ) -> Request:
         return Request(
             origin.robots_url,
             callback=self._parse_robots_txt,
@@ -198,15 +219,20 @@ class RobotsSitemapSpider(SitemapSpider):
             cb_kwargs={"host": host, "others": [str(other) for other in others]},
         )
 
-    async def _parse_robots_txt(self, response: Response, host: str, **_: Any) -> AsyncIterator[Request]:
+    async def _parse_robots_txt(
+        self, response: Response, host: str, **_: Any
+    ) -> AsyncIterator[Request]:
         assert response.request is not None  # noqa: S101  for the type checker
         self._done += 1
         origin = Origin.of(response.request.url)
         why = f"its robots.txt is HTTP {response.status}"
         has_failed = (
-            response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            response.status == HTTPStatus.TOO_MANY_REQUESTS
+            or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         )
-        if State.FULL_DISALLOW.value in response.flags or (has_failed and ANSWERED not in response.flags):
+        if State.FULL_DISALLOW.value in response.flags or (
+            has_failed and ANSWERED not in response.flags
+        ):
             outcome = "unreachable" if has_failed else "refused"
             self._report(outcome, host, f"{why}: {outcome}")
             return
@@ -216,7 +242,9 @@ class RobotsSitemapSpider(SitemapSpider):
             if new:
                 self._report("listed", host)
                 return
-            why = "its robots.txt lists none" + (f" that can be used; left out: {left_out}" if left_out else "")
+            why = "its robots.txt lists none" + (
+                f" that can be used; left out: {left_out}" if left_out else ""
+            )
         if self._guesses:
             self._report("guessed", host)
             source = {"robotstxt": response.url, "line": 0, "guessed": host}
@@ -232,7 +260,11 @@ class RobotsSitemapSpider(SitemapSpider):
             yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
         else:
             self._done += 1
-            self._report("refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable", host, str(error))
+            self._report(
+                "refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable",
+                host,
+                str(error),
+            )
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
@@ -242,7 +274,11 @@ class RobotsSitemapSpider(SitemapSpider):
             yield request
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         if leads_to_nothing and "guessed" in source and "index" not in source:
-            self._report("without", source["guessed"], f"its robots.txt lists none, and {response.url} lists nothing")
+            self._report(
+                "without",
+                source["guessed"],
+                f"its robots.txt lists none, and {response.url} lists nothing",
+            )
 
     def _guess_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
@@ -252,8 +288,8 @@ class RobotsSitemapSpider(SitemapSpider):
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
 
-        The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host may be "without" after
-        it was "guessed".
+        The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host
+        may be "without" after it was "guessed".
         """
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
@@ -267,19 +303,27 @@ class RobotsSitemapSpider(SitemapSpider):
 class SitemapIntake:
     """Turns the sitemap files of one spider into requests. Pages may be on the hosts of `scope`; if that is None, on any."""
 
-    def __init__(self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str] | None) -> None:
+    def __init__(
+        self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str] | None
+    ) -> None:
         self._spider = spider
         self._check = feed.check
         self._scope = scope
         self._make, self._parse = request_maker(spider), sitemap_callback(spider)
         self._meta = feed.request_meta
-        self._meta["download_maxsize"] = min(spider.settings.getint("DOWNLOAD_MAXSIZE") or ROOM, ROOM)
+        self._meta["download_maxsize"] = min(
+            spider.settings.getint("DOWNLOAD_MAXSIZE") or ROOM, ROOM
+        )
         self._meta["download_warnsize"] = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
-    def request(self, url: str, source: Mapping[str, Any] = _NO_SOURCE, errback: Any = None) -> Request:
+    def request(
+        self, url: str, source: Mapping[str, Any] = _NO_SOURCE, errback: Any = None
+    ) -> Request:
         """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
-        return Request(url, self._parse, errback=errback, meta={**self._meta, SITEMAP: dict(source)})
+        return Request(
+            url, self._parse, errback=errback, meta={**self._meta, SITEMAP: dict(source)}
+        )
 
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
@@ -291,7 +335,9 @@ class SitemapIntake:
         turn, made = time.monotonic(), 0
         for entry in entries:
             if entry is not None:
-                for request in self._requests_of(entry, response, left_out, is_index=reader.is_index):
+                for request in self._requests_of(
+                    entry, response, left_out, is_index=reader.is_index
+                ):
                     made += 1
                     yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
@@ -305,7 +351,10 @@ class SitemapIntake:
         if self._spider.since and is_before(entry.get("lastmod", ""), self._spider.since):
             left_out["old"] += 1
             return
-        for loc in (entry["loc"], *(entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ())):
+        for loc in (
+            entry["loc"],
+            *(entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()),
+        ):
             try:
                 request = self._request_of(loc, entry, response, is_index=is_index)
             except Refused as refusal:  # noqa: PERF203  a bad URL costs no other
@@ -315,7 +364,9 @@ class SitemapIntake:
                 if request is not None:
                     yield request
 
-    def _request_of(self, loc: str, entry: SitemapEntry, response: Response, *, is_index: bool) -> Request | None:
+    def _request_of(
+        self, loc: str, entry: SitemapEntry, response: Response, *, is_index: bool
+    ) -> Request | None:
         """Return the request for one URL of a file; None if the spider does not follow it.
 
         Raises:
@@ -342,16 +393,31 @@ class SitemapIntake:
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
-        codings = b",".join(response.headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
+        codings = (
+            b",".join(response.headers.getlist("Content-Encoding"))
+            .lower()
+            .replace(b" ", b"")
+            .split(b",")
+        )
         if request.callback == self._parse and _GZIPS.issuperset(codings):
             del response.headers["Content-Encoding"]
 
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
         url = response.url
-        has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get("guessed")
+        has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get(
+            "guessed"
+        )
         left_out["broken"] = reader.broken
-        counts = {"read": 1, "entries": reader.entries, "over_limit": reader.over_limit, "failed": has_failed}
-        for name, number in (*counts.items(), *((f"entries/{reason}", number) for reason, number in left_out.items())):
+        counts = {
+            "read": 1,
+            "entries": reader.entries,
+            "over_limit": reader.over_limit,
+            "failed": has_failed,
+        }
+        for name, number in (
+            *counts.items(),
+            *((f"entries/{reason}", number) for reason, number in left_out.items()),
+        ):
             count(self._spider.crawler, name, number)
         if left_out["host"]:
             others = "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
@@ -360,5 +426,7 @@ class SitemapIntake:
             too_long = "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
             logger.warning(too_long, url, MAX_ENTRIES, MAX_BYTES)
         if has_failed:
-            found = f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
+            found = (
+                f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
+            )
             logger.warning("%s %s: %s", url, found, shown(reader.trouble))

@@ -1,7 +1,8 @@
 """Which URLs a robots.txt or a sitemap may send the crawl to, and in what form. Every refusal is made here.
 
-It fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs that need not be
-encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for what a URL is.
+It fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs
+that need not be encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib
+for what a URL is.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ class UrlCheck(NamedTuple):
     ) -> tuple[list[FoundSitemap], Counter[str]]:
         """Choose the sitemaps to feed from those that the robots.txt of `origin` lists. A bad line costs no other.
 
-        Those that are `known` were chosen before. Returns the sitemaps, and the counts of lines by the name of the stat.
+        Those that are `known` were chosen before. Returns the sitemaps, and the counts of lines by
+        the name of the stat.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
@@ -108,7 +110,8 @@ class UrlCheck(NamedTuple):
         """Return a URL as it is requested (percent-encoded, host in punycode, no user-info), and its origin.
 
         Raises:
-            Refused: `text` is no absolute URL with a host ("malformed"), or has a scheme that is not followed ("scheme").
+            Refused: `text` is no absolute URL with a host ("malformed"), or has a scheme that is
+            not followed ("scheme").
         """
         text = text.strip()
         if len(text) > MOST_URL_CHARS or _UNFIT.search(text):
@@ -132,11 +135,17 @@ class UrlCheck(NamedTuple):
             Refused: the URL is not followed ("malformed", "scheme" or "private").
         """
         try:
-            whole = text if _SCHEME.match(text) else urljoin(file_url, text)  # which takes longer than all else here
+            whole = (
+                text if _SCHEME.match(text) else urljoin(file_url, text)
+            )  # which takes longer than all else here
         except ValueError:
             raise Refused("malformed", text) from None
         url, origin = self.usable(whole)
-        if self.refuses_private and is_private(origin.host) and not is_private(Origin.of(file_url).host):
+        if (
+            self.refuses_private
+            and is_private(origin.host)
+            and not is_private(Origin.of(file_url).host)
+        ):
             raise Refused("private", url)
         return whole, url, origin
 
@@ -144,7 +153,8 @@ class UrlCheck(NamedTuple):
         """Return the `meta.SITEMAP` of the sitemap `url` that a sitemap index lists, whose own is `source`.
 
         Raises:
-            Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on without end.
+            Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on
+            without end.
         """
         self.check_host(url, source.get("robotstxt"))
         level = source.get("level", 0) + 1
@@ -169,7 +179,9 @@ class UrlCheck(NamedTuple):
 def _suffix_list() -> tldextract.TLDExtract:
     import tldextract  # noqa: PLC0415  only "same-site" needs it
 
-    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+    return tldextract.TLDExtract(
+        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
+    )
 
 
 def _site(host: str) -> str:

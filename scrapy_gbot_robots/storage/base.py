@@ -1,8 +1,9 @@
 """The contract of a storage, which keeps entries between runs and between processes: `Storage`, and its one error.
 
-A storage is synchronous and may be called from any thread. It keeps the facts of `policy.outages`, by origin, and knows
-nothing of their meaning. It may drop an entry that was stored 100 days ago (`policy.outages.KEEP_DAYS`). An origin is
-passed in its text form, such as "https://example.com:8181".
+A storage is synchronous and may be called from any thread. It keeps the facts of `policy.outages`,
+by origin, and knows nothing of their meaning. It may drop an entry that was stored 100 days ago
+(`policy.outages.KEEP_DAYS`). An origin is passed in its text form, such as
+"https://example.com:8181".
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ from ..policy.outages import Entry
 
 __all__ = ["Storage", "StorageError"]
 
-Wanted: TypeAlias = "tuple[str, Callable[[Entry | None], bool]]"  # an origin, and whether an entry is good enough
-Found: TypeAlias = "tuple[Entry | None, str | None]"  # an entry, and the token of the lease if that was taken
-Result: TypeAlias = "tuple[str, Entry | None, str]"  # an origin, what to store, and the token of the lease to end
+Wanted: TypeAlias = (
+    "tuple[str, Callable[[Entry | None], bool]]"  # an origin, and whether an entry is good enough
+)
+Found: TypeAlias = (
+    "tuple[Entry | None, str | None]"  # an entry, and the token of the lease if that was taken
+)
+Result: TypeAlias = (
+    "tuple[str, Entry | None, str]"  # an origin, what to store, and the token of the lease to end
+)
 
 
 class StorageError(Exception):
@@ -27,8 +34,9 @@ class StorageError(Exception):
 class Storage(ABC):
     """Entries by origin, and leases. Each method raises StorageError, and nothing else, when the storage fails.
 
-    A subclass has the methods from `get` to `close`. A crawl calls `find` and `store_and_release` for many origins at once
-    all the time, so a storage that can do each of them in one step (one transaction, one round trip) overrides them.
+    A subclass has the methods from `get` to `close`. A crawl calls `find` and `store_and_release`
+    for many origins at once all the time, so a storage that can do each of them in one step (one
+    transaction, one round trip) overrides them.
     """
 
     @abstractmethod
@@ -51,7 +59,8 @@ class Storage(ABC):
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease of `origin`, the right to fetch it, for `secs` seconds: a token, or None while another has it.
 
-        Only one of all that share the storage has the lease at a time. It ends by itself, since its holder may die.
+        Only one of all that share the storage has the lease at a time. It ends by itself, since its
+        holder may die.
         """
 
     @abstractmethod
@@ -65,8 +74,9 @@ class Storage(ABC):
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entry of each origin, and if that is not good, take the lease, for `secs` seconds.
 
-        Each of `wanted` is an origin, and a function that says whether an entry (or None) is good. Each result is an entry
-        or None, and the token of the lease, or None: the entry is good, or another has the lease.
+        Each of `wanted` is an origin, and a function that says whether an entry (or None) is good.
+        Each result is an entry or None, and the token of the lease, or None: the entry is good, or
+        another has the lease.
         """
         return [self._find_one(origin, is_good, secs) for origin, is_good in wanted]
 
@@ -74,7 +84,9 @@ class Storage(ABC):
         entry = self.get(origin)
         token = None if is_good(entry) else self.lease(origin, secs)
         if token is not None:
-            entry = self.get(origin)  # the last holder may have stored a good one between our look and our lease
+            entry = self.get(
+                origin
+            )  # the last holder may have stored a good one between our look and our lease
             if is_good(entry):
                 self.release(origin, token)
                 token = None

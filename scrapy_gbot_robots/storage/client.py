@@ -1,22 +1,26 @@
 """The storage as a crawl uses it: which one it is, and calls of it off the reactor and never in the crawl's way.
 
-Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does. Calls that come together
-cost one transaction or one round trip. A storage that fails costs one warning and no page.
+Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does.
+Calls that come together cost one transaction or one round trip. A storage that fails costs one
+warning and no page.
 
-Plan: one thread makes all calls. While it works on a batch, calls wait in a queue; all of them are the next batch, which the
-storage does in few steps. Each batch has a deadline. If the storage fails or is late, memory takes its place, and a timer
-tries it again. When it answers, it is used again, and what memory has learnt meanwhile is forgotten: the cache of answers
-still has it, and other processes fetch those few files once more. Memory needs no thread, nor does a crawl that chose it.
+Plan: one thread makes all calls. While it works on a batch, calls wait in a queue; all of them are
+the next batch, which the storage does in few steps. Each batch has a deadline. If the storage fails
+or is late, memory takes its place, and a timer tries it again. When it answers, it is used again,
+and what memory has learnt meanwhile is forgotten: the cache of answers still has it, and other
+processes fetch those few files once more. Memory needs no thread, nor does a crawl that chose it.
 
-Leases: the client remembers the leases of this process, and gives them back at the end of the crawl at the latest. The
-leases of a process that dies, or whose storage fails, end by themselves.
+Leases: the client remembers the leases of this process, and gives them back at the end of the crawl
+at the latest. The leases of a process that dies, or whose storage fails, end by themselves.
 
-Example: the thread is idle, and `get(a)` comes: the batch is [a]. While the thread works, `find(b)` and `find(c)` come: the
-next batch is [b, c]. Redis stops answering: the batch fails after at most `CALL_SECS`. The log warns once, and memory
-answers its calls and all later ones. 30 s later Redis answers the timer's trial, and is in use again.
+Example: the thread is idle, and `get(a)` comes: the batch is [a]. While the thread works, `find(b)`
+and `find(c)` come: the next batch is [b, c]. Redis stops answering: the batch fails after at most
+`CALL_SECS`. The log warns once, and memory answers its calls and all later ones. 30 s later Redis
+answers the timer's trial, and is in use again.
 
-Warning: a thread cannot be ended. A call in it may end when no coroutine waits for it any more, because the caller was
-cancelled or the deadline is over. A lease taken by such a late call is still recorded in `_leases`.
+Warning: a thread cannot be ended. A call in it may end when no coroutine waits for it any more,
+because the caller was cancelled or the deadline is over. A lease taken by such a late call is still
+recorded in `_leases`.
 """
 
 from __future__ import annotations
@@ -56,7 +60,9 @@ TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a batch
 CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
 BEAT_SECS = 10.0
-MOST_TOGETHER = 32  # calls in a batch: in a larger one, the first call would wait too long for the last
+MOST_TOGETHER = (
+    32  # calls in a batch: in a larger one, the first call would wait too long for the last
+)
 
 _REMEDIES = {
     "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write",
@@ -82,7 +88,9 @@ class StorageChoice(NamedTuple):
     words: str  # for people: which it is, where it is, and why
 
 
-def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = False) -> StorageChoice:
+def choice_of(
+    settings: GbotSettings, crawler: Crawler, *, read_only: bool = False
+) -> StorageChoice:
     """Return the storage that the settings name, without opening it. If `read_only`, it never creates or renames a file.
 
     Raises:
@@ -93,7 +101,13 @@ def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = Fal
     if name == "sqlite" and path is not None:
         from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
 
-        opens = partial(SqliteStorage, path, max_body=settings.max_bytes, history=settings.history, read_only=read_only)
+        opens = partial(
+            SqliteStorage,
+            path,
+            max_body=settings.max_bytes,
+            history=settings.history,
+            read_only=read_only,
+        )
         return StorageChoice(name, opens, f"sqlite at {path}")
     no_project = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
     if settings.history:
@@ -101,9 +115,13 @@ def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = Fal
         needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
         raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
     if name == "sqlite":
-        return StorageChoice("memory", MemoryStorage, f"memory: {no_project}, so nothing is kept for the next run")
+        return StorageChoice(
+            "memory", MemoryStorage, f"memory: {no_project}, so nothing is kept for the next run"
+        )
     if name == "memory":
-        return StorageChoice(name, MemoryStorage, "memory: kept until the crawl ends, for this process")
+        return StorageChoice(
+            name, MemoryStorage, "memory: kept until the crawl ends, for this process"
+        )
     if name == "redis":
         from .redis import place_of  # noqa: PLC0415  redis-py is an extra
 
@@ -114,7 +132,9 @@ def choice_of(settings: GbotSettings, crawler: Crawler, *, read_only: bool = Fal
     return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
 
 
-def redis_of(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> Callable[[], RedisStorage]:
+def redis_of(
+    settings: GbotSettings, scrapy_settings: BaseSettings | None
+) -> Callable[[], RedisStorage]:
     """Return what opens the Redis of the settings, by its URL or by the user's client.
 
     Raises:
@@ -160,7 +180,9 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._reports = self._closed = False
-        self._memory = MemoryStorage() if choice.opens is MemoryStorage else None  # or while the storage fails
+        self._memory = (
+            MemoryStorage() if choice.opens is MemoryStorage else None
+        )  # or while the storage fails
         self._storage: Storage | None = None  # the thread opens it
         self._thread = OneThread()
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
@@ -172,12 +194,15 @@ class StorageClient:
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
         """The storage of a crawl. Raises what `choice_of` raises."""
-        return cls(choice_of(settings, crawler), crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs)
+        return cls(
+            choice_of(settings, crawler), crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs
+        )
 
     def report(self) -> None:
         """Count the storage in the stats. Once it has answered, name it in the log, and tell the fleet of this process."""
         self._stats.set_value(
-            f"gbot_robots/storage/{self._choice.name if self._choice.name in STORAGES else 'other'}", 1
+            f"gbot_robots/storage/{self._choice.name if self._choice.name in STORAGES else 'other'}",
+            1,
         )
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         self._reports = True
@@ -193,11 +218,13 @@ class StorageClient:
         """Store `entry` for `origin`."""
         await self._ask(_Store(origin, entry))
 
-    async def find(self, origin: str, is_good: Callable[[Entry | None], bool]) -> tuple[Entry | None, bool]:
+    async def find(
+        self, origin: str, is_good: Callable[[Entry | None], bool]
+    ) -> tuple[Entry | None, bool]:
         """Return the entry of `origin`; if it is not good, take the lease, unless another process has that.
 
-        A caller that has the lease (the second result) must fetch, and then call `store_and_release`. `is_good` is called in
-        the thread.
+        A caller that has the lease (the second result) must fetch, and then call
+        `store_and_release`. `is_good` is called in the thread.
         """
         entry, token = await self._ask(_Find(origin, is_good))
         return entry, token is not None
@@ -216,7 +243,10 @@ class StorageClient:
                 await within(CLOSE_SECS, self._thread.run(partial(self._close, self._storage)))
         except Exception as error:  # a storage of the user's may raise anything
             if self._memory is None:
-                logger.warning("The robots.txt storage could not be closed properly: %s", _in_words(error, CLOSE_SECS))
+                logger.warning(
+                    "The robots.txt storage could not be closed properly: %s",
+                    _in_words(error, CLOSE_SECS),
+                )
         if self._deadline is not None:
             self._deadline.cancel()
         self._thread.end()
@@ -244,7 +274,9 @@ class StorageClient:
         acts = [call.act for call in self._batch]
         self._thread.call(lambda: self._do(self._opened(), acts), end)
 
-    def _end_batch(self, batch: list[_Call], results: list[Any] | None, error: Exception | None) -> None:
+    def _end_batch(
+        self, batch: list[_Call], results: list[Any] | None, error: Exception | None
+    ) -> None:
         """Let the calls of a batch return, and begin the next one."""
         if batch is not self._batch:  # it was late
             return
@@ -272,7 +304,9 @@ class StorageClient:
             storage.store_and_release(stores)
         wanted = [act for act in acts if isinstance(act, _Find)]
         found = storage.find(wanted, self._lease_secs) if wanted else []
-        self._leases.update({act.origin: token for act, (_, token) in zip(wanted, found, strict=True) if token})
+        self._leases.update(
+            {act.origin: token for act, (_, token) in zip(wanted, found, strict=True) if token}
+        )
         results = iter(found)
         return [next(results) if isinstance(act, _Find) else None for act in acts]
 
@@ -315,7 +349,11 @@ class StorageClient:
     async def _beat(self, storage: Any) -> None:
         """Report now and then that this process is alive, in a storage that a fleet shares."""
         spider = self._crawler.spider
-        facts = {"host": socket.gethostname(), "pid": os.getpid(), "spider": spider.name if spider is not None else ""}
+        facts = {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "spider": spider.name if spider is not None else "",
+        }
         facts["started"] = round(time.time())
         while True:
             figures = {name: self._stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
@@ -327,7 +365,9 @@ class StorageClient:
         """In the thread, after all earlier calls: close the storage."""
         try:
             if self._memory is None and self._leases:
-                storage.store_and_release([(origin, None, token) for origin, token in self._leases.items()])
+                storage.store_and_release(
+                    [(origin, None, token) for origin, token in self._leases.items()]
+                )
         finally:
             storage.close()
 

@@ -1,13 +1,15 @@
 r"""Entry <-> bytes, for a storage to which other versions, other programs and attackers may write, too.
 
-Any bytes that `encode` would not write are a miss (None): nothing raises, nothing is evaluated or imported, and decoding
-never takes more memory than the longest body allowed. An entry is one line that people can read, and the body:
+Any bytes that `encode` would not write are a miss (None): nothing raises, nothing is evaluated or
+imported, and decoding never takes more memory than the longest body allowed. An entry is one line
+that people can read, and the body:
 
     GRB2 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {"kind": "rules", ...}, "outage": null}\n
     disallow:
 
-`GRB2` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then the facts as JSON in
-ASCII with sorted names. A new field makes a new version; an entry of another version is a miss.
+`GRB2` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then
+the facts as JSON in ASCII with sorted names. A new field makes a new version; an entry of another
+version is a miss.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def encode(entry: Entry) -> bytes:
 
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     """Read bytes that `encode` wrote; None for any other bytes, and for a body of more than `max_body` bytes."""
-    if not data.startswith(VERSION) or data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
+    if not data.startswith(VERSION) or data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(
+        data[_FACTS_AT:]
+    ):
         return None
     end = data.find(b"\n", _FACTS_AT, _FACTS_AT + _FACTS_BYTES)
     try:
@@ -62,7 +66,15 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
         )
         is_sound = end > 0 and len(body) <= max_body and (copy is not None or not body)
         is_as_written = is_sound and _facts(entry, packed=packed) == head
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error):
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        zlib.error,
+    ):
         return None
     return entry if is_as_written else None
 
@@ -92,8 +104,14 @@ def _facts(entry: Entry, *, packed: bool) -> bytes:
     return _JSON.encode(facts).encode("ascii")
 
 
-def _written(part: Copy | Outage | None, fields: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any] | None:
-    return None if part is None else {name: write(getattr(part, name)) for name, write in fields.items()}
+def _written(
+    part: Copy | Outage | None, fields: Mapping[str, Callable[[Any], Any]]
+) -> dict[str, Any] | None:
+    return (
+        None
+        if part is None
+        else {name: write(getattr(part, name)) for name, write in fields.items()}
+    )
 
 
 def _status(status: Any) -> int:

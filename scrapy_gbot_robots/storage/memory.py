@@ -27,7 +27,9 @@ class MemoryStorage(Storage):
         self._max_bytes = max_bytes
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._bytes = 0
-        self._leases: dict[str, tuple[str, float]] = {}  # origin -> token, end on the monotonic clock
+        self._leases: dict[
+            str, tuple[str, float]
+        ] = {}  # origin -> token, end on the monotonic clock
         self._lead = time.time() - time.monotonic()
         self._lock = Lock()
 

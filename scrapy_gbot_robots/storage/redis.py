@@ -1,27 +1,31 @@
 """Entries in a Redis (6 or newer) that a fleet of machines shares. Needs redis-py: the extra `redis`.
 
-Operations wanted: a batch of calls costs one round trip, since the server may be far away. Of all processes, one gets the
-lease of an origin. No value can harm this process, since other programs may write to that Redis, too.
+Operations wanted: a batch of calls costs one round trip, since the server may be far away. Of all
+processes, one gets the lease of an origin. No value can harm this process, since other programs may
+write to that Redis, too.
 
-Plan: a pipeline sends the commands of a batch together. Each origin of `find` costs one script, which returns the entry, or
-else takes the lease. Only this process can tell whether an entry is good, so an entry that is not good costs the batch a
-second round trip, for its lease. Only the codec reads values, and it never reads more bytes than an entry can have.
+Plan: a pipeline sends the commands of a batch together. Each origin of `find` costs one script,
+which returns the entry, or else takes the lease. Only this process can tell whether an entry is
+good, so an entry that is not good costs the batch a second round trip, for its lease. Only the
+codec reads values, and it never reads more bytes than an entry can have.
 
-Times in entries are by the server's clock: each process turns them into its own. So the clocks of machines may differ by
-years, or be set while a crawl runs.
+Times in entries are by the server's clock: each process turns them into its own. So the clocks of
+machines may differ by years, or be set while a crawl runs.
 
 Example: `find` for a, which is stored and good, b, which is stored and too old, and c, which is unknown:
 
     find a, find b, find c    ->  entry of a, entry of b, lease of c
     lease b                   ->  entry of b, lease of b
 
-The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys of an origin are on one
-node, where one script can reach them.
+The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys
+of an origin are on one node, where one script can reach them.
 
-Besides, the processes of a fleet report here that they are alive, and take turns. A turn of a download slot is a lease that
-nobody gives back. No turn is given ahead of time: a busy process would use it late, close to the turn of the next one.
+Besides, the processes of a fleet report here that they are alive, and take turns. A turn of a
+download slot is a lease that nobody gives back. No turn is given ahead of time: a busy process
+would use it late, close to the turn of the next one.
 
-Warning: a command may have been carried out though its reply was lost. A lease that is lost in this way ends by itself.
+Warning: a command may have been carried out though its reply was lost. A lease that is lost in this
+way ends by itself.
 """
 
 from __future__ import annotations
@@ -64,9 +68,13 @@ _TOGETHER = 500  # values asked for in one round trip
 _MOST_FACTS_BYTES = 4096  # of a process
 _ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 
-# A script is one step for the server: no other client's command comes between the check and what follows.
-_RELEASE = 'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
-# Takes a lease: 0, or after how many milliseconds it ends. One that lasts for more than a day was not taken here.
+# A script is one step for the server: no other client's command comes between the check and what
+# follows.
+_RELEASE = (
+    'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
+)
+# Takes a lease: 0, or after how many milliseconds it ends. One that lasts for more than a day was
+# not taken here.
 _TAKE = """
     local function take(key, token, millisecs)
         if redis.call("SET", key, token, "NX", "PX", millisecs) then return 0 end
@@ -77,8 +85,8 @@ _TAKE = """
     end
 """
 _TURN = _TAKE + "return take(KEYS[1], ARGV[1], ARGV[2])"
-# The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is good. Without a token no
-# lease is taken, and beside an entry one only if ARGV[3] is "1".
+# The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is
+# good. Without a token no lease is taken, and beside an entry one only if ARGV[3] is "1".
 _FIND = (
     _TAKE
     + """
@@ -129,17 +137,26 @@ class RedisStorage(Storage):
         self._max_body = max_body
         self.server = server
         if client is None:
-            # A connection that the server has dropped is noticed before it is used, so none needs a second try.
-            options = {"retry": Retry(NoBackoff(), 0), "socket_timeout": timeout, "socket_connect_timeout": timeout}
+            # A connection that the server has dropped is noticed before it is used, so none needs a
+            # second try.
+            options = {
+                "retry": Retry(NoBackoff(), 0),
+                "socket_timeout": timeout,
+                "socket_connect_timeout": timeout,
+            }
             try:
-                client = redis.Redis.from_url(server, protocol=2, **options)  # 3 costs a round trip at the beginning
+                client = redis.Redis.from_url(
+                    server, protocol=2, **options
+                )  # 3 costs a round trip at the beginning
             except ValueError as error:
                 raise StorageError(f"not a Redis URL: {error}") from error
             # Whatever the URL says: entries are bytes.
             client.connection_pool.connection_kwargs["decode_responses"] = False
             self.server = place_of(server)
         elif client.get_encoder().decode_responses:
-            raise StorageError(f"the client of {server} must return bytes: make it with decode_responses=False")
+            raise StorageError(
+                f"the client of {server} must return bytes: make it with decode_responses=False"
+            )
         self._redis = client
         self._is_cluster = isinstance(client, RedisCluster)
         self._lead: float | None = None  # of the server's clock over our monotonic one
@@ -182,14 +199,20 @@ class RedisStorage(Storage):
         This takes one round trip, and a second one if an entry is there that is not good.
         """
         found = self._find(wanted, secs)
-        due = [place for place, (entry, token) in enumerate(found) if not (token or wanted[place][1](entry))]
+        due = [
+            place
+            for place, (entry, token) in enumerate(found)
+            if not (token or wanted[place][1](entry))
+        ]
         for place, again in zip(
             due, self._find([wanted[place] for place in due], secs, beside_entry=True), strict=True
         ):
             found[place] = again
         return found
 
-    def _find(self, wanted: Sequence[Wanted], secs: float, *, beside_entry: bool = False) -> list[Found]:
+    def _find(
+        self, wanted: Sequence[Wanted], secs: float, *, beside_entry: bool = False
+    ) -> list[Found]:
         """Return entries, and take the leases of those that are not there; if `beside_entry`, also of those that are."""
         if not wanted:
             return []
@@ -216,7 +239,8 @@ class RedisStorage(Storage):
     def _ahead(self) -> int:
         """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
 
-        It stays the same as long as the clocks do, so that an entry has the same times whenever it is read.
+        It stays the same as long as the clocks do, so that an entry has the same times whenever it
+        is read.
         """
         ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
         if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
@@ -230,7 +254,11 @@ class RedisStorage(Storage):
         with self._pipeline() as pipe:
             for origin, entry, token in results:
                 if entry is not None:
-                    pipe.set(self._key("entry", origin), encode(_shifted(entry, self._ahead())), ex=_KEEP_SECS)
+                    pipe.set(
+                        self._key("entry", origin),
+                        encode(_shifted(entry, self._ahead())),
+                        ex=_KEEP_SECS,
+                    )
                 if token:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
@@ -251,12 +279,17 @@ class RedisStorage(Storage):
 
     def fleet(self, most_origins: int) -> dict[str, Any]:
         """Return what is known about the processes, and count origins up to a bound."""
-        leases = Counter(token[:_ID_DIGITS].decode("ascii", "replace") for _, token in self._values("lease", 64))
+        leases = Counter(
+            token[:_ID_DIGITS].decode("ascii", "replace") for _, token in self._values("lease", 64)
+        )
         processes: list[dict[str, Any]] = []
         for process, value in self._values("process", _MOST_FACTS_BYTES):
             with suppress(ValueError, RecursionError, TypeError):  # another program wrote it
                 processes.append({**json.loads(value), "id": process, "leases": leases[process]})
-        read = (decode(value, self._max_body) for _, value in self._values("entry", longest(self._max_body)))
+        read = (
+            decode(value, self._max_body)
+            for _, value in self._values("entry", longest(self._max_body))
+        )
         entries = list(islice((entry for entry in read if entry is not None), most_origins + 1))
         known = entries[:most_origins]
         origins = {
@@ -265,7 +298,11 @@ class RedisStorage(Storage):
             "more": len(entries) > len(known),
             "leased": leases.total(),
         }
-        return {"redis": self.server, "origins": origins, "processes": sorted(processes, key=itemgetter("id"))}
+        return {
+            "redis": self.server,
+            "origins": origins,
+            "processes": sorted(processes, key=itemgetter("id")),
+        }
 
     def close(self) -> None:
         """Close the connections."""
@@ -280,7 +317,9 @@ class RedisStorage(Storage):
         before = f"{_PREFIX}{kind}:"
         is_tagged = self._is_cluster and kind != "process"
         with self._asked():
-            for key in self._redis.scan_iter(match=f"{before}{'{' if is_tagged else ''}*", count=_SCAN_KEYS):
+            for key in self._redis.scan_iter(
+                match=f"{before}{'{' if is_tagged else ''}*", count=_SCAN_KEYS
+            ):
                 name = key.decode(errors="replace").removeprefix(before)
                 yield (name[1:-1] if is_tagged else name), key
 

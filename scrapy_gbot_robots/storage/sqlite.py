@@ -1,21 +1,24 @@
 """Entries in one SQLite file that several processes on one machine use at once, and the versions of each robots.txt.
 
-Operations wanted: each method for one origin in one statement, and for many origins in one transaction. A process that only
-reads waits for no other. Of all processes, one gets the lease of an origin.
+Operations wanted: each method for one origin in one statement, and for many origins in one
+transaction. A process that only reads waits for no other. Of all processes, one gets the lease of
+an origin.
 
-Plan: the file has a write-ahead log, so readers go on while one process writes. `find` reads first, without a lock. In a
-crawl that was here before, most entries are good and nothing is left to do. For the others, one transaction reads again,
-since another process may have stored a good entry meanwhile, and takes the leases.
+Plan: the file has a write-ahead log, so readers go on while one process writes. `find` reads first,
+without a lock. In a crawl that was here before, most entries are good and nothing is left to do.
+For the others, one transaction reads again, since another process may have stored a good entry
+meanwhile, and takes the leases.
 
-The file survives a kill at any time. No other file is deleted or overwritten. A file that is broken, or of another version
-of this module, is renamed, but only if its own bytes say that it is ours. Any other file, a database or not, is refused and
-stays as it is. Reading alone creates and renames nothing.
+The file survives a kill at any time. No other file is deleted or overwritten. A file that is
+broken, or of another version of this module, is renamed, but only if its own bytes say that it is
+ours. Any other file, a database or not, is refused and stays as it is. Reading alone creates and
+renames nothing.
 
-A version is stored when a definite answer differs, byte by byte, from the one before. The last few versions of each origin
-stay, even after its entry is gone, since people compare them over years.
+A version is stored when a definite answer differs, byte by byte, from the one before. The last few
+versions of each origin stay, even after its entry is gone, since people compare them over years.
 
-Warning: another process may set a broken file aside and begin a new one while this process has the old one open. So each
-call compares the file at the path with the open one.
+Warning: another process may set a broken file aside and begin a new one while this process has the
+old one open. So each call compares the file at the path with the open one.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ _T = TypeVar("_T")
 
 _APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
 _SCHEMA_VERSION = 1
-# `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored anew all the time.
+# `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored
+# anew all the time.
 _SCHEMA = f"""
     BEGIN IMMEDIATE;
     CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
@@ -55,7 +59,8 @@ _WHAT_IT_IS = """
     SELECT application_id, user_version, count(name), total(name IN ('entries', 'leases')) = 2
     FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master ON type = 'table'
 """
-_MAGIC = b"SQLite format 3\0"  # how the file format begins (sqlite.org/fileformat.html, "The Database Header")
+# how the file format begins (sqlite.org/fileformat.html, "The Database Header")
+_MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID_AT = 68  # its place in the header: 4 bytes, big-endian
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 
@@ -75,7 +80,8 @@ _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
 _SWEEP_LEASES = "DELETE FROM leases WHERE until < ?"
 
-# The versions of a robots.txt. Other programs may write to the file, and SQLite takes a value of any type in any column.
+# The versions of a robots.txt. Other programs may write to the file, and SQLite takes a value of
+# any type in any column.
 _COPIES_TABLE = """
     CREATE TABLE IF NOT EXISTS copies (
         origin TEXT NOT NULL, fetched REAL NOT NULL, value BLOB NOT NULL, PRIMARY KEY (origin, fetched)
@@ -88,8 +94,9 @@ _COPIES = f"""
     ORDER BY fetched DESC LIMIT ?
 """  # noqa: S608  a constant
 _ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
-# A clock that was wrong has put a version into the future, before which no other would be stored. For SQLite all text and
-# all bytes, which another program may have put there, are in the future, too.
+# A clock that was wrong has put a version into the future, before which no other would be stored.
+# For SQLite all text and all bytes, which another program may have put there, are in the future,
+# too.
 _DROP_FUTURE_COPIES = "DELETE FROM copies WHERE origin = ? AND fetched > ?"
 _KEEP_LAST_COPIES = """
     DELETE FROM copies WHERE origin = ? AND fetched NOT IN (
@@ -98,7 +105,9 @@ _KEEP_LAST_COPIES = """
 """
 
 _PAGE = 1000  # origins listed at a time
-_SWEEP_ROWS = 50  # expired entries deleted by each call that stores: enough to keep pace with the crawl
+_SWEEP_ROWS = (
+    50  # expired entries deleted by each call that stores: enough to keep pace with the crawl
+)
 _AHEAD_SECS = 60.0  # a version that is later than a new one by more is from the future
 
 logger = logging.getLogger(__name__)
@@ -146,7 +155,9 @@ class SqliteStorage(Storage):
         return self._run(self._get, origin)
 
     def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
-        found = connection.execute(_GET, (origin, self._today() - KEEP_DAYS, longest(self._max_body))).fetchone()
+        found = connection.execute(
+            _GET, (origin, self._today() - KEEP_DAYS, longest(self._max_body))
+        ).fetchone()
         return decode(found[0], self._max_body) if found else None
 
     def put(self, origin: str, entry: Entry) -> None:
@@ -171,7 +182,9 @@ class SqliteStorage(Storage):
 
     def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
         token, now = secrets.token_hex(8), self._clock()
-        return token if connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount else None
+        return (
+            token if connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount else None
+        )
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
@@ -187,7 +200,9 @@ class SqliteStorage(Storage):
         """Return the entries of many origins, or else their leases. All writing is one transaction."""
         return self._run(self._find, wanted, secs)
 
-    def _find(self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+    def _find(
+        self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float
+    ) -> list[Found]:
         found: list[Found] = [(self._get(connection, origin), None) for origin, _ in wanted]
         due = [place for place, (_, is_good) in enumerate(wanted) if not is_good(found[place][0])]
         if due:
@@ -195,7 +210,10 @@ class SqliteStorage(Storage):
                 for place in due:
                     origin, is_good = wanted[place]
                     entry = self._get(connection, origin)
-                    found[place] = entry, None if is_good(entry) else self._lease(connection, origin, secs)
+                    found[place] = (
+                        entry,
+                        None if is_good(entry) else self._lease(connection, origin, secs),
+                    )
         return found
 
     def store_and_release(self, results: Sequence[Result]) -> None:
@@ -210,7 +228,12 @@ class SqliteStorage(Storage):
             connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
             connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS))
             for origin, entry, _ in results:
-                if self._history and entry is not None and entry.copy is not None and entry.outage is None:
+                if (
+                    self._history
+                    and entry is not None
+                    and entry.copy is not None
+                    and entry.outage is None
+                ):
                     self._keep_copy(connection, origin, entry.copy)
 
     def _keep_copy(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
@@ -229,7 +252,9 @@ class SqliteStorage(Storage):
         """The latest versions that `_keep_copy` has stored. No other row counts."""
         rows = connection.execute(_COPIES, (origin, longest(self._max_body), most))
         read = ((at, decode(value, self._max_body)) for at, value in rows)
-        return [entry.copy for at, entry in read if entry and entry.copy and entry.copy.fetched_at == at]
+        return [
+            entry.copy for at, entry in read if entry and entry.copy and entry.copy.fetched_at == at
+        ]
 
     def _today(self) -> int:
         return int(self._clock() // 86400)
@@ -245,7 +270,8 @@ class SqliteStorage(Storage):
                 try:
                     return act(self._current(), *args)
                 except sqlite3.DatabaseError as error:
-                    # Errors of its subclasses (locked, full, read-only) say nothing against the file.
+                    # Errors of its subclasses (locked, full, read-only) say nothing against the
+                    # file.
                     if self._read_only or type(error) is not sqlite3.DatabaseError:
                         raise
                     self._set_aside(error)
@@ -260,7 +286,9 @@ class SqliteStorage(Storage):
         while self._connection is None or self._file != _identity(self._path):
             self._disconnect()
             self._file = _identity(self._path)
-            self._connection = _connect_to_read(self._path) if self._read_only else _connect(self._path)
+            self._connection = (
+                _connect_to_read(self._path) if self._read_only else _connect(self._path)
+            )
         return self._connection
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
@@ -276,7 +304,12 @@ class SqliteStorage(Storage):
             if _identity(self._path) != self._file:
                 return
             aside = _renamed(self._path, f"set-aside-{time.time():.3f}")
-        logger.warning("%s cannot be read (%s): renamed to %s; a new file replaces it", self._path, error, aside.name)
+        logger.warning(
+            "%s cannot be read (%s): renamed to %s; a new file replaces it",
+            self._path,
+            error,
+            aside.name,
+        )
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -284,7 +317,9 @@ class SqliteStorage(Storage):
             self._connection = None
 
 
-def _executed(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> tuple[list[Any], int]:
+def _executed(
+    connection: sqlite3.Connection, statement: str, values: Sequence[Any]
+) -> tuple[list[Any], int]:
     cursor = connection.execute(statement, values)
     return cursor.fetchall(), cursor.rowcount
 
@@ -306,16 +341,26 @@ def _connect(path: Path) -> sqlite3.Connection:
         sqlite3.OperationalError: it cannot be used now.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
+    )
     try:
         if not _is_begun(connection, path):
-            with _alone(path):  # SQLite does not wait for another process that switches to write-ahead logging, too
+            with _alone(
+                path
+            ):  # SQLite does not wait for another process that switches to write-ahead logging, too
                 if not _is_begun(connection, path):
-                    connection.execute("PRAGMA auto_vacuum = FULL")  # pages that are not used are given back
+                    connection.execute(
+                        "PRAGMA auto_vacuum = FULL"
+                    )  # pages that are not used are given back
                     connection.execute("PRAGMA journal_mode = WAL")
                     connection.executescript(_SCHEMA)
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # so that the file itself says whose it is
-        connection.execute("PRAGMA synchronous = NORMAL")  # after a power cut the last writes may be gone, no more
+                    connection.execute(
+                        "PRAGMA wal_checkpoint(PASSIVE)"
+                    )  # so that the file itself says whose it is
+        connection.execute(
+            "PRAGMA synchronous = NORMAL"
+        )  # after a power cut the last writes may be gone, no more
         connection.execute(_COPIES_TABLE)  # an older plugin's file lacks it
     except BaseException:
         connection.close()
@@ -328,7 +373,9 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
     # If no other process has the file open, an ordinary reader would create files beside it.
     has_log = Path(f"{path}-wal").exists()
     is_there = has_log or (path.exists() and path.stat().st_size > 0)
-    where = f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}" if is_there else "file::memory:"
+    where = (
+        f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}" if is_there else "file::memory:"
+    )
     connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, check_same_thread=False)
     try:
         if is_there:
@@ -348,13 +395,17 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
         if version != _SCHEMA_VERSION or not has_ours:
             raise sqlite3.DatabaseError(f"schema version {version}, expected {_SCHEMA_VERSION}")
         return True
-    if application_id or version or tables or path.stat().st_size == 1:  # for SQLite such a file is empty
+    if (
+        application_id or version or tables or path.stat().st_size == 1
+    ):  # for SQLite such a file is empty
         raise _not_ours(path)
     return False
 
 
 def _not_ours(path: Path) -> StorageError:
-    return StorageError(f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file")
+    return StorageError(
+        f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
+    )
 
 
 def _says_it_is_ours(path: Path) -> bool:
@@ -364,7 +415,9 @@ def _says_it_is_ours(path: Path) -> bool:
             head = file.read(_APPLICATION_ID_AT + 4)
     except FileNotFoundError:
         return False
-    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
+    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(
+        4, "big"
+    )
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -47,7 +47,9 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
     path = warc(
         tmp_path / name,
         [
-            record(b"software: x\r\n", {"WARC-Type": "warcinfo", "WARC-Date": "2026-01-01T00:00:00Z"}),
+            record(
+                b"software: x\r\n", {"WARC-Type": "warcinfo", "WARC-Date": "2026-01-01T00:00:00Z"}
+            ),
             response(A, b"disallow: /", kind="request"),
             response(A, b"user-agent: *"),
             response(B, b"", 301, headers={"Location": "/x"}),
@@ -67,14 +69,20 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
     ("headers", "served", "body"),
     [
         ({"Content-Encoding": "gzip"}, gzip.compress(b"hello"), b"hello"),
-        ({"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n", b"hello world"),
+        (
+            {"Transfer-Encoding": "chunked"},
+            b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n",
+            b"hello world",
+        ),
         ({"Transfer-Encoding": "chunked"}, b"user-agent: *", b"user-agent: *"),
         ({"Transfer-Encoding": "chunked", "Content-Encoding": "gzip"}, b"", b""),
         ({"X-Crawl-Content-Encoding": "gzip"}, b"hello", b"hello"),
     ],
     ids=["gzip", "chunked", "said to be chunked", "empty", "decoded by the crawler"],
 )
-def test_codings_are_undone(tmp_path: Path, headers: dict[str, str], served: bytes, body: bytes) -> None:
+def test_codings_are_undone(
+    tmp_path: Path, headers: dict[str, str], served: bytes, body: bytes
+) -> None:
     captures, _ = read(warc(tmp_path / "a.warc", [response(A, served, headers=headers)]))
     assert [capture.body for capture in captures] == [body]
 
@@ -97,9 +105,15 @@ def test_body_that_is_not_whole_is_no_answer_unless_the_status_says_all(tmp_path
 
 def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) -> None:
     large, bomb = response(A, b"#" * 5_000_000), gzip.compress(b"#" * 5_000_000, 1)
-    records = [large, response(B, bomb, headers={"Content-Encoding": "gzip"}), response(C, b"user-agent: *")]
+    records = [
+        large,
+        response(B, bomb, headers={"Content-Encoding": "gzip"}),
+        response(C, b"user-agent: *"),
+    ]
     captures, reading = read(warc(tmp_path / "a.warc.gz", records))
-    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True)] * 2 + [(13, False)]
+    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True)] * 2 + [
+        (13, False)
+    ]
     assert not reading.broken
 
 
@@ -120,8 +134,14 @@ def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> Non
     "broken",
     [
         pytest.param(THREE[1].replace(b"WARC/1.0", b"XXXX/1.0"), id="no record"),
-        pytest.param(THREE[1].replace(b"Content-Length: ", b"Content-Length: 99999999"), id="a length past the end"),
-        pytest.param(THREE[1].replace(b"Content-Length: ", b"Content-Length: 9"), id="a length into the next record"),
+        pytest.param(
+            THREE[1].replace(b"Content-Length: ", b"Content-Length: 99999999"),
+            id="a length past the end",
+        ),
+        pytest.param(
+            THREE[1].replace(b"Content-Length: ", b"Content-Length: 9"),
+            id="a length into the next record",
+        ),
         pytest.param(THREE[1].replace(b"HTTP/1.1", b"SPDY/1.1"), id="no HTTP answer"),
         pytest.param(THREE[1].replace(b"WARC-Date: 2", b"WARC-Date: x"), id="no date"),
         pytest.param(THREE[1].replace(b"WARC-Target-URI", b"WARC-Target-URL"), id="no URL"),
@@ -129,15 +149,21 @@ def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> Non
     ],
 )
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
-def test_record_that_is_broken_costs_no_other_if_its_end_is_known(tmp_path: Path, name: str, broken: bytes) -> None:
+def test_record_that_is_broken_costs_no_other_if_its_end_is_known(
+    tmp_path: Path, name: str, broken: bytes
+) -> None:
     captures, reading = read(warc(tmp_path / name, [THREE[0], broken, THREE[2], THREE[0]]))
     urls = [capture.url for capture in captures]
-    has_an_end = name.endswith("z") or (broken.startswith(b"WARC") and b"Content-Length: 9" not in broken)
+    has_an_end = name.endswith("z") or (
+        broken.startswith(b"WARC") and b"Content-Length: 9" not in broken
+    )
     assert [url for url in urls if url != B] == [A, C, A] if has_an_end else urls[0] == A
     assert reading.broken == 1
 
 
-def test_member_that_is_damaged_ends_the_reading_as_none_after_it_can_be_told_from_its_body(tmp_path: Path) -> None:
+def test_member_that_is_damaged_ends_the_reading_as_none_after_it_can_be_told_from_its_body(
+    tmp_path: Path,
+) -> None:
     chance = random.Random(1)
     members = [gzip.compress(response(url, chance.randbytes(2_000))) for url in (A, B, C)]
     members[1] = members[1][:1_000] + bytes(50) + members[1][1_050:]
@@ -166,7 +192,9 @@ def test_record_that_a_site_forges_in_its_own_body_is_never_read(
         response(B, forged, headers=headers),
         response(B, forged, headers=headers).replace(b"HTTP", b"SPDY", 1),
     ):
-        captures, _ = read(warc(tmp_path / name, [evil, response(A, b"user-agent: *\ndisallow: /"), evil]))
+        captures, _ = read(
+            warc(tmp_path / name, [evil, response(A, b"user-agent: *\ndisallow: /"), evil])
+        )
         assert [(each.at, each.body) for each in captures if each.url == A] == [
             (SECONDS, b"user-agent: *\ndisallow: /")
         ]
@@ -174,7 +202,9 @@ def test_record_that_a_site_forges_in_its_own_body_is_never_read(
 
 def test_file_that_was_compressed_as_a_whole_is_read_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
-    records = (response(f"https://{n}.example/robots.txt", b"user-agent: *\n" * 20) for n in range(1_000))
+    records = (
+        response(f"https://{n}.example/robots.txt", b"user-agent: *\n" * 20) for n in range(1_000)
+    )
     path.write_bytes(gzip.compress(b"".join(records)) + bytes(512))
     captures, reading = read(path)
     assert (len(captures), reading.broken) == (1_000, 0)
@@ -190,7 +220,13 @@ def test_damage_is_passed_over_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"User-agent: *\nDisallow: /\n", b"\x1f\x8b\x08", gzip.compress(b"hello"), b"\0" * 3_000_000],
+    [
+        b"",
+        b"User-agent: *\nDisallow: /\n",
+        b"\x1f\x8b\x08",
+        gzip.compress(b"hello"),
+        b"\0" * 3_000_000,
+    ],
     ids=["empty", "robots.txt", "begins-like-gzip", "gzip", "zeros"],
 )
 def test_file_that_is_no_warc_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
@@ -252,9 +288,13 @@ def test_memory_is_bounded_whatever_rows_of_a_parquet_file_decompress_to(
     tmp_path: Path, shared: str, rows: int
 ) -> None:
     bomb = str(tmp_path / "bomb.parquet")
-    writer = BOMB.replace('"zstd"', f'compression="zstd", use_dictionary={shared}').replace("12", str(rows))
+    writer = BOMB.replace('"zstd"', f'compression="zstd", use_dictionary={shared}').replace(
+        "12", str(rows)
+    )
     subprocess.run([sys.executable, "-c", writer, bomb], check=True)
-    done = subprocess.run([sys.executable, "-c", READ, bomb], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", READ, bomb], check=True, capture_output=True, text=True
+    )
     count, broken, megabytes = map(int, done.stdout.split())
     assert (count, broken) == ((80, 0) if shared == "True" else (12, 1))
     assert megabytes < 250  # of 1,000 and of 300, which pyarrow would have twice
@@ -266,7 +306,8 @@ def test_directories_named_for_hosts_are_an_archive(tmp_path: Path) -> None:
         (tmp_path / host / "robots.txt").write_bytes(b"user-agent: *\n")
     captures, reading = read(tmp_path / "a.example" / "robots.txt")
     assert [(each.url, each.status, each.body) for each in captures] == [
-        (f"{scheme}://a.example/robots.txt", 200, b"user-agent: *\n") for scheme in ("https", "http")
+        (f"{scheme}://a.example/robots.txt", 200, b"user-agent: *\n")
+        for scheme in ("https", "http")
     ]
     assert (reading.broken, reading.done) == (0, reading.size)
     captures, reading = read(tmp_path / "no host" / "robots.txt")
@@ -276,19 +317,27 @@ def test_directories_named_for_hosts_are_an_archive(tmp_path: Path) -> None:
 # What follows for URLs
 
 
-def pieces(tmp_path: Path, captures: Iterable[Capture], lists: Iterable[list[str]]) -> list[audit.Piece]:
+def pieces(
+    tmp_path: Path, captures: Iterable[Capture], lists: Iterable[list[str]]
+) -> list[audit.Piece]:
     """The answers to one crawler, piece by piece."""
     with Store(tmp_path, "200MB") as store:
         store.take(captures)
         store.settle()
         audit.take_urls(store, ([urls] for urls in lists), {})
-        return list(audit.judged(audit.by_archive(store), Judge([Crawler.of("a")], max_bytes=MAX_BYTES)))
+        return list(
+            audit.judged(audit.by_archive(store), Judge([Crawler.of("a")], max_bytes=MAX_BYTES))
+        )
 
 
 def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str]) -> dict[str, int]:
     """The answer for each URL; 3 stands for no URL."""
     found = pieces(tmp_path, captures, [urls])
-    answers = {url: answer for each in found for url, answer in zip(each.columns[0], each.answers[0], strict=True)}
+    answers = {
+        url: answer
+        for each in found
+        for url, answer in zip(each.columns[0], each.answers[0], strict=True)
+    }
     assert answers.keys() == set(urls)
     return answers
 
@@ -301,9 +350,13 @@ NOTHING = b"user-agent: *\ndisallow: /"
     [((2.0, 1.0), 1), ((1.0, 2.0), 0), ((1.0, 1.0), 0)],
     ids=["first", "last", "same time: the last"],
 )
-def test_latest_capture_of_an_origin_counts(tmp_path: Path, times: tuple[float, float], answer: int) -> None:
+def test_latest_capture_of_an_origin_counts(
+    tmp_path: Path, times: tuple[float, float], answer: int
+) -> None:
     urls, bodies = (A, "https://A.example:443/robots.txt"), (b"x", NOTHING)
-    captures = [Capture(url, at, 200, body) for url, at, body in zip(urls, times, bodies, strict=True)]
+    captures = [
+        Capture(url, at, 200, body) for url, at, body in zip(urls, times, bodies, strict=True)
+    ]
     assert judged(tmp_path, captures, ["https://a.example/x"]) == {"https://a.example/x": answer}
 
 
@@ -322,7 +375,11 @@ def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
         "missing": (["https://c.example/robots.txt"], 1),
         "broken": (["https://d.example/robots.txt"], 2),
     }
-    captures = [Capture(B, 1.0, 200, NOTHING), Capture(C, 1.0, 404), Capture("https://d.example/robots.txt", 1.0, 503)]
+    captures = [
+        Capture(B, 1.0, 200, NOTHING),
+        Capture(C, 1.0, 404),
+        Capture("https://d.example/robots.txt", 1.0, 503),
+    ]
     for name, (hops, _) in trails.items():
         here = f"https://{name}.example/robots.txt"
         for hop in hops:

@@ -16,7 +16,13 @@ def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies() -> None:
     batch = pa.record_batch(
         {
             "id": [1, 2, 3, 4, 5],
-            "url": ["https://b.example/no", "https://a.example/no", None, "nothing", "https://a.example/yes"],
+            "url": [
+                "https://b.example/no",
+                "https://a.example/no",
+                None,
+                "nothing",
+                "https://a.example/yes",
+            ],
             "status": [503, 200, 200, 404, 200],
             "body": [b"", ROBOTS, ROBOTS, None, ROBOTS],
         }
@@ -32,7 +38,9 @@ def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies() -> None:
     assert judged.schema.field("a").type == pa.int8()
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()]
+)
 def test_body_may_be_text_or_bytes_and_was_served_where_no_status_says_more(kind: Any) -> None:
     bodies = pa.array([ROBOTS.decode(), None], pa.string()).cast(kind)
     batch = pa.record_batch({"url": ["https://a.example/no", "https://b.example/"], "body": bodies})
@@ -45,5 +53,7 @@ def test_empty_batch_is_judged() -> None:
 
 
 def test_missing_column_is_named_with_those_there_are() -> None:
-    with pytest.raises(BulkError, match=r"the batch has no column 'body'; its columns are 'url', 'robots'"):
+    with pytest.raises(
+        BulkError, match=r"the batch has no column 'body'; its columns are 'url', 'robots'"
+    ):
         judge_batch(pa.record_batch({"url": ["x"], "robots": [b""]}), "a")

@@ -14,14 +14,20 @@ from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, 
 from scrapy_gbot_robots.policy.outcome import outcome_of
 
 RULES = Decision(State.RULES, "", False, 1.0, 1.0)
-ROBOTS = b"user-agent: *\ndisallow: /no\nallow: /no/but\n\nuser-agent: googlebot\ndisallow: /google\n"
+ROBOTS = (
+    b"user-agent: *\ndisallow: /no\nallow: /no/but\n\nuser-agent: googlebot\ndisallow: /google\n"
+)
 
 
 def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> None:
     answers = judge(
         ["https://a.example/no", "https://a.example/google"],
         {"https://a.example/": ROBOTS},
-        ["Googlebot-Image/1.0", "otherbot/2.0 (+https://other.example)", Crawler.of("AdsBot-Google")],
+        [
+            "Googlebot-Image/1.0",
+            "otherbot/2.0 (+https://other.example)",
+            Crawler.of("AdsBot-Google"),
+        ],
     )
     assert answers == {"Googlebot-Image": [1, 0], "otherbot": [0, 1], "AdsBot-Google": [1, 1]}
 
@@ -34,7 +40,9 @@ def test_statuses_mean_what_the_ladder_says(status: int, ladder: str) -> None:
     decision = decide(renew(None, outcome, 0.0, policy), 0.0, policy)
     expected = {State.RULES: 1, State.FULL_ALLOW: 1, State.FULL_DISALLOW: 2}[decision.state]
     urls = ["https://a.example/x"]
-    assert judge(urls, {"https://a.example": (status, b"")}, "a", unreachable=ladder) == {"a": [expected]}
+    assert judge(urls, {"https://a.example": (status, b"")}, "a", unreachable=ladder) == {
+        "a": [expected]
+    }
 
 
 def test_words_mean_what_the_settings_of_their_names_mean() -> None:
@@ -55,7 +63,10 @@ def test_words_mean_what_the_settings_of_their_names_mean() -> None:
     ],
 )
 def test_robots_txt_itself_is_never_disallowed(robots: Any, no: int) -> None:
-    urls = [f"https://a.example/{path}" for path in ("", "robots.txt", "robots.txt#x", "robots.txt?x", "robots.txt.gz")]
+    urls = [
+        f"https://a.example/{path}"
+        for path in ("", "robots.txt", "robots.txt#x", "robots.txt?x", "robots.txt.gz")
+    ]
     assert judge(urls, robots, "a") == {"a": [no, 1, 1, no, no]}
 
 
@@ -70,16 +81,34 @@ def test_origin_is_one_in_every_spelling() -> None:
         "http://a.example/no",
         "https://a.example.:443/no",
     ]
-    assert judge(urls, {Origin.of("https://a.example"): ROBOTS}, "a") == {"a": [0, 0, 0, 0, 1, 1, 2, 2]}
+    assert judge(urls, {Origin.of("https://a.example"): ROBOTS}, "a") == {
+        "a": [0, 0, 0, 0, 1, 1, 2, 2]
+    }
 
 
 def test_text_that_is_no_url_gets_no_answer_and_changes_no_other() -> None:
-    urls = ["mailto:a@a.example", "https://a.example/no", None, "", "/no", "https://", b"https://a.example/no\xff", "ü"]
-    assert judge(urls, {"https://a.example": ROBOTS}, "a") == {"a": [None, 0, None, None, None, None, 0, None]}
+    urls = [
+        "mailto:a@a.example",
+        "https://a.example/no",
+        None,
+        "",
+        "/no",
+        "https://",
+        b"https://a.example/no\xff",
+        "ü",
+    ]
+    assert judge(urls, {"https://a.example": ROBOTS}, "a") == {
+        "a": [None, 0, None, None, None, None, 0, None]
+    }
 
 
 def test_robots_txt_may_stand_beside_each_url() -> None:
-    urls = ["https://a.example/no", "https://b.example/no", "https://a.example/yes", "https://c.example/"]
+    urls = [
+        "https://a.example/no",
+        "https://b.example/no",
+        "https://a.example/yes",
+        "https://c.example/",
+    ]
     robots: Any = [ROBOTS, (404, b""), ROBOTS, (503, b"")]
     assert judge(urls, robots, "a") == {"a": [0, 1, 1, 2]}
 
@@ -98,14 +127,20 @@ def test_what_does_not_fit_is_refused(robots: Any, error: type[Exception], said:
 
 
 def test_file_is_cut_at_its_limit_and_strict_is_heeded() -> None:
-    robots = {"https://a.example": b"user-agent: *\ndisalow: /typo\n" + b"#" * 600_000 + b"\ndisallow: /late"}
+    robots = {
+        "https://a.example": b"user-agent: *\ndisalow: /typo\n"
+        + b"#" * 600_000
+        + b"\ndisallow: /late"
+    }
     urls = ["https://a.example/typo", "https://a.example/late"]
     assert judge(urls, robots, "a") == {"a": [0, 1]}
     assert judge(urls, robots, "a", max_bytes=None) == {"a": [0, 0]}
     assert judge(urls, robots, "a", strict=True) == {"a": [1, 1]}
 
 
-def test_each_body_is_read_once_however_many_origins_serve_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_body_is_read_once_however_many_origins_serve_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     read: list[bytes] = []
     parse = RobotsTxt.parse
 
@@ -122,7 +157,9 @@ def test_each_body_is_read_once_however_many_origins_serve_it(monkeypatch: pytes
 
 @pytest.mark.parametrize("others", [0, 1, 10, 1_000], ids="{} others".format)
 def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
-    robots = {"https://a.example": b"user-agent: *\ndisallow: /private\ndisallow: /x/*.pdf$\nallow: /x/open"}
+    robots = {
+        "https://a.example": b"user-agent: *\ndisallow: /private\ndisallow: /x/*.pdf$\nallow: /x/open"
+    }
     urls = [
         "https://a.example/x/../private",
         "https://a.example/%70rivate",
@@ -144,7 +181,9 @@ def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
 
 
 _TEXT = st.lists(
-    st.sampled_from(["\n", *"/ _ a b * $ ? ?x= // /. /.. # | \\ % %20 %2f %61 %C3 ü .php index.html".split()]),
+    st.sampled_from(
+        ["\n", *"/ _ a b * $ ? ?x= // /. /.. # | \\ % %20 %2f %61 %C3 ü .php index.html".split()]
+    ),
     max_size=6,
 )
 _RULES = st.lists(st.tuples(st.sampled_from(["allow", "disallow"]), _TEXT.map("".join)), max_size=6)
@@ -158,5 +197,7 @@ def test_any_urls_of_some_sites_get_the_answers_of_asking_one_by_one(
     urls = [f"https://{site}.example/{path}" for path in paths for site in range(sites)]
     one_by_one = RobotsTxt.parse(body).rules_for("a")
     expected = [int(allowed_in_all_forms(one_by_one, url)) for url in urls]
-    served = {f"https://{site}.example": body + b"sitemap: /%d" % site for site in range(sites)}  # the same rules
+    served = {
+        f"https://{site}.example": body + b"sitemap: /%d" % site for site in range(sites)
+    }  # the same rules
     assert judge(urls, served, "a") == {"a": expected}

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from ..support.archives import response, warc
-from ..support.command import COMMAND, Run, environment, run, run_here, run_on_terminal, without_colour
+from ..support.command import (
+    COMMAND,
+    Run,
+    environment,
+    run,
+    run_here,
+    run_on_terminal,
+    without_colour,
+)
 from ..support.processes import output, sleeps, start
 from ..support.until import block_until
 
@@ -22,7 +30,12 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
 ROBOTS = b"user-agent: *\ndisallow: /no\n\nuser-agent: googlebot\ndisallow: /google\n"
-URLS = ["https://a.example/no", "https://a.example/google", "http://b.example/no", "https://a.example/,\"'ü"]
+URLS = [
+    "https://a.example/no",
+    "https://a.example/google",
+    "http://b.example/no",
+    "https://a.example/,\"'ü",
+]
 ANSWERS = [
     {"url": "http://b.example/no", "Googlebot": 1, "examplebot": 1},
     {"url": "https://a.example/,\"'ü", "Googlebot": 1, "examplebot": 1},
@@ -31,15 +44,26 @@ ANSWERS = [
 ]
 
 
-DEFAULTS = {"--robots": "a.warc.gz", "--urls": "urls.txt", "--as": "googlebot,examplebot", "--output": "out.jsonl"}
+DEFAULTS = {
+    "--robots": "a.warc.gz",
+    "--urls": "urls.txt",
+    "--as": "googlebot,examplebot",
+    "--output": "out.jsonl",
+}
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A directory with an archive and lists of URLs in every form."""
-    answers = [response("https://a.example/robots.txt", ROBOTS), response("http://b.example/robots.txt", b"", 404)]
+    answers = [
+        response("https://a.example/robots.txt", ROBOTS),
+        response("http://b.example/robots.txt", b"", 404),
+    ]
     warc(tmp_path / "a.warc.gz", answers)
-    bodies = {"url": ["https://a.example/robots.txt", "http://b.example/robots.txt"], "status": [200, 404]}
+    bodies = {
+        "url": ["https://a.example/robots.txt", "http://b.example/robots.txt"],
+        "status": [200, 404],
+    }
     pq.write_table(pa.table({**bodies, "body": [ROBOTS, b""]}), tmp_path / "a.parquet")
     (tmp_path / "urls.txt").write_text("\n".join(URLS))
     pq.write_table(pa.table({"id": range(len(URLS)), "url": URLS}), tmp_path / "urls.parquet")
@@ -61,7 +85,10 @@ def answers(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_text().splitlines()]
     with path.open(newline="", encoding="utf-8") as file:
-        return [{k: v if k in {"url", "id"} else int(v) for k, v in row.items()} for row in csv.DictReader(file)]
+        return [
+            {k: v if k in {"url", "id"} else int(v) for k, v in row.items()}
+            for row in csv.DictReader(file)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -108,22 +135,35 @@ def test_summary_says_what_came_of_it(home: Path) -> None:
     ["more/b.warc.gz more/deep/a.warc more/c.parquet", "more more/b.warc.gz"],
     ids=["files", "directory and a file of it"],
 )
-def test_archive_may_be_many_files_of_which_the_latest_capture_counts(home: Path, robots: str) -> None:
+def test_archive_may_be_many_files_of_which_the_latest_capture_counts(
+    home: Path, robots: str
+) -> None:
     (home / "more" / "deep").mkdir(parents=True)
     url, late = "https://a.example/robots.txt", "2027-01-01T00:00:00Z"
     warc(home / "more" / "b.warc.gz", [response(url, ROBOTS, date=late)])
     warc(home / "more" / "deep" / "a.warc", [response(url, b"")])
     bodies = {"url": ["http://b.example/robots.txt", url], "status": [404, 200]}
-    pq.write_table(pa.table({**bodies, "body": [b"", b""], "fetched_at": [1, 2]}), home / "more" / "c.parquet")
+    pq.write_table(
+        pa.table({**bodies, "body": [b"", b""], "fetched_at": [1, 2]}), home / "more" / "c.parquet"
+    )
     (home / "more" / "notes.txt").write_text("no archive")
     assert audit(home, f"--robots {robots}").status == 0
     assert answers(home / "out.jsonl") == ANSWERS
 
 
 @pytest.mark.parametrize(("output", "workers"), [("o.jsonl", 1), ("o.parquet", 2)])
-def test_deciding_rule_is_written_where_it_is_asked_for(home: Path, output: str, workers: int) -> None:
-    urls = ["https://a.example/no", "https://a.example/x", "https://a.example/robots.txt", "https://a.example/x/../no"]
-    (home / "urls.txt").write_text("\n".join([*urls, "nothing", "http://b.example/", "https://c.example/"]))
+def test_deciding_rule_is_written_where_it_is_asked_for(
+    home: Path, output: str, workers: int
+) -> None:
+    urls = [
+        "https://a.example/no",
+        "https://a.example/x",
+        "https://a.example/robots.txt",
+        "https://a.example/x/../no",
+    ]
+    (home / "urls.txt").write_text(
+        "\n".join([*urls, "nothing", "http://b.example/", "https://c.example/"])
+    )
     assert audit(home, f"--rules --as examplebot --output {output} --workers {workers}").status == 0
     found = {row.pop("url"): tuple(row.values()) for row in answers(home / output)}
     assert found == {
@@ -146,7 +186,10 @@ def test_overrides_of_the_project_count(home: Path, workers: int) -> None:
         "e.example": {"rules": "disallow", "reason": "over", "until": "2020-01-01"},
     }
     (home / "overrides.json").write_text(json.dumps(overrides))
-    warc(home / "a.warc.gz", [response(f"https://{name}.example/robots.txt", ROBOTS) for name in "abde"])
+    warc(
+        home / "a.warc.gz",
+        [response(f"https://{name}.example/robots.txt", ROBOTS) for name in "abde"],
+    )
     expected = {
         "https://a.example/no": (1, None, "override for a.example (agreed): no rule matches"),
         "https://a.example/own": (0, "Disallow: /own", "override for a.example (agreed)"),
@@ -181,18 +224,24 @@ def test_exit_status_is_0_unless_it_shall_say_that_a_url_may_not_be_fetched(
 
 
 @pytest.mark.parametrize(("refused", "answer"), [("allow", 1), ("disallow", 0)])
-def test_wall_is_told_from_the_site_and_means_what_the_setting_says(home: Path, refused: str, answer: int) -> None:
+def test_wall_is_told_from_the_site_and_means_what_the_setting_says(
+    home: Path, refused: str, answer: int
+) -> None:
     challenge, page = {"cf-mitigated": "challenge"}, b"<html><title>Just a moment...</title>"
     walls = [
         response("https://a.example/robots.txt", b"", 403, headers=challenge),
-        response("https://b.example/robots.txt", ROBOTS, headers=challenge),  # the site's own, whatever it sends
+        response(
+            "https://b.example/robots.txt", ROBOTS, headers=challenge
+        ),  # the site's own, whatever it sends
         response("https://c.example/robots.txt", page, 503, headers=challenge),
     ]
     warc(home / "a.warc.gz", walls)
     rows = {"url": ["https://d.example/robots.txt"], "status": [200], "body": [page]}
     pq.write_table(pa.table(rows), home / "b.parquet")
     (home / "urls.txt").write_text("".join(f"https://{name}.example/x\n" for name in "abcd"))
-    ended = audit(home, f"--robots a.warc.gz b.parquet --as a --rules -s GBOT_ROBOTS_REFUSED={refused}")
+    ended = audit(
+        home, f"--robots a.warc.gz b.parquet --as a --rules -s GBOT_ROBOTS_REFUSED={refused}"
+    )
     assert [(row["a"], row["a_reason"]) for row in answers(home / "out.jsonl")] == [
         (answer, "HTTP 403 of Cloudflare's challenge, by its header cf-mitigated"),
         (1, "no rule matches"),
@@ -203,7 +252,9 @@ def test_wall_is_told_from_the_site_and_means_what_the_setting_says(home: Path, 
 
 
 def test_progress_is_shown_on_a_terminal(home: Path) -> None:
-    ended = run_on_terminal("audit", *(f"{name}={value}" for name, value in DEFAULTS.items()), cwd=home)
+    ended = run_on_terminal(
+        "audit", *(f"{name}={value}" for name, value in DEFAULTS.items()), cwd=home
+    )
     assert ended.status == 0
     assert "Reading the archive" in without_colour(ended.out)
     assert "Judging" in without_colour(ended.out)
@@ -215,22 +266,33 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
         ("--urls none.txt", "none.txt: No such file"),
         ("--urls none.parquet", "none.parquet: No such file"),
         ("--urls numbers.parquet", "numbers.parquet: the column 'url' holds int64, not text"),
-        ("--urls twice.parquet", "twice.parquet has more than one column 'url'; its columns are 'url', 'url'"),
+        (
+            "--urls twice.parquet",
+            "twice.parquet has more than one column 'url'; its columns are 'url', 'url'",
+        ),
         ("--urls text.parquet", "text.parquet: "),
         ("--urls other.csv", "other.csv has no column 'url'; its columns are 'link'"),
         ("--urls empty.csv", "empty.csv: the file is empty"),
         ("--urls short.csv", "short.csv: line 3 has 1 columns, not 2"),
         ("--urls words.txt", "words.txt: no line of it is a URL: one"),
-        ("--urls urls.csv --as id", "out.jsonl: two columns would have the same name: 'url', 'id', 'id'"),
+        (
+            "--urls urls.csv --as id",
+            "out.jsonl: two columns would have the same name: 'url', 'id', 'id'",
+        ),
         ("--robots words.warc", "words.warc: this is no WARC"),
         ("--robots a.warc.gz b.warc", "b.warc: No such file"),
-        ("--robots empty", "empty: the directory has no .warc, .warc.gz, .parquet file, and no HOST/robots.txt"),
+        (
+            "--robots empty",
+            "empty: the directory has no .warc, .warc.gz, .parquet file, and no HOST/robots.txt",
+        ),
         ("--output out.txt", "out.txt: the name must end in one of .parquet, .csv, .jsonl"),
         ("--output none/out.csv", "none/out.csv: No such file"),
         ("--output urls.csv", "urls.csv: the file exists and will not be overwritten"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line_and_leaves_nothing(home: Path, line: str, error: str) -> None:
+def test_what_cannot_be_done_is_said_in_a_line_and_leaves_nothing(
+    home: Path, line: str, error: str
+) -> None:
     pq.write_table(pa.table({"url": [1]}), home / "numbers.parquet")
     pq.write_table(pa.table([["x"], ["y"]], names=["url", "url"]), home / "twice.parquet")
     (home / "other.csv").write_text("link\nx\n")
@@ -256,9 +318,14 @@ def test_file_that_stands_where_the_answers_grow_is_left_alone(home: Path) -> No
 def test_purpose_that_a_site_refuses_makes_its_urls_disallowed(home: Path) -> None:
     refusing = b"user-agent: *\ncontent-signal: ai-train=no\ndisallow: /no\n"
     warc(home / "a.warc.gz", [response("https://a.example/robots.txt", refusing)])
-    (home / "urls.txt").write_text("https://a.example/x\nhttps://a.example/robots.txt\nhttps://a.example/no")
+    (home / "urls.txt").write_text(
+        "https://a.example/x\nhttps://a.example/robots.txt\nhttps://a.example/no"
+    )
     assert audit(home, "--purpose train-ai --rules").status == 0
-    rows = {row["url"]: (row["examplebot"], row["examplebot_reason"]) for row in answers(home / "out.jsonl")}
+    rows = {
+        row["url"]: (row["examplebot"], row["examplebot_reason"])
+        for row in answers(home / "out.jsonl")
+    }
     assert rows == {
         "https://a.example/x": (0, "the site refuses train-ai (line 2)"),
         "https://a.example/robots.txt": (1, "a robots.txt itself is never disallowed"),
@@ -267,10 +334,18 @@ def test_purpose_that_a_site_refuses_makes_its_urls_disallowed(home: Path) -> No
 
 
 def test_url_that_is_not_utf_8_or_has_line_ends_is_judged(home: Path) -> None:
-    urls = [b"https://a.example/no\xff", b"https://a.example/a\nb", b"https://a.example/" + b"x" * 20_000, None]
+    urls = [
+        b"https://a.example/no\xff",
+        b"https://a.example/a\nb",
+        b"https://a.example/" + b"x" * 20_000,
+        None,
+    ]
     pq.write_table(pa.table({"url": pa.array(urls)}), home / "odd.parquet")
     assert "2 lines left out: no URL" in audit(home, "--urls odd.parquet").err
-    assert [row["url"] for row in answers(home / "out.jsonl")] == ["https://a.example/a\nb", "https://a.example/no%FF"]
+    assert [row["url"] for row in answers(home / "out.jsonl")] == [
+        "https://a.example/a\nb",
+        "https://a.example/no%FF",
+    ]
 
 
 def test_audit_that_is_ended_leaves_nothing_behind(home: Path) -> None:
@@ -300,13 +375,25 @@ BODIES = {
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    answers = [response(f"https://{name}.example/robots.txt", body) for name, body in BODIES.items()]
+    answers = [
+        response(f"https://{name}.example/robots.txt", body) for name, body in BODIES.items()
+    ]
     answers += [
         response("https://a.example/robots.txt", b"User-agent: old", date="2020-01-01T00:00:00Z"),
-        response("https://f.example/robots.txt", b"", 301, headers={"Location": "https://a.example/robots.txt"}),
+        response(
+            "https://f.example/robots.txt",
+            b"",
+            301,
+            headers={"Location": "https://a.example/robots.txt"},
+        ),
         response("https://g.example/robots.txt", b"User-agent: none", 404),
         response("https://h.example/robots.txt", b"", 503),
-        response("https://i.example/robots.txt", b"", 302, headers={"Location": "https://away.example/robots.txt"}),
+        response(
+            "https://i.example/robots.txt",
+            b"",
+            302,
+            headers={"Location": "https://away.example/robots.txt"},
+        ),
     ]
     return warc(tmp_path / "a.warc.gz", answers)
 
@@ -377,7 +464,9 @@ def test_empty_shares_are_no_error(tmp_path: Path) -> None:
 
 
 def test_several_archives_are_counted_as_one_and_their_damage_is_said(archive: Path) -> None:
-    late = response("https://h.example/robots.txt", b"user-agent: *\ndisallow: /", date="2027-01-01T00:00:00Z")
+    late = response(
+        "https://h.example/robots.txt", b"user-agent: *\ndisallow: /", date="2027-01-01T00:00:00Z"
+    )
     warc(archive.with_name("b.warc"), [late, b"broken"])
     ended = stats(archive, "b.warc", "--json")
     assert ended.err.startswith("damaged in 1 place, such as: byte ")

@@ -13,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from ..support.command import (
+    COMMAND,
+    environment,
+    project,
+    run,
+    run_here,
+    run_on_terminal,
+    without_colour,
+)
 from ..support.processes import output, sleeps, start
 from ..support.until import block_until
 from ..support.web import Reply, Site
@@ -43,36 +51,75 @@ def counts(summary: str) -> list[list[str]]:
 
 
 def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
-    arguments = ["audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "googlebot-news,other,googlebot-news"]
-    as_json = jsonl(run_here(*arguments, "--rules", "--format", "jsonl", "--workers", "2", cwd=files).out)
-    as_csv = list(csv.DictReader(io.StringIO(run_here(*arguments, "--rules", "--format", "csv", cwd=files).out)))
-    assert [{key: "" if value is None else str(value) for key, value in row.items()} for row in as_json] == as_csv
+    arguments = [
+        "audit",
+        "--urls",
+        "urls.txt",
+        "--robots",
+        "old.txt",
+        "--as",
+        "googlebot-news,other,googlebot-news",
+    ]
+    as_json = jsonl(
+        run_here(*arguments, "--rules", "--format", "jsonl", "--workers", "2", cwd=files).out
+    )
+    as_csv = list(
+        csv.DictReader(
+            io.StringIO(run_here(*arguments, "--rules", "--format", "csv", cwd=files).out)
+        )
+    )
+    assert [
+        {key: "" if value is None else str(value) for key, value in row.items()} for row in as_json
+    ] == as_csv
     assert [row["url"] for row in as_json] == URLS
-    assert [(row["Googlebot-News"], row["other"]) for row in as_json] == [(1, 0)] * 3 + [(1, 1), (0, 1), (1, 1)]
+    assert [(row["Googlebot-News"], row["other"]) for row in as_json] == [(1, 0)] * 3 + [
+        (1, 1),
+        (0, 1),
+        (1, 1),
+    ]
     assert as_json[0]["other_line"] == 2
 
 
 def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     arguments = ("audit", "--urls", "urls.txt", "--as", "a", "--diff", "old.txt", "new.txt")
-    ended = run_here(*arguments, "--format", "jsonl", "--rules", "--fail-on", "disallowed", cwd=files)
+    ended = run_here(
+        *arguments, "--format", "jsonl", "--rules", "--fail-on", "disallowed", cwd=files
+    )
     assert ended.status == 1
-    changes = [(row["url"], row["a"], row["a_before"], row["a_rule"], row["a_before_rule"]) for row in jsonl(ended.out)]
+    changes = [
+        (row["url"], row["a"], row["a_before"], row["a_rule"], row["a_before_rule"])
+        for row in jsonl(ended.out)
+    ]
     assert changes == [
         (URLS[1], 1, 0, "Allow: /a/open", "Disallow: /a"),
         (URLS[2], 1, 0, None, "Disallow: /b"),
         (URLS[3], 0, 1, "Disallow: /c,", None),
     ]
     assert counts(ended.err) == [["a", "2", "1", "0"], ["a_before", "1", "2", "0"]]
-    same = run_here(*arguments[:-1], "old.txt", "--format", "csv", "--fail-on", "disallowed", cwd=files)
+    same = run_here(
+        *arguments[:-1], "old.txt", "--format", "csv", "--fail-on", "disallowed", cwd=files
+    )
     assert (same.status, same.out) == (0, "url,a,a_before\n")
 
 
-def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_asked_for(files: Path) -> None:
+def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_asked_for(
+    files: Path,
+) -> None:
     with (files / "urls.csv").open("w", newline="") as file:
         csv.writer(file).writerows(
             [("id", "url", "note"), *((n, url, "ü, x") for n, url in enumerate(URLS)), (9, "", "")]
         )
-    arguments = ("audit", "--urls", "urls.csv", "--robots", "old.txt", "--as", "a,googlebot", "--format", "csv")
+    arguments = (
+        "audit",
+        "--urls",
+        "urls.csv",
+        "--robots",
+        "old.txt",
+        "--as",
+        "a,googlebot",
+        "--format",
+        "csv",
+    )
     every = list(csv.DictReader(io.StringIO(run_here(*arguments, cwd=files).out)))
     assert [(row["id"], row["url"], row["note"]) for row in every] == [
         (str(n), url, "ü, x") for n, url in enumerate(URLS)
@@ -84,9 +131,30 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_aske
 
 
 def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
-    with Site({"/robots.txt": OLD}) as a, Site({"*": Reply(404)}) as b, Site({"*": Reply(500)}) as ill:
-        urls = [a.url("/a"), b.url("/a"), a.url("/z"), "nonsense", ill.url("/a"), a.url("/robots.txt"), "http:///x"]
-        arguments = ("audit", "--urls", "-", "--as", "testbot,googlebot", "--format", "jsonl", "--rules")
+    with (
+        Site({"/robots.txt": OLD}) as a,
+        Site({"*": Reply(404)}) as b,
+        Site({"*": Reply(500)}) as ill,
+    ):
+        urls = [
+            a.url("/a"),
+            b.url("/a"),
+            a.url("/z"),
+            "nonsense",
+            ill.url("/a"),
+            a.url("/robots.txt"),
+            "http:///x",
+        ]
+        arguments = (
+            "audit",
+            "--urls",
+            "-",
+            "--as",
+            "testbot,googlebot",
+            "--format",
+            "jsonl",
+            "--rules",
+        )
         ended = run(*arguments, cwd=project, stdin="\n".join(urls).encode())
         assert ended.status == 0
         rows = {row["url"]: row for row in jsonl(ended.out)}
@@ -105,10 +173,15 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         assert f"unreachable: {ill.url('/robots.txt')}\n" in ended.err
 
 
-def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_no_line_is_too_long(files: Path) -> None:
+def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_no_line_is_too_long(
+    files: Path,
+) -> None:
     (files / "latin.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xe9\n")
     arguments = ("audit", "--urls", "-", "--robots", "latin.txt", "--as", "a", "--format", "csv")
-    stdin = b"https://a.example/caf\xe9/x\nhttps://a.example/caf%C3%A9\nhttps://a.example/" + b"d" * 20_000
+    stdin = (
+        b"https://a.example/caf\xe9/x\nhttps://a.example/caf%C3%A9\nhttps://a.example/"
+        + b"d" * 20_000
+    )
     ended = run_here(*arguments, cwd=files, stdin=stdin)
     assert ended.out == "url,a\nhttps://a.example/caf%E9/x,0\nhttps://a.example/caf%C3%A9,1\n"
     assert "1 line left out: no URL, such as: longer than 16,384 bytes: https" in ended.err
@@ -116,22 +189,32 @@ def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_no_line_is_too_lo
 
 def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files: Path) -> None:
     letters = "abcdefghijklmnopqrstu"
-    (files / "many.txt").write_text("user-agent: *\n" + "".join(f"disallow: /{letter}\n" for letter in letters))
+    (files / "many.txt").write_text(
+        "user-agent: *\n" + "".join(f"disallow: /{letter}\n" for letter in letters)
+    )
     urls = ["b", *letters, *("/1" * 3)]
     stdin = "".join(f"https://example.com/{path}\n" for path in urls).encode()
     ended = run_here("audit", "--urls", "-", "--robots", "many.txt", cwd=files, stdin=stdin)
     rules = re.findall(r"Disallow: /(\w) \(line", ended.err)
     assert rules == [*"ba", *letters[2:20]], "the most frequent one first"
-    assert "no rule matches" not in ended.err, "what is blocked comes first, however many URLs are allowed"
+    assert "no rule matches" not in ended.err, (
+        "what is blocked comes first, however many URLs are allowed"
+    )
     assert ended.err.endswith("... and 2 other rules\n")
 
 
 def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: Path) -> None:
     with Site({"/robots.txt": OLD}) as site:
-        (project / "urls.txt").write_text("".join(site.url(f"/private/{number}\n") for number in range(300_000)))
-        with start([*COMMAND, "audit", "--urls", "urls.txt", "--as", "mybot"], project, environment()) as process:
+        (project / "urls.txt").write_text(
+            "".join(site.url(f"/private/{number}\n") for number in range(300_000))
+        )
+        with start(
+            [*COMMAND, "audit", "--urls", "urls.txt", "--as", "mybot"], project, environment()
+        ) as process:
             assert process.stdout is not None
-            assert process.stdout.readline()  # it is at work, and waits for what it writes to be read
+            assert (
+                process.stdout.readline()
+            )  # it is at work, and waits for what it writes to be read
             process.send_signal(signal.SIGINT)
             out, err = output(process)
     assert process.returncode == 130
@@ -141,7 +224,10 @@ def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: 
 
 def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
     command = [*COMMAND, "audit", "--urls", "-"]
-    with Site({"/robots.txt": OLD}) as site, start(command, project, environment(), stdin=subprocess.PIPE) as process:
+    with (
+        Site({"/robots.txt": OLD}) as site,
+        start(command, project, environment(), stdin=subprocess.PIPE) as process,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(site.url("/x\n") * 500)  # more than the buffer of the output takes
@@ -184,7 +270,9 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
 
 def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
     pytest.importorskip("rich")
-    ended = run_on_terminal("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files)
+    ended = run_on_terminal(
+        "audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files
+    )
     assert "Auditing" not in ended.out
     assert without_colour(ended.out).splitlines()[0].startswith("a  ")
 
@@ -199,7 +287,9 @@ def test_memory_stays_the_same_however_many_urls(files: Path) -> None:
     for count in (20_000, 200_000):
         urls = "".join(f"https://example.com/{number % 7}/{number}\n" for number in range(count))
         arguments = ("audit", "--urls", "-", "--robots", "old.txt", "--format", "jsonl")
-        ended = run(*arguments, cwd=files, command=[sys.executable, "-c", script], stdin=urls.encode())
+        ended = run(
+            *arguments, cwd=files, command=[sys.executable, "-c", script], stdin=urls.encode()
+        )
         peaks.append(int(ended.err.split()[-2]))
     assert peaks[0] > 1000
     assert peaks[1] - peaks[0] < 8000

@@ -29,7 +29,10 @@ def kept(project: Path) -> Path:
     with closing(SqliteStorage(path)) as storage:
         storage.put("https://a.example", Entry(rules))
         storage.put("https://b.example:8443", Entry(none))
-        storage.put("http://c.example", Entry(None, Outage(now - 1.5 * HOUR, 3, None, "connection refused", now - 1)))
+        storage.put(
+            "http://c.example",
+            Entry(None, Outage(now - 1.5 * HOUR, 3, None, "connection refused", now - 1)),
+        )
     return project
 
 
@@ -60,18 +63,37 @@ def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     assert (ended.status, ended.err) == (0, "")
     assert "  = robots.txt: rules: HTTP 200\n" in ended.out
     assert "   1 | user-agent: *\n   2 | disallow: /\\x1b[31m\n" in ended.out
-    assert "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n" in ended.out
+    assert (
+        "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n"
+        in ended.out
+    )
     assert "  = failures: 3 in a row\n" in ended.out
-    assert ended.out.count("served by") == ended.out.count("served by: https://www.a.example/robots.txt\n") == 1
+    assert (
+        ended.out.count("served by")
+        == ended.out.count("served by: https://www.a.example/robots.txt\n")
+        == 1
+    )
 
 
 def test_a_host_stands_for_https_and_a_url_for_its_origin(kept: Path) -> None:
-    ended = run_here("cache", "forget", "http://a.example", "c.example", "https://b.example:8443/x", cwd=kept)
+    ended = run_here(
+        "cache", "forget", "http://a.example", "c.example", "https://b.example:8443/x", cwd=kept
+    )
     assert ended.status == 1
     assert ended.out == "https://b.example:8443: forgotten\n"
-    assert ended.err == "http://a.example: not in the storage\nhttps://c.example: not in the storage\n"
-    assert run_here("cache", "forget", "a.example", cwd=kept) == (0, "https://a.example: forgotten\n", "")
-    assert run_here("cache", "show", "a.example", cwd=kept) == (1, "", "https://a.example: not in the storage\n")
+    assert (
+        ended.err == "http://a.example: not in the storage\nhttps://c.example: not in the storage\n"
+    )
+    assert run_here("cache", "forget", "a.example", cwd=kept) == (
+        0,
+        "https://a.example: forgotten\n",
+        "",
+    )
+    assert run_here("cache", "show", "a.example", cwd=kept) == (
+        1,
+        "",
+        "https://a.example: not in the storage\n",
+    )
 
 
 def test_all_can_be_forgotten(kept: Path) -> None:
@@ -95,4 +117,8 @@ def test_list_and_show_create_and_change_no_file(kept: Path) -> None:
 
 
 def contents(project: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    return {
+        path: path.read_bytes()
+        for path in project.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }

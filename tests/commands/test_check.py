@@ -16,7 +16,15 @@ import pytest
 
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, PURPOSES
 
-from ..support.command import COMMAND, environment, project, run, run_here, run_on_terminal, without_colour
+from ..support.command import (
+    COMMAND,
+    environment,
+    project,
+    run,
+    run_here,
+    run_on_terminal,
+    without_colour,
+)
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.until import block_until
@@ -46,13 +54,21 @@ Disallow: /
         ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),
         ("/x", "stranger", 1, '"*" (line 9): no group names stranger'),
         ("/images/", "*", 1, "= crawler: *\n"),
-        pytest.param("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never", id="S8.10-itself"),
+        pytest.param(
+            "https://a.example/robots.txt",
+            "stranger",
+            0,
+            "a robots.txt itself is never",
+            id="S8.10-itself",
+        ),
         ("/x", "AdsBot-Google", 0, "no group names AdsBot-Google; it ignores *"),
         ("/x", "Google-Safety", 0, "this crawler does not heed robots.txt"),
         ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
     ],
 )
-def test_group_and_reason_are_named(tmp_path: Path, url: str, agent: str, status: int, said: str) -> None:
+def test_group_and_reason_are_named(
+    tmp_path: Path, url: str, agent: str, status: int, said: str
+) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     ended = run_here("check", url, "--as", agent, "--file", "robots.txt", cwd=tmp_path)
     assert (ended.status, ended.err) == (status, "")
@@ -60,11 +76,17 @@ def test_group_and_reason_are_named(tmp_path: Path, url: str, agent: str, status
 
 
 def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
-    with Site({"/robots.txt": ROBOTS_TXT}) as site, Site({"*": Reply(503, headers={"Retry-After": "600"})}) as ill:
+    with (
+        Site({"/robots.txt": ROBOTS_TXT}) as site,
+        Site({"*": Reply(503, headers={"Retry-After": "600"})}) as ill,
+    ):
         urls = [site.url("/cart/1"), site.url("/cart/help"), site.url("/robots.txt"), ill.url("/x")]
         first = run("check", *urls, cwd=project)
         assert first.status == 2
-        assert 'crawler: testbot, from USER_AGENT "testbot/1.0 (+https://example.com/bot)"' in first.out
+        assert (
+            'crawler: testbot, from USER_AGENT "testbot/1.0 (+https://example.com/bot)"'
+            in first.out
+        )
         assert "HTTP 200" in first.out
         assert first.out.count("fetched: 0 s ago") == 3
         assert "a robots.txt itself is never disallowed" in first.out
@@ -76,18 +98,43 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
         assert re.sub(varies, "", second.out) == re.sub(varies, "", first.out)
         assert [each.paths() for each in (site, ill)] == [["/robots.txt"]] * 2
         site.pages["/robots.txt"] = b"user-agent: *\ndisallow:"
-        no_cache = ("-s", "HTTPCACHE_ENABLED=True", "-s", "HTTPCACHE_IGNORE_MISSING=True")  # of Scrapy's
-        third = run("check", "--fresh", "--json", *urls[:2], "--as", "testbot,otherbot", *no_cache, cwd=project)
+        no_cache = (
+            "-s",
+            "HTTPCACHE_ENABLED=True",
+            "-s",
+            "HTTPCACHE_IGNORE_MISSING=True",
+        )  # of Scrapy's
+        third = run(
+            "check",
+            "--fresh",
+            "--json",
+            *urls[:2],
+            "--as",
+            "testbot,otherbot",
+            *no_cache,
+            cwd=project,
+        )
         assert third.status == 0
         found = [json.loads(line) for line in third.out.splitlines()]
-        assert [(row["allowed"], row["robots_txt"]["from_cache"]) for row in found] == [(True, False)] * 4
+        assert [(row["allowed"], row["robots_txt"]["from_cache"]) for row in found] == [
+            (True, False)
+        ] * 4
         assert site.paths() == ["/robots.txt"] * 2
 
 
 def test_each_crawler_that_is_named_is_answered_for_each_url(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    who = ("--as", "testbot,Googlebot", "--as", "Mozilla/5.0 (compatible, like; TestBot/3)", "--as", "testbot")
-    ended = run_here("check", "/cart/1", "/images/", *who, "--file", "robots.txt", "--json", cwd=tmp_path)
+    who = (
+        "--as",
+        "testbot,Googlebot",
+        "--as",
+        "Mozilla/5.0 (compatible, like; TestBot/3)",
+        "--as",
+        "testbot",
+    )
+    ended = run_here(
+        "check", "/cart/1", "/images/", *who, "--file", "robots.txt", "--json", cwd=tmp_path
+    )
     rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [(row["url"], row["crawler"]["name"], row["allowed"]) for row in rows] == [
         ("/cart/1", "testbot", False),
@@ -102,7 +149,15 @@ def test_each_crawler_that_is_named_is_answered_for_each_url(tmp_path: Path) -> 
 def test_a_url_is_judged_as_typed_in_the_c_locale(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xc3\xa9\n")
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0"}
-    ended = run("check", "/café", "https://example.com/café/x", "--file", "robots.txt", cwd=tmp_path, env=locale)
+    ended = run(
+        "check",
+        "/café",
+        "https://example.com/café/x",
+        "--file",
+        "robots.txt",
+        cwd=tmp_path,
+        env=locale,
+    )
     assert ended.status == 1
     assert ended.out.count("disallowed: ") == 2
 
@@ -119,7 +174,14 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
     ):
         gone.__exit__(None, None, None)
         threading.Thread(target=plain.serve_forever, args=(0.02,), daemon=True).start()
-        urls = [start.url("/x"), none.url("/x"), ill.url("/x"), gone.url("/x"), ill.url("/robots.txt"), wall.url("/x")]
+        urls = [
+            start.url("/x"),
+            none.url("/x"),
+            ill.url("/x"),
+            gone.url("/x"),
+            ill.url("/robots.txt"),
+            wall.url("/x"),
+        ]
         ended = run("check", *urls, f"https://127.0.0.1:{plain.server_port}", cwd=tmp_path)
         plain.shutdown()
         assert (ended.status, ended.err) == (2, "")
@@ -143,8 +205,13 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
-def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str, object], tmp_path: Path) -> None:
-    with Site({"/robots.txt": ROBOTS_TXT}) as end, Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start:
+def test_answers_are_the_same_under_every_reactor_and_without_one(
+    way: dict[str, object], tmp_path: Path
+) -> None:
+    with (
+        Site({"/robots.txt": ROBOTS_TXT}) as end,
+        Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start,
+    ):
         ended = run("--nolog", "check", start.url("/cart"), *as_arguments(way), cwd=tmp_path)
         assert (ended.status, ended.err) == (1, "")
         assert f"then 200 {end.url('/robots.txt')}" in ended.out
@@ -153,7 +220,10 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(way: dict[str,
 @pytest.mark.parametrize(
     ("arguments", "note"),
     [
-        (("-s", "GBOT_ROBOTS_STRIKT=1"), "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?"),
+        (
+            ("-s", "GBOT_ROBOTS_STRIKT=1"),
+            "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?",
+        ),
         (("--as", "GPT-Bot"), 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'),
     ],
     ids=["setting", "crawler"],
@@ -182,14 +252,22 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_rich", [True, False])
-def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(has_rich: bool, tmp_path: Path) -> None:
+def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
+    has_rich: bool, tmp_path: Path
+) -> None:
     pytest.importorskip("rich")
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
     script = "import sys; sys.modules['rich'] = None; from scrapy_gbot_robots.__main__ import console; console()"
-    shown = run_on_terminal(*arguments, cwd=tmp_path, command=None if has_rich else [sys.executable, "-c", script])
+    shown = run_on_terminal(
+        *arguments, cwd=tmp_path, command=None if has_rich else [sys.executable, "-c", script]
+    )
     plain = run_here(*arguments, cwd=tmp_path)
-    assert ("\x1b[" in shown.out, without_colour(shown.out), shown.status) == (has_rich, plain.out, 1)
+    assert ("\x1b[" in shown.out, without_colour(shown.out), shown.status) == (
+        has_rich,
+        plain.out,
+        1,
+    )
 
 
 def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
@@ -217,9 +295,7 @@ def test_entry_point_is_a_scrapy_command(project: Path) -> None:
 
 # Overrides, and several crawlers
 
-RULES = (
-    b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /no\n"
-)
+RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /no\n"
 OVERRIDES = {
     "partner.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"},
     "old.example": {"rules": "disallow", "reason": "asked us to stop", "until": "2020-02-29"},
@@ -241,16 +317,31 @@ def test_overrides_are_listed_with_their_state(tmp_path: Path) -> None:
         "*.slow.example as otherbot, crawl-delay 10 s their wish in force",
         "3 overrides, 1 run out",
     ]
-    ended = run_here("overrides", "--json", *given({"a.example": OVERRIDES["partner.example"]}), cwd=tmp_path)
+    ended = run_here(
+        "overrides", "--json", *given({"a.example": OVERRIDES["partner.example"]}), cwd=tmp_path
+    )
     assert ended.status == 0
-    facts = {"rules": "ignore", "as": None, "crawl_delay": None, "reason": "contract 17", "until": "2999-12-31"}
-    assert json.loads(ended.out) == {"key": "a.example", "what": "ignore", **facts, "state": "in force"}
+    facts = {
+        "rules": "ignore",
+        "as": None,
+        "crawl_delay": None,
+        "reason": "contract 17",
+        "until": "2999-12-31",
+    }
+    assert json.loads(ended.out) == {
+        "key": "a.example",
+        "what": "ignore",
+        **facts,
+        "state": "in force",
+    }
     assert run_here("overrides", cwd=tmp_path) == (0, "0 overrides\n", "")
 
 
 def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Path) -> None:
     with Site({"/robots.txt": RULES}) as site:
-        overrides = given({"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"}})
+        overrides = given(
+            {"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"}}
+        )
         ended = run("check", site.url("/no"), "--as", "testbot", *overrides, cwd=project)
         assert ended.status == 0
         assert ended.out.startswith(
@@ -271,31 +362,67 @@ def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Pat
     ):
         rules = {shut: {"rules": "disallow"}, own: {"rules": "user-agent: *\ndisallow: /own"}}
         rules |= {other: {"as": "otherbot"}, ill: {"rules": "ignore"}}
-        overrides = given({site.url(""): {**fields, "reason": "x"} for site, fields in rules.items()})
-        urls = [shut.url("/yes"), own.url("/own"), other.url("/other"), own.url("/no"), other.url("/no"), ill.url("/a")]
+        overrides = given(
+            {site.url(""): {**fields, "reason": "x"} for site, fields in rules.items()}
+        )
+        urls = [
+            shut.url("/yes"),
+            own.url("/own"),
+            other.url("/other"),
+            own.url("/no"),
+            other.url("/no"),
+            ill.url("/a"),
+        ]
         audit = ("audit", "--urls", "-", "--as", "mybot", "--format", "jsonl", *overrides)
         ended = run(*audit, cwd=project, stdin="\n".join(urls).encode())
-        assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [0, 0, 0, 1, 1, 1], ended.err
-        assert [site.paths() for site in (shut, own, ill)] == [[]] * 3, "where an override decides, nothing is asked"
+        assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [
+            0,
+            0,
+            0,
+            1,
+            1,
+            1,
+        ], ended.err
+        assert [site.paths() for site in (shut, own, ill)] == [[]] * 3, (
+            "where an override decides, nothing is asked"
+        )
         ended = run("check", *urls, "--json", *overrides, cwd=project)
         assert ended.status == 1
         found = [json.loads(line) for line in ended.out.splitlines()]
         assert [row["allowed"] for row in found] == [False, False, False, True, True, True]
-        assert [row["robots_txt"]["allowed"] for row in found] == [True, True, False, False, True, False]
-        assert (found[1]["reason"], found[2]["crawler"]["name"]) == (f"override for {own.url('')} (x)", "otherbot")
+        assert [row["robots_txt"]["allowed"] for row in found] == [
+            True,
+            True,
+            False,
+            False,
+            True,
+            False,
+        ]
+        assert (found[1]["reason"], found[2]["crawler"]["name"]) == (
+            f"override for {own.url('')} (x)",
+            "otherbot",
+        )
         assert {name: found[1]["override"][name] for name in ("key", "reason", "until")} == {
             "key": own.url(""), "reason": "x", "until": None
         }  # fmt: skip
-        kept = run("check", ill.url("/a"), *given({"127.0.0.1": {"as": "b", "reason": "x"}}), cwd=project)
+        kept = run(
+            "check", ill.url("/a"), *given({"127.0.0.1": {"as": "b", "reason": "x"}}), cwd=project
+        )
         assert kept.status == 2, "a robots.txt that decides is unreachable"
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--as nobot,otherbot,mybot --mode first", 'group: "otherbot" (line 1): no group names nobot'),
+        (
+            "--as nobot,otherbot,mybot --mode first",
+            'group: "otherbot" (line 1): no group names nobot',
+        ),
         ("--as mybot,otherbot --mode all", 'group: "otherbot" (line 1): it names the crawler'),
-        ("-s GBOT_ROBOTS_AGENTS=mybot,otherbot -s GBOT_ROBOTS_AGENTS_MODE=all", "from GBOT_ROBOTS_AGENTS (all)"),
+        (
+            "-s GBOT_ROBOTS_AGENTS=mybot,otherbot -s GBOT_ROBOTS_AGENTS_MODE=all",
+            "from GBOT_ROBOTS_AGENTS (all)",
+        ),
     ],
 )
 def test_several_crawlers_may_be_taken_for_one(options: str, said: str, tmp_path: Path) -> None:
@@ -326,8 +453,16 @@ def asked(path: str, home: Path, *more: str) -> list[str]:
 
 def test_crawlers_are_refused_by_their_own_lines(home: Path) -> None:
     lines: dict[str, dict[str, int | None]] = {
-        "/g": {"Googlebot": 2, "Googlebot-News": 2, "Applebot": 2, "Bingbot": None},  # two of them fall back
-        "/x": {"GPTBot": 6, "MJ12bot": 6},  # its digits are no part of a token, in the file and here
+        "/g": {
+            "Googlebot": 2,
+            "Googlebot-News": 2,
+            "Applebot": 2,
+            "Bingbot": None,
+        },  # two of them fall back
+        "/x": {
+            "GPTBot": 6,
+            "MJ12bot": 6,
+        },  # its digits are no part of a token, in the file and here
         "/all": {"CCBot": 9, "Googlebot": None},
     }
     for path, expected in lines.items():
@@ -341,7 +476,9 @@ def test_one_table_has_every_crawler_and_what_it_is_for(home: Path) -> None:
     assert [re.split("  +", row)[::2][:2] for row in rows] == [
         [known.tokens[0], known.purpose] for known in KNOWN_CRAWLERS
     ]
-    assert {row.index("  ", title.index("may fetch it") - 2) for row in rows} == {title.index("may fetch it") - 2}
+    assert {row.index("  ", title.index("may fetch it") - 2) for row in rows} == {
+        title.index("may fetch it") - 2
+    }
     assert last.startswith("robots.txt: 2 of 38 crawlers refused")
 
 

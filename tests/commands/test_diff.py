@@ -39,7 +39,10 @@ def at(tmp_path: Path) -> list[str]:
         for number, body in enumerate(BODIES):
             then = 2.0 * number * DAY + 3600
             url = "https://a.example/robots.txt"
-            storage.put("https://a.example", Entry(Copy(Kind.RULES, 200, url, body, False, "", then, then + DAY)))
+            storage.put(
+                "https://a.example",
+                Entry(Copy(Kind.RULES, 200, url, body, False, "", then, then + DAY)),
+            )
     return ["-s", f"GBOT_ROBOTS_SQLITE_PATH={path}"]
 
 
@@ -48,8 +51,14 @@ def jsonl(text: str) -> list[dict[str, Any]]:
 
 
 def test_same_rules_are_status_0(files: Path) -> None:
-    (files / "same.txt").write_text("# another day\n" + OLD.upper().replace("/A", "/a").replace("/B", "/b"))
-    assert run_here("diff", "old.txt", "same.txt", cwd=files) == (0, "old.txt -> same.txt: 0 user agents changed\n", "")
+    (files / "same.txt").write_text(
+        "# another day\n" + OLD.upper().replace("/A", "/a").replace("/B", "/b")
+    )
+    assert run_here("diff", "old.txt", "same.txt", cwd=files) == (
+        0,
+        "old.txt -> same.txt: 0 user agents changed\n",
+        "",
+    )
 
 
 def test_programs_get_an_object_a_line(files: Path) -> None:
@@ -59,7 +68,9 @@ def test_programs_get_an_object_a_line(files: Path) -> None:
 
 
 def test_preferences_that_turned_are_told(files: Path) -> None:
-    (files / "no.txt").write_text(OLD + "content-signal: use=reference\ncontent-usage: /ok/ train-ai=y\n")
+    (files / "no.txt").write_text(
+        OLD + "content-signal: use=reference\ncontent-usage: /ok/ train-ai=y\n"
+    )
     assert run_here("diff", "old.txt", "no.txt", cwd=files) == (
         1,
         "User-agent: mybot\n"
@@ -69,10 +80,17 @@ def test_preferences_that_turned_are_told(files: Path) -> None:
         "",
     )
     change = json.loads(run_here("diff", "old.txt", "no.txt", "--json", cwd=files).out)
-    assert change["preferences"][1] == {"path": "/ok/", "label": "train_ai", "before": None, "after": True}
+    assert change["preferences"][1] == {
+        "path": "/ok/",
+        "label": "train_ai",
+        "before": None,
+        "after": True,
+    }
 
 
-def test_agents_that_are_too_many_to_compare_are_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agents_that_are_too_many_to_compare_are_told(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(diff, "changes", lambda old, new: changes(old, new, most_work=0))
     out = run_here("diff", "old.txt", "new.txt", cwd=files).out
     assert "User-agent: mybot\n  ? not compared: " in out
@@ -102,8 +120,23 @@ def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) ->
         ("a.example@1970-01-05T00:59:59", "a.example@1970-01-05T01:00:00+00:00", 1),
     ],
 )
-def test_diff_compares_what_counted_then(at: list[str], tmp_path: Path, old: str, new: str, status: int) -> None:
+def test_diff_compares_what_counted_then(
+    at: list[str], tmp_path: Path, old: str, new: str, status: int
+) -> None:
     ended = run_here("diff", old, new, *at, cwd=tmp_path)
     assert (ended.status, ended.err) == (status, "")
-    audit = ("audit", "--urls", "-", "--format", "csv", "--as", "a", "--diff", old, new, "--fail-on", "disallowed")
+    audit = (
+        "audit",
+        "--urls",
+        "-",
+        "--format",
+        "csv",
+        "--as",
+        "a",
+        "--diff",
+        old,
+        new,
+        "--fail-on",
+        "disallowed",
+    )
     assert run_here(*audit, *at, cwd=tmp_path, stdin=b"https://a.example/").status == status

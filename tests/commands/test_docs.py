@@ -17,7 +17,9 @@ __all__ = ["project"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "command.md"
 TEXTS = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+EXAMPLES = re.findall(
+    r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
+)
 
 _FETCHES_NOTHING = re.compile("--file|--robots|diff |lint|cache")
 _VARIES = re.compile(
@@ -29,9 +31,13 @@ _VARIES = re.compile(
 @pytest.fixture
 def proxy(project: Path) -> Iterator[str]:
     """A proxy that has the hosts of the examples behind it; the files of the examples are in the project."""
-    for name, text in zip(("robots.txt", "expected.txt", "urls.txt", "new.txt"), TEXTS, strict=False):
+    for name, text in zip(
+        ("robots.txt", "expected.txt", "urls.txt", "new.txt"), TEXTS, strict=False
+    ):
         (project / name).write_text(text)
-    warc(project / "archive.warc.gz", [response("http://shop.example/robots.txt", TEXTS[0].encode())])
+    warc(
+        project / "archive.warc.gz", [response("http://shop.example/robots.txt", TEXTS[0].encode())]
+    )
     hosts = {
         "http://shop.example/robots.txt": TEXTS[0],
         "http://shop.example/new.xml": b"<urlset/>",

@@ -41,8 +41,14 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("test no --robots r.txt", NO_SUCH_FILE),
         ("test - --robots -", '"-" cannot be both'),
         ("test - --robots r.txt", "no expectation in it"),
-        ("diff r.txt no", f"scrapy robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://"),
-        ("diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x", "has no version from 1969-12-31 or before"),
+        (
+            "diff r.txt no",
+            f"scrapy robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
+        ),
+        (
+            "diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x",
+            "has no version from 1969-12-31 or before",
+        ),
         ("history a.example -s GBOT_ROBOTS_STORAGE=memory", "only a SQLite file has a history"),
         ("agents /path", "is not an absolute URL, such as "),
         ("audit --urls no --robots r.txt", NO_SUCH_FILE),
@@ -54,7 +60,10 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
         ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
         ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt: file is not a database"),
-        ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt is another program's and stays as it is"),
+        (
+            "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
+            "e.txt is another program's and stays as it is",
+        ),
         ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x/y", "the storage sqlite"),
         ("cache show mailto://x", "not an http, https or ftp URL"),
         ("cache forget", "forget needs an ORIGIN, or --all"),
@@ -81,7 +90,11 @@ def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_
     ("setting", "said"),
     [
         pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
-        pytest.param('ADDONS={"no.such": 1}', "a crawl with the project's settings cannot start", id="before-it"),
+        pytest.param(
+            'ADDONS={"no.such": 1}',
+            "a crawl with the project's settings cannot start",
+            id="before-it",
+        ),
         pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
     ],
 )
@@ -115,14 +128,19 @@ def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
 
 def test_sub_commands_are_listed_if_none_is_named(tmp_path: Path) -> None:
     ended = run_here(cwd=tmp_path)
-    assert [line.split()[0] for line in ended.err.splitlines()[-len(SUBCOMMANDS) :]] == list(SUBCOMMANDS)
+    assert [line.split()[0] for line in ended.err.splitlines()[-len(SUBCOMMANDS) :]] == list(
+        SUBCOMMANDS
+    )
 
 
 def test_entry_point_is_the_console_command() -> None:
     config = ConfigParser()
     config.read(HOME / "setup.cfg")
     for name in ("gbot-robots", "scrapy-gbot-robots"):  # the second is for `uvx scrapy-gbot-robots`
-        assert f"{name} = scrapy_gbot_robots.__main__:console" in config["options.entry_points"]["console_scripts"]
+        assert (
+            f"{name} = scrapy_gbot_robots.__main__:console"
+            in config["options.entry_points"]["console_scripts"]
+        )
 
 
 def test_it_needs_no_project_and_goes_by_its_own_name(tmp_path: Path) -> None:
@@ -135,7 +153,9 @@ def test_version_is_that_of_the_distribution(tmp_path: Path) -> None:
     assert run_here("--version", cwd=tmp_path) == (0, f"scrapy-gbot-robots {__version__}\n", "")
 
 
-def test_help_of_scrapy_lists_each_sub_command_at_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_of_scrapy_lists_each_sub_command_at_any_width(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Scrapy makes a heading of any line of its help that ends with a colon: also of one that was only wrapped there."""
     command = RobotsCommand()
     command.settings = Settings()

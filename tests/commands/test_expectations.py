@@ -43,7 +43,9 @@ def test_expectations_that_are_met_are_status_0(files: Path) -> None:
 
 
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
-    (files / "more.txt").write_text("allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n")
+    (files / "more.txt").write_text(
+        "allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n"
+    )
     ended = run_here("test", "more.txt", "--robots", "robots.txt", cwd=files)
     assert ended.status == 1
     assert ended.out.startswith(
@@ -78,7 +80,14 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: str) -> None:
-    ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=f"# fine\n{text}\nallow * /\n".encode())
+    ended = run_here(
+        "test",
+        "-",
+        "--robots",
+        "robots.txt",
+        cwd=files,
+        stdin=f"# fine\n{text}\nallow * /\n".encode(),
+    )
     assert (ended.status, ended.out) == (2, "")
     line, last = ended.err.splitlines()
     assert line.startswith("-:2: ")

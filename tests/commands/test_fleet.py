@@ -55,7 +55,10 @@ def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Pat
         shown = run_here("fleet", "--redis", url, cwd=tmp_path).out
     assert status == 0
     assert facts["origins"] == {"known": 2, "unreachable": 1, "more": False, "leased": 3}
-    assert sorted((row["host"], row["leases"]) for row in facts["processes"]) == [("a", 2), ("b", 1)]
+    assert sorted((row["host"], row["leases"]) for row in facts["processes"]) == [
+        ("a", 2),
+        ("b", 1),
+    ]
     assert "a:1 " in shown
     assert "2 processes; 2 origins known, 1 unreachable; 3 leases" in shown
 
@@ -65,7 +68,12 @@ def test_of_many_origins_the_first_are_counted(url: str) -> None:
         for number in range(7):
             storage.put(f"https://{number}.example", Entry(RULES))
         for most, more in ((7, False), (6, True)):
-            assert storage.fleet(most)["origins"] == {"known": most, "unreachable": 0, "more": more, "leased": 0}
+            assert storage.fleet(most)["origins"] == {
+                "known": most,
+                "unreachable": 0,
+                "more": more,
+                "leased": 0,
+            }
 
 
 def test_what_strangers_wrote_does_no_harm(url: str, tmp_path: Path) -> None:
@@ -82,14 +90,25 @@ def test_what_strangers_wrote_does_no_harm(url: str, tmp_path: Path) -> None:
 
 def test_fleet_on_a_cluster_is_told(tmp_path: Path) -> None:
     with cluster() as servers:
-        with closing(RedisStorage("cluster", client=of_cluster(Settings(servers.settings)))) as storage:
+        with closing(
+            RedisStorage("cluster", client=of_cluster(Settings(servers.settings)))
+        ) as storage:
             storage.beat({"host": "a", "pid": 1})
             for number in range(9):
                 storage.put(f"https://{number}.example", Entry(RULES))
             storage.lease("https://c.example", 60)
-        client, nodes = servers.settings["GBOT_ROBOTS_REDIS_CLIENT"], ",".join(servers.settings["REDIS_CLUSTER"])
+        client, nodes = (
+            servers.settings["GBOT_ROBOTS_REDIS_CLIENT"],
+            ",".join(servers.settings["REDIS_CLUSTER"]),
+        )
         ended = run_here(
-            "fleet", "--json", "-s", f"GBOT_ROBOTS_REDIS_CLIENT={client}", "-s", f"REDIS_CLUSTER={nodes}", cwd=tmp_path
+            "fleet",
+            "--json",
+            "-s",
+            f"GBOT_ROBOTS_REDIS_CLIENT={client}",
+            "-s",
+            f"REDIS_CLUSTER={nodes}",
+            cwd=tmp_path,
         )
     facts = json.loads(ended.out)
     assert ended.status == 0

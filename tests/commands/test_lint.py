@@ -11,15 +11,16 @@ import pytest
 from ..support.command import run, run_here, run_on_terminal, without_colour
 from ..support.web import Reply, Site
 
-BAD = (
-    b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
-)
+BAD = b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
 
 
 def test_json_has_one_object_a_remark(tmp_path: Path) -> None:
     ended = run_here("lint", "-", "--json", cwd=tmp_path, stdin=BAD)
     remarks = [json.loads(line) for line in ended.out.splitlines()]
-    assert [(remark["level"], remark["line"]) for remark in remarks][:2] == [("error", 1), ("error", 2)]
+    assert [(remark["level"], remark["line"]) for remark in remarks][:2] == [
+        ("error", 1),
+        ("error", 2),
+    ]
     assert {tuple(remark) for remark in remarks} == {("source", "level", "line", "kind", "text")}
     assert run_here("lint", "-", "--json", cwd=tmp_path, stdin=b"") == (0, "", "")
 
@@ -27,8 +28,14 @@ def test_json_has_one_object_a_remark(tmp_path: Path) -> None:
 def test_settings_of_the_project_count(tmp_path: Path) -> None:
     body = b"user-agent: *\ndissallow: /x\ndisallow: /y\n"
     assert "was read as" in run_here("lint", "-", cwd=tmp_path, stdin=body).out
-    assert "so the line is ignored" in run_here("lint", "-", "-s", "GBOT_ROBOTS_STRICT=1", cwd=tmp_path, stdin=body).out
-    assert "cut here" in run_here("-s", "GBOT_ROBOTS_MAX_BYTES=30", "lint", "-", cwd=tmp_path, stdin=body).out
+    assert (
+        "so the line is ignored"
+        in run_here("lint", "-", "-s", "GBOT_ROBOTS_STRICT=1", cwd=tmp_path, stdin=body).out
+    )
+    assert (
+        "cut here"
+        in run_here("-s", "GBOT_ROBOTS_MAX_BYTES=30", "lint", "-", cwd=tmp_path, stdin=body).out
+    )
 
 
 def test_several_files_and_sites_are_linted_in_one_run(tmp_path: Path) -> None:
@@ -46,7 +53,9 @@ def test_several_files_and_sites_are_linted_in_one_run(tmp_path: Path) -> None:
     assert f"error: {none.url('/robots.txt')}: there is nothing to read: HTTP 404\n" in ended.err
 
 
-@pytest.mark.parametrize("name", ["café.txt".encode(), b"caf\xe9.txt"], ids=["UTF-8-name", "latin-1-name"])
+@pytest.mark.parametrize(
+    "name", ["café.txt".encode(), b"caf\xe9.txt"], ids=["UTF-8-name", "latin-1-name"]
+)
 def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_path: Path) -> None:
     raw = os.fsencode(tmp_path) + b"/" + name
     try:
@@ -99,28 +108,41 @@ def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
         links = {rule["id"]: rule["helpUri"] for rule in only["tool"]["driver"]["rules"]}
         first = only["results"][0]
         assert first["ruleId"] == "robots-txt/rule-before-any-group"
-        assert links[first["ruleId"]] == "https://scrapy-gbot-robots.readthedocs.io/lint/#rule-before-any-group"
+        assert (
+            links[first["ruleId"]]
+            == "https://scrapy-gbot-robots.readthedocs.io/lint/#rule-before-any-group"
+        )
         assert first["level"] == "error"
         (location,) = first["locations"]
         assert location["physicalLocation"]["artifactLocation"]["uri"] == uri
         assert location["physicalLocation"]["region"]["startLine"] == 1
-    assert list(validator.iter_errors({**log, "version": "1"})), "the schema is one that something can fail"
+    assert list(validator.iter_errors({**log, "version": "1"})), (
+        "the schema is one that something can fail"
+    )
 
 
 def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
-    (tmp_path / "a,b.txt").write_bytes(b"user-agent: *\ndisalllow%0A: /x\nsitemap: /100%\ndisallow: /x\n")
+    (tmp_path / "a,b.txt").write_bytes(
+        b"user-agent: *\ndisalllow%0A: /x\nsitemap: /100%\ndisallow: /x\n"
+    )
     lines = run_here("lint", "a,b.txt", "--format", "github", cwd=tmp_path).out.splitlines()
     assert "::error file=a%2Cb.txt,line=2,title=robots-txt/misspelt-field::" in lines[0]
     assert lines[1] == (
         "::error file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap::not one absolute http, https or ftp URL: /100%25"
     )
-    assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in lines)
-    line, *_ = run_here("lint", "-", "--format", "github", cwd=tmp_path, stdin=b"user-agent: *\nx\n").out.splitlines()
+    assert all(
+        line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in lines
+    )
+    line, *_ = run_here(
+        "lint", "-", "--format", "github", cwd=tmp_path, stdin=b"user-agent: *\nx\n"
+    ).out.splitlines()
     assert line.startswith("::error file=-,line=2,title=robots-txt/ignored::")
 
 
 def test_terminal_breaks_a_finding_between_words(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     (tmp_path / "robots.txt").write_text("user-agent: *\nnoindex: /private/\n")
-    shown = without_colour(run_on_terminal("lint", "robots.txt", cwd=tmp_path).out)  # of 120 columns
+    shown = without_colour(
+        run_on_terminal("lint", "robots.txt", cwd=tmp_path).out
+    )  # of 120 columns
     assert "use a robots meta tag or the header\nX-Robots-Tag\n" in shown.replace("\r", "")

@@ -17,7 +17,9 @@ def excerpt(lines: list[bytes], marks: dict[int, str]) -> list[str]:
     ("line", "shown", "underline"),
     [
         pytest.param(b"disallow: /x", "disallow: /x", "^^^^^^^^^^^^", id="rule"),
-        pytest.param(b" \tdisallow:\t/x  # c", "disallow: /x  # c", "^^^^^^^^^^^^", id="spaces-and-comment"),
+        pytest.param(
+            b" \tdisallow:\t/x  # c", "disallow: /x  # c", "^^^^^^^^^^^^", id="spaces-and-comment"
+        ),
         pytest.param(b"# comment", "# comment", "^", id="comment"),
         pytest.param(b"", "", "^", id="empty"),
         pytest.param("a: /日本/é".encode(), "a: /日本/é", "^^^^^^^^^^", id="wide-characters"),
@@ -32,7 +34,12 @@ def test_a_line_is_underlined_up_to_its_comment(line: bytes, shown: str, underli
 
 def test_lines_stand_in_order_with_the_texts_beside_them() -> None:
     lines = [b"a: 1", b"b: 2", *[b""] * 8]
-    assert excerpt(lines, {10: "last", 2: "first"}) == [" 2 | b: 2", "   | ^^^^ first", "10 | ", "   | ^ last"]
+    assert excerpt(lines, {10: "last", 2: "first"}) == [
+        " 2 | b: 2",
+        "   | ^^^^ first",
+        "10 | ",
+        "   | ^ last",
+    ]
     assert excerpt(lines, {}) == []
 
 
@@ -42,7 +49,9 @@ def test_tables_are_aligned_by_what_is_seen() -> None:
     assert stream.getvalue() == "A     BB\n日本  x\nc\\n   yy\n"
 
 
-@pytest.mark.parametrize("text", ["\x1b[31m", "a\r\nb", "\x9b31m", "\u202e", "\u2028", "\ud800", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["\x1b[31m", "a\r\nb", "\x9b31m", "\u202e", "\u2028", "\ud800", "\x00"]
+)
 def test_what_is_not_printable_is_escaped(text: str) -> None:
     assert printable(text).isprintable()
     assert printable(text).isascii()

@@ -15,11 +15,19 @@ def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:
     def break_off(connection: socket) -> None:
         connection.close()
 
-    with Site({}) as site, Site({"/robots.txt": b"user-agent: *\ndisallow: /", "*": b"no"}) as closed:
-        listed = [site.url(f"/{name}.xml") for name in ("good", "gzip", "gone", "moved", "broken", "hidden")]
+    with (
+        Site({}) as site,
+        Site({"/robots.txt": b"user-agent: *\ndisallow: /", "*": b"no"}) as closed,
+    ):
+        listed = [
+            site.url(f"/{name}.xml")
+            for name in ("good", "gzip", "gone", "moved", "broken", "hidden")
+        ]
         lines = [f"Sitemap: {url}" for url in [*listed, closed.url("/x.xml"), closed.url("/y.xml")]]
         site.pages |= {
-            "/robots.txt": "\n".join(["user-agent: *", "disallow: /hidden", *lines, "Sitemap: /relative.xml"]),
+            "/robots.txt": "\n".join(
+                ["user-agent: *", "disallow: /hidden", *lines, "Sitemap: /relative.xml"]
+            ),
             "/good.xml": Reply(200, b"<urlset/>" * 100_000),
             "/gzip.xml": Reply(200, b"not gzip at all", {"Content-Encoding": "gzip"}),
             "/gone.xml": Reply(410, b"gone"),
@@ -42,7 +50,9 @@ def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:
             (11, None, "malformed"),
         ]
         assert "/hidden.xml" not in site.paths()
-        assert closed.paths() == ["/robots.txt"], "once, though two sitemaps need it at the same time"
+        assert closed.paths() == ["/robots.txt"], (
+            "once, though two sitemaps need it at the same time"
+        )
 
 
 @pytest.mark.slow
@@ -52,8 +62,12 @@ def test_hosts_are_asked_in_turn_without_end_and_the_worst_is_the_status(tmp_pat
         Site({"*": b"<urlset/>"}) as site,
         Site({"*": Reply(503)}) as ill,
     ):
-        site.pages["/robots.txt"] = "\n".join(f"sitemap: {site.url(f'/{number}.xml')}" for number in range(1, 9))
-        fine = run("sitemaps", empty.url(), site.url(), "-s", "GBOT_ROBOTS_SITEMAPS_MAX=1", cwd=tmp_path)
+        site.pages["/robots.txt"] = "\n".join(
+            f"sitemap: {site.url(f'/{number}.xml')}" for number in range(1, 9)
+        )
+        fine = run(
+            "sitemaps", empty.url(), site.url(), "-s", "GBOT_ROBOTS_SITEMAPS_MAX=1", cwd=tmp_path
+        )
         assert fine.status == 0
         first, second, title, *rows = fine.out.splitlines()
         assert first == f"{empty.url('/robots.txt')}: 0 sitemaps"
@@ -61,7 +75,10 @@ def test_hosts_are_asked_in_turn_without_end_and_the_worst_is_the_status(tmp_pat
         too_many = "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX"
         assert [re.split("  +", row) for row in (title, *rows)] == [
             ["STATUS", "LINE", "SITEMAP"],
-            *([too_many if line > 1 else "200", str(line), site.url(f"/{line}.xml")] for line in range(1, 9)),
+            *(
+                [too_many if line > 1 else "200", str(line), site.url(f"/{line}.xml")]
+                for line in range(1, 9)
+            ),
         ]
         assert site.paths() == ["/robots.txt", "/1.xml"]
         ended = run("sitemaps", ill.url(), empty.url(), cwd=tmp_path)

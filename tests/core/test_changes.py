@@ -52,7 +52,9 @@ def test_agents_are_told_once_each_that_of_all_first_with_the_lines_of_their_own
 
 
 def test_empty_group_is_not_the_same_as_none() -> None:
-    (change,) = changed("User-agent: *\nDisallow: /\n", "User-agent: *\nDisallow: /\n\nUser-agent: a\n")
+    (change,) = changed(
+        "User-agent: *\nDisallow: /\n", "User-agent: *\nDisallow: /\n\nUser-agent: a\n"
+    )
     assert (change.agent, change.group, change.closed, change.added) == ("a", "added", False, ())
 
 
@@ -82,7 +84,10 @@ def test_crawl_delay_is_a_change_too() -> None:
     (change,) = changed(OLD, OLD + "Crawl-delay: 5\n")
     assert change.delays == (None, 5.0)
     delays = "User-agent: a\nCrawl-delay: {}\nAllow: /\n"
-    assert changed(delays.format(5), delays.format(5) + delays.format(9).replace("Allow", "allow")) == []
+    assert (
+        changed(delays.format(5), delays.format(5) + delays.format(9).replace("Allow", "allow"))
+        == []
+    )
 
 
 # what "*" is told before and after, and the preferences that turned: path, label, before, after
@@ -123,7 +128,9 @@ TURNED = [
 
 
 @pytest.mark.parametrize(("old", "new", "turned"), TURNED)
-def test_preferences_that_turned_are_told(old: str, new: str, turned: list[tuple[object, ...]]) -> None:
+def test_preferences_that_turned_are_told(
+    old: str, new: str, turned: list[tuple[object, ...]]
+) -> None:
     found = changed(f"User-agent: *\nAllow: /\n{old}\n", f"User-agent: *\nAllow: /\n{new}\n")
     assert [each for change in found for each in change.preferences] == turned
     assert len(found) == bool(turned)
@@ -131,10 +138,16 @@ def test_preferences_that_turned_are_told(old: str, new: str, turned: list[tuple
 
 def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
     rest = "\nUser-agent: own\nAllow: /\n"
-    (change,) = changed("User-agent: *\nAllow: /" + rest, "User-agent: *\nAllow: /\nContent-Usage: search=n" + rest)
+    (change,) = changed(
+        "User-agent: *\nAllow: /" + rest, "User-agent: *\nAllow: /\nContent-Usage: search=n" + rest
+    )
     assert change.agent == "*"
-    old, new = (f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn")
-    assert [change.agent for change in changed(old, new)] == ["a"]  # it stands before the name of the other
+    old, new = (
+        f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn"
+    )
+    assert [change.agent for change in changed(old, new)] == [
+        "a"
+    ]  # it stands before the name of the other
     old, new = "User-agent: *\nContent-Usage: search=n\nAllow: /\n", "User-agent: a\nAllow: /\n"
     (came,) = changed(old, old + new)
     assert (came.agent, came.preferences) == ("a", (PreferenceChange("/", "search", False, None),))
@@ -143,7 +156,9 @@ def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
 def test_signal_before_any_group_is_told_for_all() -> None:
     old, new = (f"Content-Signal: ai-train={word}\n" for word in ("yes", "no"))
     (change,) = changed(old, new)
-    assert change == AgentChange("*", (), (), "", None, (None, None), (PreferenceChange("/", "train_ai", True, False),))
+    assert change == AgentChange(
+        "*", (), (), "", None, (None, None), (PreferenceChange("/", "train_ai", True, False),)
+    )
     group = "User-agent: a\nAllow: /\n"
     assert [change.agent for change in changed(old + group, new + group)] == ["*", "a"]
 
@@ -166,7 +181,9 @@ def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
     compared = [change for change in found if change.compared]
     assert 40 < len(compared) < 60
     assert all([rule.pattern for rule in change.added] == ["/3"] for change in compared)
-    assert {change[1:] for change in found if not change.compared} == {((), (), "", None, (None, None), (), False)}
+    assert {change[1:] for change in found if not change.compared} == {
+        ((), (), "", None, (None, None), (), False)
+    }
 
 
 def test_hostile_preferences_take_seconds_at_the_most() -> None:

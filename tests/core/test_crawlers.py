@@ -32,7 +32,12 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
     ("adsbot-mobile", "AdsBot-Google-Mobile", ("AdsBot-Google-Mobile",), False),
     ("adsbot", "AdsBot-Google (+http://www.google.com/adsbot.html)", ("AdsBot-Google",), False),
     ("mediapartners", "Mediapartners-Google", ("Mediapartners-Google",), False),
-    ("mobile-apps", "AdsBot-Google-Mobile-Apps", ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"), False),
+    (
+        "mobile-apps",
+        "AdsBot-Google-Mobile-Apps",
+        ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"),
+        False,
+    ),
     ("duplex", "DuplexWeb-Google/1.0", ("DuplexWeb-Google",), True),
     ("favicon", "Google Favicon", ("Googlebot-Image", "Googlebot"), True),
     ("favicon-header", f"{CHROME} Google Favicon", ("Googlebot-Image", "Googlebot"), True),
@@ -49,7 +54,8 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
 
 
 @pytest.mark.parametrize(
-    ("user_agent", "tokens", "heeds_global"), [pytest.param(*row, id=f"S11-{id}") for id, *row in CRAWLERS]
+    ("user_agent", "tokens", "heeds_global"),
+    [pytest.param(*row, id=f"S11-{id}") for id, *row in CRAWLERS],
 )
 def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: bool) -> None:
     crawler = Crawler.of(user_agent)
@@ -62,7 +68,11 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
     [
         ("*|google-safety", "Google-Safety", "allowed: this crawler does not heed robots.txt"),
         ("*", "\0", 'disallowed by "Disallow: /" (line 2, group "*")'),
-        ("googlebot-image", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot-image")'),
+        (
+            "googlebot-image",
+            "Googlebot-Image",
+            'disallowed by "Disallow: /" (line 2, group "googlebot-image")',
+        ),
         ("googlebot", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot")'),
         (
             "googlebot-image|allow:|googlebot",
@@ -76,14 +86,27 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
         ),
     ],
 )
-def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(agents: str, name: str, verdict: str) -> None:
-    lines = "\n".join(agent if ":" in agent else f"user-agent: {agent}" for agent in agents.split("|"))
-    assert str(RobotsTxt.parse(f"{lines}\ndisallow: /".encode()).verdict("http://e.com/", Crawler.of(name))) == verdict
+def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(
+    agents: str, name: str, verdict: str
+) -> None:
+    lines = "\n".join(
+        agent if ":" in agent else f"user-agent: {agent}" for agent in agents.split("|")
+    )
+    assert (
+        str(
+            RobotsTxt.parse(f"{lines}\ndisallow: /".encode()).verdict(
+                "http://e.com/", Crawler.of(name)
+            )
+        )
+        == verdict
+    )
 
 
 def test_plain_token_is_not_cut_however_long() -> None:
     token = "a" * 1_000 + "-b"
-    robots = RobotsTxt.parse(f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode())
+    robots = RobotsTxt.parse(
+        f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode()
+    )
     assert product_token(token) == token
     asked: list[str | bytes] = [token, token.upper().encode(), token[:-1], "a" * 1_000]
     assert [robots.allowed("/", each) for each in asked] == [True, True, False, False]
@@ -147,7 +170,11 @@ HEADERS = [
 def test_product_token_of_header(header: str, token: str) -> None:
     assert product_token(header) == token
     assert product_token(header.encode("utf-8", "surrogatepass")) == token
-    assert is_browser_like(header) == is_browser_like(header.encode("utf-8", "surrogatepass")) == (token == "Mozilla")
+    assert (
+        is_browser_like(header)
+        == is_browser_like(header.encode("utf-8", "surrogatepass"))
+        == (token == "Mozilla")
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,21 +188,33 @@ def test_product_token_of_header(header: str, token: str) -> None:
         pytest.param("", None, id="empty"),
     ],
 )
-def test_token_that_is_only_the_beginning_of_a_name_is_told(user_agent: str, cut: str | None) -> None:
+def test_token_that_is_only_the_beginning_of_a_name_is_told(
+    user_agent: str, cut: str | None
+) -> None:
     assert cut_token(user_agent) == cut
 
 
-@pytest.mark.parametrize("header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000])
+@pytest.mark.parametrize(
+    "header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000]
+)
 def test_hostile_header_has_an_answer(header: str) -> None:
     assert len(product_token(header)) <= MAX_LINE_BYTES
     Crawler.of(header.encode())
 
 
 @pytest.mark.parametrize(
-    "named", [pytest.param("bot2000", id="D43-digits"), pytest.param("bot.news", id="D43-dot"), "bot/2.1", "bot (new)"]
+    "named",
+    [
+        pytest.param("bot2000", id="D43-digits"),
+        pytest.param("bot.news", id="D43-dot"),
+        "bot/2.1",
+        "bot (new)",
+    ],
 )
 def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> None:
-    robots = RobotsTxt.parse(f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode())
+    robots = RobotsTxt.parse(
+        f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode()
+    )
     assert robots.verdict("/", named).group == "bot"
     assert robots.allowed("/", "bot9000/1.0")
     assert [remark.kind for remark in robots.remarks] == [AGENT_CUT.name] * ("/" not in named)

@@ -21,14 +21,24 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     ("E6.3", "b", [], ["/", "/x"]),
     ("E6.4", "Googlebot", ["/"], ["/nogooglebot/", "/nogooglebot/x"]),
     ("E6.4", "other", ["/", "/nogooglebot/"], []),
-    ("E6.5", "googlebot", ["/directory2/subdirectory1/x", "/x"], ["/directory1/x", "/directory2/x"]),
+    (
+        "E6.5",
+        "googlebot",
+        ["/directory2/subdirectory1/x", "/x"],
+        ["/directory1/x", "/directory2/x"],
+    ),
     ("E6.5", "anothercrawler", [], ["/", "/x", "/directory2/subdirectory1/x"]),
     ("E6.5", "other", ["/", "/directory1/x"], []),
     ("E6.6", "FooBot", ["/x/b", "/z/d"], ["/y/c", "/foo/bar/"]),
     ("E6.6", "BarBot", ["/y/c", "/w/a"], ["/z/d", "/foo/bar/"]),
     ("E6.6", "BazBot", ["/z/d"], ["/foo/bar/"]),
     ("E6.7", "other", ["/publications/", "/publications/a.gif", "/x"], ["/example/", "/a.gif"]),
-    ("E6.7", "foobot", ["/example/page.html", "/example/allowed.gif"], ["/", "/example/", "/publications/"]),
+    (
+        "E6.7",
+        "foobot",
+        ["/example/page.html", "/example/allowed.gif"],
+        ["/", "/example/", "/publications/"],
+    ),
     ("E6.7", "barbot", ["/", "/a.gif", "/example/"], ["/example/page.html"]),
     ("E6.7", "bazbot", ["/", "/a.gif", "/example/"], ["/example/page.html"]),
     ("E6.7", "quxbot", ["/", "/a.gif", "/example/page.html"], []),
@@ -40,7 +50,12 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     ("E12.2", "other", ["/", "/x"], []),
     ("E12.3 E12-01", "other", [], ["/", "/x"]),
     ("E12.3 E12-01", "AdsBot-Google", ["/", "/x"], []),
-    ("E12-02 E12-12", "any", ["/calendar", "/books/"], ["/calendar/x", "/junk/", "/books/fiction/contemporary/x"]),
+    (
+        "E12-02 E12-12",
+        "any",
+        ["/calendar", "/books/"],
+        ["/calendar/x", "/junk/", "/books/fiction/contemporary/x"],
+    ),
     ("E12-03", "Googlebot-News", ["/x"], []),
     ("E12-03", "Googlebot", [], ["/x"]),
     ("E12-04", "Unnecessarybot", [], ["/x"]),
@@ -65,10 +80,13 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("numbers", "crawler", "allowed", "disallowed"), [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in ANSWERS]
+    ("numbers", "crawler", "allowed", "disallowed"),
+    [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in ANSWERS],
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
-def test_example_file(numbers: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str) -> None:
+def test_example_file(
+    numbers: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str
+) -> None:
     robots = RobotsTxt.parse(EXAMPLES[numbers.split(" ", 1)[0]].replace("\n", line_end).encode())
     asker = Crawler.of(crawler)
     urls = [f"https://example.com{path}" for path in allowed + disallowed]
@@ -94,7 +112,11 @@ disallow: /3
     [
         pytest.param("Googlebot-News", 1, id="T7-01"),
         pytest.param("Googlebot", 3, id="T7-02"),
-        pytest.param("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", 3, id="T7-02-header"),
+        pytest.param(
+            "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+            3,
+            id="T7-02-header",
+        ),
         pytest.param("Storebot-Google", 2, id="T7-03"),
         pytest.param("Googlebot-Image", 3, id="T7-04"),
         pytest.param("googlebot-images", 3, id="T7-04-as-written"),
@@ -105,13 +127,18 @@ disallow: /3
 )
 def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
     robots = RobotsTxt.parse(E7)
-    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", Crawler.of(crawler))]
+    followed = [
+        n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", Crawler.of(crawler))
+    ]
     assert followed == [group]
 
 
 def test_plain_token_does_not_fall_back_to_a_shorter_one() -> None:
     assert RobotsTxt.parse(E7).verdict("http://e.com/", "Googlebot-Image").group == "*"
-    assert RobotsTxt.parse(E7).verdict("http://e.com/", Crawler.of("Googlebot-Image")).group == "googlebot"
+    assert (
+        RobotsTxt.parse(E7).verdict("http://e.com/", Crawler.of("Googlebot-Image")).group
+        == "googlebot"
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +198,9 @@ def test_only_rules_end_a_run_of_user_agents(line: str) -> None:
     assert not robots.allowed("http://e.com/", "b")
 
 
-@pytest.mark.parametrize("line", ["allow:", "disallow:", "allow: /z", "disallow", "dissallow: /z", "disallow /z"])
+@pytest.mark.parametrize(
+    "line", ["allow:", "disallow:", "allow: /z", "disallow", "dissallow: /z", "disallow /z"]
+)
 def test_every_rule_ends_a_run_of_user_agents(line: str) -> None:
     robots = RobotsTxt.parse(f"user-agent: a\n{line}\nuser-agent: b\ndisallow: /".encode())
     assert robots.allowed("http://e.com/", "a") == (line != "disallow")  # a key alone is no rule
@@ -200,18 +229,51 @@ def test_file_or_named_group_without_rules_allows_everything() -> None:
         pytest.param("user-agent: *\ncrawl-delay: 5", "a", 5.0, id="global"),
         pytest.param("user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5, id="fraction"),
         pytest.param("user-agent: *\ncrawl-delay: .5\ncrawl-delay: 7", "a", 0.5, id="first-counts"),
-        pytest.param("user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0, id="first-valid-counts"),
-        pytest.param("user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /", "a", None, id="only-of-agents-above"),
-        pytest.param("user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /", "a", None, id="own-group"),
-        pytest.param("user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9", "b", 9.0, id="each-its-own"),
         pytest.param(
-            "user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3", "a", 3.0, id="merged"
+            "user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0, id="first-valid-counts"
+        ),
+        pytest.param(
+            "user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /",
+            "a",
+            None,
+            id="only-of-agents-above",
+        ),
+        pytest.param(
+            "user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /",
+            "a",
+            None,
+            id="own-group",
+        ),
+        pytest.param(
+            "user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9",
+            "b",
+            9.0,
+            id="each-its-own",
+        ),
+        pytest.param(
+            "user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3",
+            "a",
+            3.0,
+            id="merged",
         ),
         pytest.param("crawl-delay: 5\nuser-agent: *", "a", None, id="before-any-group"),
         pytest.param("user-agent: *\nallow: /", "a", None, id="none"),
         *(
             pytest.param(f"user-agent: *\ncrawl-delay: {bad}", "a", None, id=f"bad-{bad[:9]}")
-            for bad in ("", "-1", "nan", "inf", "1e3", "1_0", "5s", "5 s", "0x1", "٣", ".", "9" * 400)
+            for bad in (
+                "",
+                "-1",
+                "nan",
+                "inf",
+                "1e3",
+                "1_0",
+                "5s",
+                "5 s",
+                "0x1",
+                "٣",
+                ".",
+                "9" * 400,
+            )
         ),
     ],
 )

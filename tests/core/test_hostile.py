@@ -39,10 +39,15 @@ def seconds_of(action: Callable[[], object]) -> float:
 STARS = b"user-agent: *\n" + (b"disallow: /" + b"a*" * 1_000 + b"b\n") * 250
 HOSTILE_BODIES = {
     "stars": STARS,
-    "nested prefixes": b"user-agent: *\n" + b"".join(b"disallow: /%b\n" % (b"a" * n) for n in range(1_000)),
-    "one needle": b"user-agent: *\n" + b"".join(b"disallow: /*aaaaa%d\n" % n for n in range(20_000)),
-    "same needle": b"user-agent: *\n" + b"".join(b"disallow: /%d*aaaaaaaa\n" % n for n in range(20_000)),
-    "agents": b"".join(b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26 % 26) for n in range(20_000))
+    "nested prefixes": b"user-agent: *\n"
+    + b"".join(b"disallow: /%b\n" % (b"a" * n) for n in range(1_000)),
+    "one needle": b"user-agent: *\n"
+    + b"".join(b"disallow: /*aaaaa%d\n" % n for n in range(20_000)),
+    "same needle": b"user-agent: *\n"
+    + b"".join(b"disallow: /%d*aaaaaaaa\n" % n for n in range(20_000)),
+    "agents": b"".join(
+        b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26 % 26) for n in range(20_000)
+    )
     + b"disallow: /",
     "groups": b"user-agent: *\ndisallow: /a\n" * 18_000,
     "one line": b"disallow: /" * 46_000,
@@ -54,10 +59,17 @@ HOSTILE_BODIES = {
     "delays": b"user-agent: *\n" + b"crawl-delay: x\n" * 34_000,
     "junk": b"d\n a\n u:\n" * 51_000,
 }
-LONG_URLS = ["http://e.com/" + "a" * 2_000, "http://e.com/ab" + "a" * 2_000, "http://e.com/" + "%c3" * 700, "/" * 2_000]
+LONG_URLS = [
+    "http://e.com/" + "a" * 2_000,
+    "http://e.com/ab" + "a" * 2_000,
+    "http://e.com/" + "%c3" * 700,
+    "/" * 2_000,
+]
 
 
-@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in HOSTILE_BODIES.items()])
+@pytest.mark.parametrize(
+    "body", [pytest.param(body, id=name) for name, body in HOSTILE_BODIES.items()]
+)
 def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
     def ask() -> None:
         robots = RobotsTxt.parse(body)
@@ -116,7 +128,9 @@ def test_matching_never_goes_back_whatever_the_rules_and_the_url(
 ) -> None:
     """Each instruction looks at the path once at most, and there are so many as characters of patterns and path."""
     ask = way(patterns)
-    assert instructions(lambda: ask(path)) < 40 * (len(path) + sum(2 + len(pattern) for pattern in patterns))
+    assert instructions(lambda: ask(path)) < 40 * (
+        len(path) + sum(2 + len(pattern) for pattern in patterns)
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,9 +175,13 @@ def test_twice_as_many_lines_take_twice_as_much_work(
     assert work(200) < 2.5 * work(100)
 
 
-@pytest.mark.parametrize("url", ["http://e.com/" + "a" * 100_000, "é" * 100_000, "/" + "%c3" * 30_000, "#" * 100_000])
+@pytest.mark.parametrize(
+    "url", ["http://e.com/" + "a" * 100_000, "é" * 100_000, "/" + "%c3" * 30_000, "#" * 100_000]
+)
 def test_long_url_is_answered_in_bounded_time(url: str) -> None:
-    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /*a*b*c$\ndisallow: /*?\nallow: /%C3\ndisallow: /aa")
+    robots = RobotsTxt.parse(
+        b"user-agent: *\ndisallow: /*a*b*c$\ndisallow: /*?\nallow: /%C3\ndisallow: /aa"
+    )
 
     def ask() -> None:
         for _ in range(6):
@@ -194,9 +212,7 @@ def held_by(root: object) -> list[object]:
 
 @pytest.mark.parametrize("questions", [0, 1, 10])
 def test_rules_hold_neither_the_body_nor_other_groups(questions: int) -> None:
-    body = (
-        b"# secret\nuser-agent: *\ndisallow: /x # secret\nsitemap: http://e.com/secret\n\nuser-agent: a\nallow: /secret"
-    )
+    body = b"# secret\nuser-agent: *\ndisallow: /x # secret\nsitemap: http://e.com/secret\n\nuser-agent: a\nallow: /secret"
     rules = RobotsTxt.parse(body).rules_for("bot")
     assert [rules.allowed("http://e.com/") for _ in range(questions)] == [True] * questions
     texts = [str(each) for each in held_by(rules) if isinstance(each, (str, bytes))]

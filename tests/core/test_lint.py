@@ -88,9 +88,17 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"user-agent: *bot", kinds.NO_AGENT, ""),
         (b"user-agent:", kinds.NO_AGENT, ""),
         (b"user-agent: GPT-Bot", kinds.NO_CRAWLER, "; did you mean GPTBot?"),
-        (b"user-agent: Google", kinds.NO_CRAWLER, "mean Googlebot or Googlebot-Image or Googlebot-News?"),
+        (
+            b"user-agent: Google",
+            kinds.NO_CRAWLER,
+            "mean Googlebot or Googlebot-Image or Googlebot-News?",
+        ),
         (b"user-agent: ChatGPT", kinds.NO_CRAWLER, "; did you mean ChatGPT-User?"),
-        (b"user-agent: claude", kinds.NO_CRAWLER, "mean Claude-SearchBot or ClaudeBot or Claude-User?"),
+        (
+            b"user-agent: claude",
+            kinds.NO_CRAWLER,
+            "mean Claude-SearchBot or ClaudeBot or Claude-User?",
+        ),
         (b"user-agent: Bing", kinds.NO_CRAWLER, "; did you mean Bingbot?"),
         (b"user-agent: Googlebot_News", kinds.NO_CRAWLER, "; did you mean Googlebot-News?"),
         # About preferences; fields that are in order are told as unused alone
@@ -106,10 +114,16 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
     ],
     ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else "",
 )
-def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(line: bytes, kind: kinds.Kind, said: str) -> None:
+def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
+    line: bytes, kind: kinds.Kind, said: str
+) -> None:
     told = findings(HEAD + line + b"\ndisallow: /z\n")
     assert [finding.line for finding in told] == [2] * len(told)
-    (finding,) = [each for each in told if kind is not kinds.UNREADABLE or each.kind != kinds.UNUSED_FIELD.name]
+    (finding,) = [
+        each
+        for each in told
+        if kind is not kinds.UNREADABLE or each.kind != kinds.UNUSED_FIELD.name
+    ]
     assert (finding.level, finding.kind) == (kind.level, kind.name)
     assert said in finding.text
 
@@ -123,22 +137,54 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
     [
         (b"disallow: /\nuser-agent: *\ndisallow: /x", [(1, kinds.RULE_BEFORE_GROUP)], ""),
         (b"disalllow: /\nwords", [(1, kinds.MISSPELT), (2, kinds.IGNORED)], ""),
-        ("user-agent: *\ndisallow: /\n".encode("utf-16"), [(1, kinds.NO_ROBOTS_FILE)], "; save it as UTF-8"),
+        (
+            "user-agent: *\ndisallow: /\n".encode("utf-16"),
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "; save it as UTF-8",
+        ),
         (b"\0\n\0", [(1, kinds.NO_ROBOTS_FILE)], "this is no text"),
-        (b"\x7fELF\0\0\1\2\nnothing: here\0", [(1, kinds.NO_ROBOTS_FILE)], "this is no text, not a robots.txt: 0 of"),
-        (b'{"error":"forbidden"}\n', [(1, kinds.NO_ROBOTS_FILE)], "this is JSON, not a robots.txt: 0 of its lines"),
+        (
+            b"\x7fELF\0\0\1\2\nnothing: here\0",
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "this is no text, not a robots.txt: 0 of",
+        ),
+        (
+            b'{"error":"forbidden"}\n',
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "this is JSON, not a robots.txt: 0 of its lines",
+        ),
         (b"\xef\xbb\xbf [1,\n2]", [(1, kinds.NO_ROBOTS_FILE)], "this is JSON"),
         (b"Forbidden", [(1, kinds.NO_ROBOTS_FILE)], "this is another text"),
-        (b"# c\n\nerror: not found\nhumans: all", [(1, kinds.NO_ROBOTS_FILE)], "this is another text"),
-        (b"<!DOCTYPE html><body>\n" + b"<p>Not found</p>\n" * 500, [(1, kinds.NO_ROBOTS_FILE)], "a web page"),
-        (b"\xef\xbb\xbf\r\n <html lang=en>\n<p>x: y</p>", [(1, kinds.NO_ROBOTS_FILE)], "a web page"),
-        (b'<?xml version="1.0"?>\n<!-- a -->\n<!doctype   html>\n<a>', [(1, kinds.NO_ROBOTS_FILE)], "a web page"),
+        (
+            b"# c\n\nerror: not found\nhumans: all",
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "this is another text",
+        ),
+        (
+            b"<!DOCTYPE html><body>\n" + b"<p>Not found</p>\n" * 500,
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "a web page",
+        ),
+        (
+            b"\xef\xbb\xbf\r\n <html lang=en>\n<p>x: y</p>",
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "a web page",
+        ),
+        (
+            b'<?xml version="1.0"?>\n<!-- a -->\n<!doctype   html>\n<a>',
+            [(1, kinds.NO_ROBOTS_FILE)],
+            "a web page",
+        ),
         (
             b"<html><pre>\nuser-agent: *\ndisallow: /a\ndisallow: /b",
             [(1, kinds.NO_ROBOTS_FILE)],
             "not a robots.txt: 2 of",
         ),
-        (b"user-agent: b\ndisallow: /\nuser-agent: a\n", [(3, kinds.NO_RULES)], '"a" may fetch everything'),
+        (
+            b"user-agent: b\ndisallow: /\nuser-agent: a\n",
+            [(3, kinds.NO_RULES)],
+            '"a" may fetch everything',
+        ),
         (b"user-agent: 7\n", [(1, kinds.NO_AGENT)], ""),
         (
             b"user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\nuser-agent: c\n# d\nuser-agent: d\ndisallow: /",
@@ -146,12 +192,18 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
             "in one group with line 1",
         ),
         (MERGED, [(3, kinds.SHADOWED)], 'for "a": "Allow: /x" in line 6 matches all of it'),
-        (MERGED.replace(b"a\nallow", b"a\nuser-agent: b\nallow"), [(3, kinds.SHADOWED)], 'for "a" and others: '),
+        (
+            MERGED.replace(b"a\nallow", b"a\nuser-agent: b\nallow"),
+            [(3, kinds.SHADOWED)],
+            'for "a" and others: ',
+        ),
         (HEAD + b"disallow: /x\n" * 2, [(3, kinds.DUPLICATE)], "is already in line 2"),
         (HEAD + HOSTILE_RULES, [(1, kinds.TOO_MANY)], ""),
     ],
 )
-def test_what_several_lines_come_to_is_found(body: bytes, told: list[tuple[int, kinds.Kind]], said: str) -> None:
+def test_what_several_lines_come_to_is_found(
+    body: bytes, told: list[tuple[int, kinds.Kind]], said: str
+) -> None:
     assert found(body) == [(line, kind.name) for line, kind in told]
     assert said in findings(body)[0].text
 
@@ -207,7 +259,9 @@ DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent
         ("content-usage: train-ai=n|allow: /|user-agent: own|allow: /", NOT_REPEATED, 4),
     ],
 )
-def test_groups_and_rules_are_compared_with_each_other(rules: str, kind: kinds.Kind, line: int | None) -> None:
+def test_groups_and_rules_are_compared_with_each_other(
+    rules: str, kind: kinds.Kind, line: int | None
+) -> None:
     told = found(HEAD + rules.replace("|", "\n").encode())
     assert [at for at, name in told if name == kind.name] == ([] if line is None else [line])
 
@@ -228,8 +282,14 @@ SHARED = b"user-agent: *\ndisallow: /cart\ndisallow: /admin/*\ndisallow: /c\ndis
         (b"disallow: /cart\ndisallow: /admin\ndisallow: /c", "/d;"),
     ],
 )
-def test_a_group_of_its_own_that_drops_rules_of_all_names_what_it_opens(own: bytes, opened: str) -> None:
-    (finding,) = [each for each in findings(SHARED + b"user-agent: Googlebot\nuser-agent: a\n" + own) if each.line == 6]
+def test_a_group_of_its_own_that_drops_rules_of_all_names_what_it_opens(
+    own: bytes, opened: str
+) -> None:
+    (finding,) = [
+        each
+        for each in findings(SHARED + b"user-agent: Googlebot\nuser-agent: a\n" + own)
+        if each.line == 6
+    ]
     assert (finding.level, finding.kind) == (NOTE, kinds.OWN_GROUP.name)
     assert f'is not for "googlebot" and others, so this is open there: {opened}' in finding.text
 
@@ -238,7 +298,10 @@ def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None
     page = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
     headings = re.findall(r"^##+ (.*)$", page, re.MULTILINE)
     expected = [
-        [f"{level.capitalize()}s", *(kind.id for kind in kinds.KINDS.values() if kind.level == level)]
+        [
+            f"{level.capitalize()}s",
+            *(kind.id for kind in kinds.KINDS.values() if kind.level == level),
+        ]
         for level in kinds.LEVELS
     ]
     assert headings == [heading for level in expected for heading in level]
@@ -248,18 +311,28 @@ def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None
 def test_shadowed_rules_never_decide_any_url() -> None:
     """Random rules of two letters: no rule that is called shadowed decides about any path of up to six letters."""
     chance = random.Random(11)
-    paths = ["/" + "".join(chance.choice("ab") for _ in range(chance.randrange(6))) for _ in range(150)]
+    paths = [
+        "/" + "".join(chance.choice("ab") for _ in range(chance.randrange(6))) for _ in range(150)
+    ]
     called = 0
     for _ in range(300):
-        patterns = ["/" + "".join(chance.choice("aabb*") for _ in range(chance.randrange(4))) for _ in range(6)]
+        patterns = [
+            "/" + "".join(chance.choice("aabb*") for _ in range(chance.randrange(4)))
+            for _ in range(6)
+        ]
         rules = [
-            f"{chance.choice(['allow', 'disallow'])}: {pattern}{chance.choice(['', '', '$'])}" for pattern in patterns
+            f"{chance.choice(['allow', 'disallow'])}: {pattern}{chance.choice(['', '', '$'])}"
+            for pattern in patterns
         ]
         body = "\n".join(["user-agent: *", *rules]).encode()
-        shadowed = {finding.line for finding in findings(body) if finding.kind == kinds.SHADOWED.name}
+        shadowed = {
+            finding.line for finding in findings(body) if finding.kind == kinds.SHADOWED.name
+        }
         called += len(shadowed)
         robotstxt = RobotsTxt.parse(body)
-        decided = {rule.line for path in paths if (rule := robotstxt.verdict(path, "any").rule) is not None}
+        decided = {
+            rule.line for path in paths if (rule := robotstxt.verdict(path, "any").rule) is not None
+        }
         assert not shadowed & decided, body
     assert called > 100
 
@@ -284,7 +357,10 @@ def test_all_texts_are_printable_whatever_the_bytes() -> None:
     "body",
     [
         pytest.param(
-            b"".join(b"user-agent: %s\nuser-agent: b\ndisallow: /%d\n" % (b"a" * n, n) for n in range(900)),
+            b"".join(
+                b"user-agent: %s\nuser-agent: b\ndisallow: /%d\n" % (b"a" * n, n)
+                for n in range(900)
+            ),
             id="merging",
         ),
         pytest.param(

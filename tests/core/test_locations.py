@@ -65,7 +65,9 @@ def test_no_other_url_is_a_robots_txt(url: str) -> None:
 
 
 def test_robots_txt_url_may_have_a_fragment_and_any_url_bytes_that_are_not_utf8() -> None:
-    assert Origin.of_robots_txt(b"https://example.com/robots.txt#top") == Origin("https", "example.com", 443)
+    assert Origin.of_robots_txt(b"https://example.com/robots.txt#top") == Origin(
+        "https", "example.com", 443
+    )
     assert Origin.of(b"http://example.com/caf\xe9") == Origin("http", "example.com", 80)
 
 

@@ -10,7 +10,14 @@ from scrapy_gbot_robots.core.patterns import matches
 from ..support import strategies
 from ..support.oracle import does_match
 
-FISH = ["/fish", "/fish.html", "/fish/salmon.html", "/fishheads", "/fishheads/yummy.html", "/fish.php?id=anything"]
+FISH = [
+    "/fish",
+    "/fish.html",
+    "/fish/salmon.html",
+    "/fishheads",
+    "/fishheads/yummy.html",
+    "/fish.php?id=anything",
+]
 NO_FISH = ["/Fish.asp", "/catfish", "/?id=fish", "/desert/fish"]
 PHP = [
     "/index.php",
@@ -83,12 +90,20 @@ def ask(path: str, *rules: str) -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize(("pattern", "hits", "misses"), [pytest.param(*row, id=id) for id, *row in PATTERNS])
+@pytest.mark.parametrize(
+    ("pattern", "hits", "misses"), [pytest.param(*row, id=id) for id, *row in PATTERNS]
+)
 def test_pattern_matches_these_paths_only(pattern: str, hits: list[str], misses: list[str]) -> None:
     refused = [ask(path, f"disallow: {pattern}") for path in hits]
-    assert {(verdict.allowed, verdict.rule and verdict.rule.line) for verdict in refused} <= {(False, 2)}
-    assert {ask(path, f"disallow: {pattern}") for path in misses} <= {Verdict(True, None, "no rule matches", "foobot")}
-    assert [path for path in hits + misses if ask(path, "disallow: /", f"allow: {pattern}").allowed] == hits
+    assert {(verdict.allowed, verdict.rule and verdict.rule.line) for verdict in refused} <= {
+        (False, 2)
+    }
+    assert {ask(path, f"disallow: {pattern}") for path in misses} <= {
+        Verdict(True, None, "no rule matches", "foobot")
+    }
+    assert [
+        path for path in hits + misses if ask(path, "disallow: /", f"allow: {pattern}").allowed
+    ] == hits
 
 
 # (row, path, allow, disallow, allowed)
@@ -119,7 +134,13 @@ PRECEDENCE = [
     ("T9b-17", "/allowed-slash/index.htm", "/allowed-slash/index.html", "/", False),
     ("T9b-18", "/allowed-slash/index.html", "/allowed-slash/index.html", "/", True),
     ("T9b-19", "/anyother-url", "/allowed-slash/index.html", "/", False),
-    ("T9b-20", "/example/page/disallowed.gif", "/example/page/", "/example/page/disallowed.gif", False),
+    (
+        "T9b-20",
+        "/example/page/disallowed.gif",
+        "/example/page/",
+        "/example/page/disallowed.gif",
+        False,
+    ),
     ("S9.3-escaped-length", "/é/ab", "/é", "/*/a", True),
     ("S9.5-empty-allow", "/x", "", "/", False),
     ("S9.5-empty-disallow", "/x", "/", "", True),
@@ -159,12 +180,17 @@ def test_most_specific_rule_wins_in_any_order(
          'allowed by "Allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par" (line 3, group "foobot")'),
     ],
 )  # fmt: skip
-def test_verdict_names_the_deciding_rule_in_one_line(path: str, rules: list[str], said: str) -> None:
+def test_verdict_names_the_deciding_rule_in_one_line(
+    path: str, rules: list[str], said: str
+) -> None:
     assert str(ask(path, *rules)) == said
 
 
 def test_verdict_that_no_rule_gave_reads_well_too() -> None:
-    assert str(RobotsTxt.parse(b"user-agent: a").verdict("/", "other")) == "allowed: no group for this user agent"
+    assert (
+        str(RobotsTxt.parse(b"user-agent: a").verdict("/", "other"))
+        == "allowed: no group for this user agent"
+    )
     verdict = Verdict(allowed=False, rule=None, reason="robots.txt unreachable (503)")
     assert str(verdict) == "disallowed: robots.txt unreachable (503)"
 
@@ -202,7 +228,8 @@ def test_nul_ends_the_path_of_a_url(rule: str, url: str | bytes, allowed: bool) 
 
 @settings(max_examples=600)
 @given(
-    pattern=strategies.PATTERNS | st.text("ab*$/", max_size=24), path=strategies.PATHS | st.text("ab/$", max_size=16)
+    pattern=strategies.PATTERNS | st.text("ab*$/", max_size=24),
+    path=strategies.PATHS | st.text("ab/$", max_size=16),
 )
 @example(pattern="a*b*a*b*a*b*a*b*a*b*c", path="ababababababc")
 @example(pattern="a*b*a*b*a*b*a*b*a*b*c$", path="abababababcc")

@@ -31,7 +31,9 @@ def events(lines: list[Line]) -> list[list[object]]:
     for line in lines:
         kind = "?UADS?"[line.kind]
         if line.flags & HAS_DIRECTIVE:
-            found.append([line.number, kind, *([text(line.key)] if kind == "?" else []), text(line.value)])
+            found.append(
+                [line.number, kind, *([text(line.key)] if kind == "?" else []), text(line.value)]
+            )
     return found
 
 
@@ -80,7 +82,11 @@ def test_every_line_is_seen_as_the_reference_sees_it(file: Path) -> None:
             "sitemaps_b64": [text(sitemap.raw) for sitemap in sitemap_lines_of(robots)],
             "sitemap_lines": [sitemap.line for sitemap in sitemap_lines_of(robots)],
         }
-        different += [(case["id"], what) for what, value in seen.items() if what in case and case[what] != value]
+        different += [
+            (case["id"], what)
+            for what, value in seen.items()
+            if what in case and case[what] != value
+        ]
     assert different == []
 
 
@@ -88,13 +94,27 @@ def test_every_path_and_every_escape_is_the_references() -> None:
     vectors = list(read(DATA / "unit-vectors.jsonl.gz"))
     paths = [vector for vector in vectors if vector["fn"] == "path"]
     escapes = [vector for vector in vectors if vector["fn"] == "escape"]
-    assert [vector for vector in paths if path_of(vector["in"]) != escape(vector["out"].encode()).decode()] == []
-    assert [vector for vector in escapes if text(escape(b64decode(vector["in_b64"]))) != vector["out_b64"]] == []
+    assert [
+        vector
+        for vector in paths
+        if path_of(vector["in"]) != escape(vector["out"].encode()).decode()
+    ] == []
+    assert [
+        vector
+        for vector in escapes
+        if text(escape(b64decode(vector["in_b64"]))) != vector["out_b64"]
+    ] == []
     assert len(paths) > 1_000
     assert len(escapes) > 30
 
 
 def test_valid_tokens_are_the_references() -> None:
-    vectors = [vector for vector in read(DATA / "unit-vectors.jsonl.gz") if vector["fn"] == "valid_agent"]
-    assert [vector for vector in vectors if (product_token(vector["in"]) == vector["in"] != "") != vector["out"]] == []
+    vectors = [
+        vector for vector in read(DATA / "unit-vectors.jsonl.gz") if vector["fn"] == "valid_agent"
+    ]
+    assert [
+        vector
+        for vector in vectors
+        if (product_token(vector["in"]) == vector["in"] != "") != vector["out"]
+    ] == []
     assert len(vectors) > 5

@@ -17,7 +17,9 @@ from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 BODY = b"user-agent: *\ndisallow: /*secret\ndisallow: /no\nallow: /no/but\nnonsense"
 
 
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview], ids=["bytes", "bytearray", "memoryview"])
+@pytest.mark.parametrize(
+    "kind", [bytes, bytearray, memoryview], ids=["bytes", "bytearray", "memoryview"]
+)
 def test_body_may_be_any_kind_of_bytes(kind: type) -> None:
     assert not RobotsTxt.parse(kind(BODY)).allowed("https://e.com/no", "a")
 
@@ -50,7 +52,9 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
     rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
     answers = [rules.allowed(url) for _ in range(12)]
     assert answers == [allowed] * 12
-    assert rules.allowed("https://e.com/yes")  # by which the rules know how URLs of this origin begin
+    assert rules.allowed(
+        "https://e.com/yes"
+    )  # by which the rules know how URLs of this origin begin
     assert rules.allowed(url) == allowed
     assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
 
@@ -76,7 +80,9 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
 def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, many: int) -> None:
     source = random.Random(many)
     names = ["".join(source.choices(ascii_lowercase, k=12)) for _ in range(many)]
-    body = "\n".join(["user-agent: *", *(rule.format(name[:4], name[4:]) for name in names)]).encode()
+    body = "\n".join(
+        ["user-agent: *", *(rule.format(name[:4], name[4:]) for name in names)]
+    ).encode()
 
     def asked() -> Rules:
         rules = RobotsTxt.parse(body).rules_for("a")
@@ -98,7 +104,9 @@ def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, man
 
 def test_what_is_printed_says_what_it_is() -> None:
     robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: b\nallow: /x\ndisallow: /", max_bytes=40)
-    assert repr(robots) == repr(RobotsTxt.parse(bytes(40), cut=True)) == "<RobotsTxt of 40 bytes, cut>"
+    assert (
+        repr(robots) == repr(RobotsTxt.parse(bytes(40), cut=True)) == "<RobotsTxt of 40 bytes, cut>"
+    )
     assert repr(robots.rules_for("a")) == "<Rules of group 'a': 1 allow, 0 disallow>"
     assert repr(robots.rules_for(AllOf(["a", "c"]))) == (
         "<RulesOfAll: a <Rules of group 'a': 1 allow, 0 disallow>, c <Rules of group None: 0 allow, 0 disallow>>"
@@ -136,7 +144,9 @@ def test_rules_say_the_same_after_a_journey(body: bytes, strict: bool, asked: bo
         assert isinstance(again, Rules)
         assert [again.verdict(url) for url in URLS] == [rules.verdict(url) for url in URLS]
         assert [again.allowed(url) for url in URLS] == [rules.allowed(url) for url in URLS]
-        assert [preferences_of(again, url) for url in URLS] == [preferences_of(rules, url) for url in URLS]
+        assert [preferences_of(again, url) for url in URLS] == [
+            preferences_of(rules, url) for url in URLS
+        ]
         assert (again.crawl_delay, weight_of(again)) == (rules.crawl_delay, weight_of(rules))
 
 

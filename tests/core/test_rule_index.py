@@ -23,7 +23,9 @@ def index_of(rules: Iterable[Rule]) -> Index:
 def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
     index = index_of(rules)
     for path in paths:
-        verdict = verdict_by(rules, path, strict=True)  # without index pages: `Rules` adds their directories
+        verdict = verdict_by(
+            rules, path, strict=True
+        )  # without index pages: `Rules` adds their directories
         rule = verdict.rule if verdict.rule and verdict.rule.pattern else None
         decider = precedence_of(len(rule.pattern), rule.allow, rule.line) if rule else NO_RULE
         assert index.decider(path) == decider, path
@@ -47,25 +49,38 @@ def words(source: random.Random, number: int) -> list[str]:
         pytest.param(("/*aaaaaa{}", "/*aaa{}aaa"), id="alike-at-the-beginning"),
     ],
 )
-def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(number: int, shapes: tuple[str, ...]) -> None:
+def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(
+    number: int, shapes: tuple[str, ...]
+) -> None:
     source = random.Random(number)
     stems = words(source, number)
     rules = numbered(
-        (i % 3 == 0, source.choice(shapes).format(stem, source.choice(stems))) for i, stem in enumerate(stems)
+        (i % 3 == 0, source.choice(shapes).format(stem, source.choice(stems)))
+        for i, stem in enumerate(stems)
     )
     paths = [
         path
         for stem in source.sample(stems, 8)
-        for path in (f"/{stem}", f"/abc/aaaaaa{stem}", f"/abc/{stem}/{source.choice(stems)}x", f"/{stem[:-1]}")
+        for path in (
+            f"/{stem}",
+            f"/abc/aaaaaa{stem}",
+            f"/abc/{stem}/{source.choice(stems)}x",
+            f"/{stem[:-1]}",
+        )
     ]
     assert_index_agrees(rules, paths)
 
 
 def test_of_equal_rules_the_first_one_is_named() -> None:
-    body = b"user-agent: *\n" + b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n" * 50
+    body = (
+        b"user-agent: *\n"
+        + b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n" * 50
+    )
     rules = RobotsTxt.parse(body).rules_for("a")
     for _ in range(8):
-        lines = [rule.line for path in ("/a", "/bc", "/d", "/qx") if (rule := rules.verdict(path).rule)]
+        lines = [
+            rule.line for path in ("/a", "/bc", "/d", "/qx") if (rule := rules.verdict(path).rule)
+        ]
         assert lines == [4, 2, 3, 6]
 
 
@@ -78,20 +93,36 @@ def test_equal_patterns_are_tried_once_for_each_kind() -> None:
 STATED = [f"content-usage: /*{'*'.join(str(number))} train-ai=n" for number in range(1_000)]
 PLAIN = [f"/{number}/" for number in range(1_500)]
 ALIKE = ["/*" + "a" * 20 + f"{number:04}ba" for number in range(1_500)]
-SAME_PIECES = ["/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") for number in range(1_500)]
+SAME_PIECES = [
+    "/*" + f"{number:010b}".replace("0", "aaa").replace("1", "aab") for number in range(1_500)
+]
 
 
 @pytest.mark.parametrize(
     ("patterns", "url", "first", "later"),
     [
         pytest.param(STATED, "http://e.com/" + "1" * 5_000, True, True, id="preferences"),
-        pytest.param(STATED[9:10], "http://e.com/" + "1" * 5_000, False, False, id="one-preference"),
-        pytest.param(PLAIN, "http://e.com/" + "a" * 16_000, False, False, id="plain-rules-and-a-long-url"),
+        pytest.param(
+            STATED[9:10], "http://e.com/" + "1" * 5_000, False, False, id="one-preference"
+        ),
+        pytest.param(
+            PLAIN, "http://e.com/" + "a" * 16_000, False, False, id="plain-rules-and-a-long-url"
+        ),
         pytest.param(ALIKE, "http://e.com/a", False, False, id="wildcards-and-a-short-url"),
-        pytest.param(ALIKE, "http://e.com/" + "a" * 16_000, True, True, id="needles-that-are-not-in-the-path"),
-        pytest.param(SAME_PIECES, "http://e.com/" + "aab" * 5_000, True, True, id="pieces-that-are-in-the-path"),
+        pytest.param(
+            ALIKE, "http://e.com/" + "a" * 16_000, True, True, id="needles-that-are-not-in-the-path"
+        ),
+        pytest.param(
+            SAME_PIECES,
+            "http://e.com/" + "aab" * 5_000,
+            True,
+            True,
+            id="pieces-that-are-in-the-path",
+        ),
         pytest.param(SAME_PIECES, "http://e.com/" + "é" * 1_000, True, True, id="url-past-ascii"),
-        pytest.param(PLAIN * 2, "http://e.com/", True, False, id="rules-that-take-long-to-be-tried"),
+        pytest.param(
+            PLAIN * 2, "http://e.com/", True, False, id="rules-that-take-long-to-be-tried"
+        ),
         pytest.param([], "http://e.com/" + "a" * 16_000, False, False, id="no-rules"),
     ],
 )

@@ -24,12 +24,16 @@ ROBOTS = RobotsTxt.parse(BODY)
         pytest.param(["nobot", "googlebot"], "googlebot", id="second-named"),
         pytest.param(["nobot", "otherbot"], "*", id="none-named"),
         pytest.param(["nobot", "Googlebot-Image"], "googlebot", id="google's-fall-back"),
-        pytest.param([b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot", id="headers"),
+        pytest.param(
+            [b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot", id="headers"
+        ),
         pytest.param(["AdsBot-Google", "nobot"], "*", id="one-of-them-heeds-star"),
         pytest.param(["AdsBot-Google"], None, id="none-heeds-star"),
     ],
 )
-def test_first_of_several_names_that_has_a_group_is_followed(names: list[str | bytes], group: str | None) -> None:
+def test_first_of_several_names_that_has_a_group_is_followed(
+    names: list[str | bytes], group: str | None
+) -> None:
     assert ROBOTS.verdict("/x", Crawler.of(names)).group == group
 
 
@@ -62,10 +66,14 @@ def test_crawl_delay_is_of_first_that_groups_and_of_all_the_largest() -> None:
 
 def test_rules_of_all_take_long_if_those_of_one_do() -> None:
     hard = RobotsTxt.parse(
-        b"user-agent: mybot\n" + b"disallow: /*a*a*a*a*a*a*b\n" * 3_000 + b"user-agent: *\ndisallow: /"
+        b"user-agent: mybot\n"
+        + b"disallow: /*a*a*a*a*a*a*b\n" * 3_000
+        + b"user-agent: *\ndisallow: /"
     )
     url = "/" + "a" * 100
-    assert [takes_long(hard.rules_for(AllOf(names)), url) for names in (["nobot"], ["nobot", "mybot"])] == [False, True]
+    assert [
+        takes_long(hard.rules_for(AllOf(names)), url) for names in (["nobot"], ["nobot", "mybot"])
+    ] == [False, True]
 
 
 def test_several_crawlers_are_a_value_that_can_be_a_key_and_pickled() -> None:
@@ -90,6 +98,8 @@ def test_several_crawlers_are_a_value_that_can_be_a_key_and_pickled() -> None:
         (AllOf, [7], TypeError, "not int"),
     ],
 )
-def test_no_name_and_one_name_are_refused(make: Any, value: object, error: type[Exception], said: str) -> None:
+def test_no_name_and_one_name_are_refused(
+    make: Any, value: object, error: type[Exception], said: str
+) -> None:
     with pytest.raises(error, match=said):
         make(value)

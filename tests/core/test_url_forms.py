@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, as_sent, other_forms, verdict_on_all_forms
+from scrapy_gbot_robots.core.url_forms import (
+    allowed_in_all_forms,
+    as_sent,
+    other_forms,
+    verdict_on_all_forms,
+)
 from scrapy_gbot_robots.core.urls import as_text, path_of
 
 from ..support.strategies import URLS
@@ -86,7 +91,13 @@ def test_url_that_all_clients_send_as_written_has_no_other_form(path: str) -> No
 
 
 @pytest.mark.parametrize(
-    "url", [" http://example.com/a", "http://example.com/a\r\n", "ht\ntp://exam\tple.com/a", "\x00http://example.com/a"]
+    "url",
+    [
+        " http://example.com/a",
+        "http://example.com/a\r\n",
+        "ht\ntp://exam\tple.com/a",
+        "\x00http://example.com/a",
+    ],
 )
 def test_white_space_that_clients_take_out_is_taken_out(url: str) -> None:
     assert as_sent(url) == "http://example.com/a"

@@ -8,13 +8,17 @@ import pytest
 from ..support.command import run, run_here
 from ..support.web import Site
 
-ROBOTS_TXT = "user-agent: *\ndisallow: /no\ncontent-usage: train-ai=n\ncontent-usage: /open/ train-ai=y\n"
+ROBOTS_TXT = (
+    "user-agent: *\ndisallow: /no\ncontent-usage: train-ai=n\ncontent-usage: /open/ train-ai=y\n"
+)
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    (tmp_path / "urls.txt").write_text("https://a.example/x\nhttps://a.example/open/x\nhttps://a.example/no\n")
+    (tmp_path / "urls.txt").write_text(
+        "https://a.example/x\nhttps://a.example/open/x\nhttps://a.example/no\n"
+    )
     return tmp_path
 
 
@@ -40,13 +44,33 @@ def test_check_says_what_the_site_says_of_a_purpose(
 
 def test_programs_are_told_too(files: Path) -> None:
     out = run_here(
-        "check", "/x", "--file", "robots.txt", "--as", "mybot", "--purpose", "train-ai", "--json", cwd=files
+        "check",
+        "/x",
+        "--file",
+        "robots.txt",
+        "--as",
+        "mybot",
+        "--purpose",
+        "train-ai",
+        "--json",
+        cwd=files,
     ).out
     assert json.loads(out)["preferences"] == {"train-ai": "refused", "use": None, "lines": [3]}
 
 
 def test_audit_disallows_what_is_refused(files: Path) -> None:
-    audit = ["audit", "--urls", "urls.txt", "--robots", "robots.txt", "--as", "mybot", "--format", "jsonl", "--rules"]
+    audit = [
+        "audit",
+        "--urls",
+        "urls.txt",
+        "--robots",
+        "robots.txt",
+        "--as",
+        "mybot",
+        "--format",
+        "jsonl",
+        "--rules",
+    ]
     ended = run_here(*audit, "--purpose", "train-ai", cwd=files)
     rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [row["mybot"] for row in rows] == [0, 1, 0]
@@ -58,6 +82,16 @@ def test_audit_disallows_what_is_refused(files: Path) -> None:
 def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
     with Site({"/robots.txt": ROBOTS_TXT}) as site:
         (tmp_path / "urls.txt").write_text(f"{site.url('/x')}\n{site.url('/open/x')}\n")
-        audit = ["audit", "--urls", "urls.txt", "--as", "mybot", "--format", "jsonl", "--purpose", "train-ai"]
+        audit = [
+            "audit",
+            "--urls",
+            "urls.txt",
+            "--as",
+            "mybot",
+            "--format",
+            "jsonl",
+            "--purpose",
+            "train-ai",
+        ]
         ended = run(*audit, cwd=tmp_path)
     assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [0, 1]

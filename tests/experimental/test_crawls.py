@@ -21,7 +21,15 @@ content-usage: /open/ train-ai=y
 content-usage: /unsaid/ search=n
 content-signal: ai-input=no
 """
-PATHS = ("/page", "/open/1", "/unsaid/1", "/never/1", "/open/header", "/unsaid/header", "/open/granted")
+PATHS = (
+    "/page",
+    "/open/1",
+    "/unsaid/1",
+    "/never/1",
+    "/open/header",
+    "/unsaid/header",
+    "/open/granted",
+)
 PAGES: dict[str, bytes | Reply] = {
     "/robots.txt": ROBOTS_TXT,
     "/open/header": Reply(200, b"ok", {"Content-Usage": "train-ai=n"}),
@@ -38,7 +46,9 @@ async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[s
     crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
     found = pages(crawler).crawled
     return crawler, {
-        path: found[site.url(path)].meta.get("gbot_robots_preferences") for path in PATHS if site.url(path) in found
+        path: found[site.url(path)].meta.get("gbot_robots_preferences")
+        for path in PATHS
+        if site.url(path) in found
     }
 
 
@@ -99,7 +109,9 @@ async def test_what_sites_say_is_noted_counted_proved_and_reported_by_default(
 @in_reactor
 async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> None:
     with Site(PAGES) as site:
-        crawler, noted = await crawled(site, {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]})
+        crawler, noted = await crawled(
+            site, {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]}
+        )
         asked = set(site.paths())
     assert set(noted) == {"/open/1", "/open/granted"}
     assert "/page" not in asked
@@ -112,7 +124,9 @@ async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> No
     assert stats(crawler)["robotstxt/forbidden"] == 5
 
 
-@pytest.mark.parametrize("override", [{"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"}])
+@pytest.mark.parametrize(
+    "override", [{"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"}]
+)
 @in_reactor
 async def test_override_decides_about_preferences_too(override: dict[str, str]) -> None:
     settings = {**REFUSE, "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {**override, "reason": "agreed"}}}
@@ -123,5 +137,7 @@ async def test_override_decides_about_preferences_too(override: dict[str, str]) 
 
 @pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])
 def test_unknown_purpose_is_refused_at_the_start(value: object) -> None:
-    with pytest.raises(ValueError, match="GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"):
+    with pytest.raises(
+        ValueError, match="GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"
+    ):
         GbotSettings.of(Settings({"GBOT_ROBOTS_PURPOSES": value}))

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
-from scrapy_gbot_robots.experimental.preferences import NOTHING_SAID, Preferences, combined, of_headers, read_dictionary
+from scrapy_gbot_robots.experimental.preferences import (
+    NOTHING_SAID,
+    Preferences,
+    combined,
+    of_headers,
+    read_dictionary,
+)
 
 # The example of draft-ietf-aipref-attach
 DRAFT = b"""User-Agent: *
@@ -22,7 +28,9 @@ Content-Usage: train-ai=y
 """
 
 
-def said(body: bytes, path: str = "/", agent: str = "bot") -> tuple[bool | None, bool | None, bool | None, str | None]:
+def said(
+    body: bytes, path: str = "/", agent: str = "bot"
+) -> tuple[bool | None, bool | None, bool | None, str | None]:
     return RobotsTxt.parse(body).preferences(f"https://e.com{path}", agent)[:4]
 
 
@@ -41,10 +49,14 @@ def to_all(*lines: bytes) -> tuple[bool | None, bool | None, bool | None, str | 
         ("ExampleBot", "/never/test", True, (9,)),
     ],
 )
-def test_example_of_the_draft(agent: str, path: str, train_ai: bool | None, lines: tuple[int, ...]) -> None:
+def test_example_of_the_draft(
+    agent: str, path: str, train_ai: bool | None, lines: tuple[int, ...]
+) -> None:
     robots = RobotsTxt.parse(DRAFT)
     for _ in range(6):
-        assert robots.preferences(f"https://e.com{path}", agent) == Preferences(train_ai=train_ai, lines=lines)
+        assert robots.preferences(f"https://e.com{path}", agent) == Preferences(
+            train_ai=train_ai, lines=lines
+        )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +102,9 @@ def test_statement_of_a_group(lines: list[bytes], expected: tuple[bool | None, .
 BEFORE = b"content-signal: ai-train=no\ncontent-usage: search=n\nuser-agent: a\nallow: /\nuser-agent: b\ncontent-signal: search=no"
 LONG = b"# long\n" * 3_000 + b"content-signal: ai-train=no\n" + b"# long\n" * 3_000
 OWN = b"user-agent: *\ncontent-usage: train-ai=n\nallow: /\n\nuser-agent: own\nallow: /"
-BETWEEN = b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n"
+BETWEEN = (
+    b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n"
+)
 PARTS = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n"
 PATHS = (
     b"user-agent: *\ncontent-usage: /a train-ai=n, search=n\n"
@@ -103,21 +117,49 @@ NARROW = b"user-agent: *\ncontent-signal: "
     ("body", "agent", "path", "expected"),
     [
         pytest.param(BEFORE, "a", "/", (False, None, None, None), id="signal-before-any-group"),
-        pytest.param(BEFORE, "b", "/", (False, False, None, None), id="signal-before-any-group-and-an-own"),
-        pytest.param(BEFORE, "c", "/", (False, None, None, None), id="signal-before-any-group-for-others"),
+        pytest.param(
+            BEFORE, "b", "/", (False, False, None, None), id="signal-before-any-group-and-an-own"
+        ),
+        pytest.param(
+            BEFORE, "c", "/", (False, None, None, None), id="signal-before-any-group-for-others"
+        ),
         pytest.param(LONG, "a", "/", (False, None, None, None), id="signal-alone-in-a-long-file"),
-        pytest.param(LONG + b"user-agent: x\nallow: /\n", "a", "/", (False, None, None, None), id="in-a-long-file"),
-        pytest.param(OWN, "own", "/", (None, None, None, None), id="own-group-does-not-heed-what-is-said-to-all"),
+        pytest.param(
+            LONG + b"user-agent: x\nallow: /\n",
+            "a",
+            "/",
+            (False, None, None, None),
+            id="in-a-long-file",
+        ),
+        pytest.param(
+            OWN,
+            "own",
+            "/",
+            (None, None, None, None),
+            id="own-group-does-not-heed-what-is-said-to-all",
+        ),
         pytest.param(OWN, "other", "/", (False, None, None, None), id="group-of-all"),
-        pytest.param(BETWEEN, "a", "/", (False, False, None, None), id="agent-named-before-the-line"),
+        pytest.param(
+            BETWEEN, "a", "/", (False, False, None, None), id="agent-named-before-the-line"
+        ),
         pytest.param(BETWEEN, "b", "/", (None, False, None, None), id="agent-named-after-the-line"),
         pytest.param(PARTS, "a", "/", (False, False, None, None), id="group-in-several-parts"),
         pytest.param(PATHS, "a", "/a/x", (False, False, None, None), id="path"),
-        pytest.param(PATHS, "a", "/a/b/x", (True, None, None, None), id="longest-path-counts-whole"),
+        pytest.param(
+            PATHS, "a", "/a/b/x", (True, None, None, None), id="longest-path-counts-whole"
+        ),
         pytest.param(PATHS, "a", "/a/b.pdf", (None, None, False, None), id="path-with-wildcards"),
         pytest.param(PATHS, "a", "/c", (None, None, None, None), id="no-path"),
-        pytest.param(NARROW + b"use=reference", "a", "/", (None, None, None, "reference"), id="use"),
-        pytest.param(NARROW + b"use=full,use=immediate", "a", "/", (None, None, None, "immediate"), id="narrowest-use"),
+        pytest.param(
+            NARROW + b"use=reference", "a", "/", (None, None, None, "reference"), id="use"
+        ),
+        pytest.param(
+            NARROW + b"use=full,use=immediate",
+            "a",
+            "/",
+            (None, None, None, "immediate"),
+            id="narrowest-use",
+        ),
         pytest.param(NARROW + b"use=all", "a", "/", (None, None, None, None), id="unknown-use"),
     ],
 )
@@ -136,11 +178,16 @@ def test_of_several_crawlers_the_more_restrictive_counts() -> None:
 
 def test_headers_speak_of_a_response() -> None:
     assert of_headers([], []) == NOTHING_SAID
-    assert of_headers([b"train-ai=n", b"search=y"], [b"ai-input=no"]) == Preferences(False, True, False)
-    assert of_headers([b"train-ai=n", b"!"], [b"ai-train=yes"]) == Preferences(True)
-    assert combined([Preferences(True, None, True, "full", (3,)), of_headers([b"train-ai=n"], [b"use=reference"])]) == (
-        Preferences(False, None, True, "reference", (3,))
+    assert of_headers([b"train-ai=n", b"search=y"], [b"ai-input=no"]) == Preferences(
+        False, True, False
     )
+    assert of_headers([b"train-ai=n", b"!"], [b"ai-train=yes"]) == Preferences(True)
+    assert combined(
+        [
+            Preferences(True, None, True, "full", (3,)),
+            of_headers([b"train-ai=n"], [b"use=reference"]),
+        ]
+    ) == (Preferences(False, None, True, "reference", (3,)))
 
 
 HOSTILE = {
@@ -155,7 +202,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_lines_have_an_answer(line: bytes) -> None:
-    lines = [line % number if b"%d" in line else line for number in range(500_000 // (len(line) + 4))]
+    lines = [
+        line % number if b"%d" in line else line for number in range(500_000 // (len(line) + 4))
+    ]
     robots = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines))
     rules = robots.rules_for("bot")
     assert preferences_of(rules, "https://e.com/a7")[0] is False
@@ -175,7 +224,9 @@ def test_hostile_lines_have_an_answer(line: bytes) -> None:
         (b"a=x;q;r=s", {b"a": b"x"}),
     ],
 )  # fmt: skip
-def test_dictionary_is_read_as_rfc_9651_has_it(text: bytes, members: dict[bytes, bytes | None]) -> None:
+def test_dictionary_is_read_as_rfc_9651_has_it(
+    text: bytes, members: dict[bytes, bytes | None]
+) -> None:
     assert read_dictionary(text) == members
 
 
@@ -194,6 +245,8 @@ def test_what_is_no_dictionary_is_none(text: bytes) -> None:
 @given(st.text('ayn=, ;()"\\1.:?%@\t').map(str.encode) | st.binary(max_size=40))
 def test_any_bytes_have_preferences(value: bytes) -> None:
     assert isinstance(of_headers([value], [value]), Preferences)
-    robots = RobotsTxt.parse(b"user-agent: *\ncontent-usage: " + value + b"\ncontent-signal: /x" + value)
+    robots = RobotsTxt.parse(
+        b"user-agent: *\ncontent-usage: " + value + b"\ncontent-signal: /x" + value
+    )
     assert isinstance(robots.preferences("https://e.com/x", "a"), Preferences)
     assert isinstance(robots.fields("content-usage"), tuple)

@@ -34,7 +34,9 @@ class Scenario:
     pages: Mapping[str, Content] = field(default_factory=dict)
     tls: bool = False
     asked_by: str = ""  # a scheme, where it is not the server's
-    elsewhere: Mapping[str, str] = field(default_factory=dict)  # what is expected with other download handlers
+    elsewhere: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what is expected with other download handlers
 
     @property
     def expected_here(self) -> str:
@@ -88,13 +90,30 @@ SCENARIOS = [
     Scenario("S2.4-html-body-with-rules", OBEY, b"<html>\n" + RULES + b"</html>"),
     Scenario("S2.27-200-empty", ALLOW, b""),
     Scenario("S2.27-204", ALLOW, Reply(204)),
-    Scenario("S4.1-octet-stream", OBEY, Reply(200, RULES, {"Content-Type": "application/octet-stream"})),
+    Scenario(
+        "S4.1-octet-stream", OBEY, Reply(200, RULES, {"Content-Type": "application/octet-stream"})
+    ),
     Scenario("200-close-delimited", OBEY, raw(head("Connection: close"), RULES)),
-    Scenario("200-chunked", OBEY, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n")),
-    Scenario("200-slow-but-in-time", OBEY, raw(head(f"Content-Length: {len(RULES)}"), 0.2, RULES[:9], 0.2, RULES[9:])),
-    Scenario("S2.26-100-then-200", OBEY, raw(b"HTTP/1.1 100 Continue\r\n\r\n", head("Connection: close"), RULES)),
+    Scenario(
+        "200-chunked",
+        OBEY,
+        raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n"),
+    ),
+    Scenario(
+        "200-slow-but-in-time",
+        OBEY,
+        raw(head(f"Content-Length: {len(RULES)}"), 0.2, RULES[:9], 0.2, RULES[9:]),
+    ),
+    Scenario(
+        "S2.26-100-then-200",
+        OBEY,
+        raw(b"HTTP/1.1 100 Continue\r\n\r\n", head("Connection: close"), RULES),
+    ),
     # 3xx
-    *[Scenario(f"S2.5-{status}", OBEY, redirect("/1", status), hops(1)) for status in (301, 302, 303, 307, 308)],
+    *[
+        Scenario(f"S2.5-{status}", OBEY, redirect("/1", status), hops(1))
+        for status in (301, 302, 303, 307, 308)
+    ],
     Scenario("S2.5-five-hops", OBEY, redirect("/1"), hops(5)),
     Scenario("S2.5-six-hops", ALLOW, redirect("/1"), hops(6)),
     Scenario(
@@ -107,23 +126,39 @@ SCENARIOS = [
     Scenario("S2.9-no-location", ALLOW, Reply(302, RULES)),
     Scenario("S2.9-to-data", ALLOW, redirect("data:,user-agent:*%0adisallow:/")),
     Scenario("S2.6-via-disallowed-url", OBEY, redirect("/page"), {"/page": RULES}),
-    Scenario("S2.7-meta-refresh", ALLOW, b'<meta http-equiv="refresh" content="0; url=/1">', hops(1)),
+    Scenario(
+        "S2.7-meta-refresh", ALLOW, b'<meta http-equiv="refresh" content="0; url=/1">', hops(1)
+    ),
     Scenario("S2.5-to-404", ALLOW, redirect("/1"), hops(1, Reply(404, RULES))),
     Scenario("S2.5-to-503", DISALLOW, redirect("/1"), hops(1, Reply(503))),
     Scenario("S2.26-304", DISALLOW, Reply(304)),
     Scenario("S2.9-300", ALLOW, Reply(300, RULES)),
     # 4xx
-    *[Scenario(f"S2.11-{status}", ALLOW, Reply(status, RULES)) for status in (400, 401, 403, 404, 410, 418, 451, 499)],
+    *[
+        Scenario(f"S2.11-{status}", ALLOW, Reply(status, RULES))
+        for status in (400, 401, 403, 404, 410, 418, 451, 499)
+    ],
     Scenario("S2.12-429", DISALLOW, Reply(429, RULES)),
     Scenario("S2.11-407-without-a-proxy", ALLOW, Reply(407, RULES)),
     # the status has said all: what becomes of the body plays no part
     *[
-        Scenario(f"S2.11-404-{name}", ALLOW, raw(head("Content-Length: 99", status="404 No"), *body, reset=reset))
-        for name, body, reset in (("short", (RULES,), False), ("reset", (RULES, 0.1), True), ("hanging", (3.0,), False))
+        Scenario(
+            f"S2.11-404-{name}",
+            ALLOW,
+            raw(head("Content-Length: 99", status="404 No"), *body, reset=reset),
+        )
+        for name, body, reset in (
+            ("short", (RULES,), False),
+            ("reset", (RULES, 0.1), True),
+            ("hanging", (3.0,), False),
+        )
     ],
     *[
         Scenario(
-            f"S2.5-301-{name}", OBEY, raw(head("Content-Length: 99", "Location: /1", status="301 Go"), body), hops(1)
+            f"S2.5-301-{name}",
+            OBEY,
+            raw(head("Content-Length: 99", "Location: /1", status="301 Go"), body),
+            hops(1),
         )
         for name, body in (("short", RULES), ("hanging", 3.0))
     ],
@@ -134,13 +169,22 @@ SCENARIOS = [
         raw(head("Content-Length: 99", status="500 No"), b"<title>Not found</title>"),
     ),
     # 5xx and codes nobody knows
-    *[Scenario(f"S2.14-{status}", DISALLOW, Reply(status, b"")) for status in (500, 502, 503, 504, 599)],
+    *[
+        Scenario(f"S2.14-{status}", DISALLOW, Reply(status, b""))
+        for status in (500, 502, 503, 504, 599)
+    ],
     *[Scenario(f"S2.26-{status}", DISALLOW, Reply(status, RULES)) for status in (600, 999)],
-    Scenario("S2.19-500-not-found-title", ALLOW, Reply(500, b"<title>404 - Page not found</title>")),
+    Scenario(
+        "S2.19-500-not-found-title", ALLOW, Reply(500, b"<title>404 - Page not found</title>")
+    ),
     # no answer, or half of one
     Scenario("S2.20-closed-at-once", DISALLOW, raw()),
     Scenario("S2.20-reset", DISALLOW, raw(reset=True)),
-    Scenario("S2.20-reset-in-the-body", DISALLOW, raw(head("Content-Length: 999"), RULES, 0.1, reset=True)),
+    Scenario(
+        "S2.20-reset-in-the-body",
+        DISALLOW,
+        raw(head("Content-Length: 999"), RULES, 0.1, reset=True),
+    ),
     Scenario("S2.20-not-http", DISALLOW, raw(b"220 mail.example.com ESMTP\r\n", RULES)),
     Scenario("S2.20-no-answer-in-time", DISALLOW, raw(4.0)),
     Scenario(
@@ -154,9 +198,17 @@ SCENARIOS = [
         raw(b"HTTP/1.1 200 OK\r\n", *[part for _ in range(40) for part in (b"X: y\r\n", 0.1)]),
     ),
     Scenario("S2.21-body-too-short", DISALLOW, raw(head("Content-Length: 999"), RULES)),
-    Scenario("S2.21-202-too-short", DISALLOW, raw(head("Content-Length: 999", status="202 Wall"), RULES)),
-    Scenario("S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)),
-    Scenario("S2.21-no-last-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n")),
+    Scenario(
+        "S2.21-202-too-short", DISALLOW, raw(head("Content-Length: 999", status="202 Wall"), RULES)
+    ),
+    Scenario(
+        "S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)
+    ),
+    Scenario(
+        "S2.21-no-last-chunk",
+        DISALLOW,
+        raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n"),
+    ),
     Scenario("S2.20-tls-on-a-plain-port", DISALLOW, RULES, asked_by="https"),
     # what browsers and curl read and Scrapy's default handler does not; a handler that reads it finds rules
     Scenario(
@@ -166,11 +218,23 @@ SCENARIOS = [
     ),
     Scenario("S2.9-impossible-host", ALLOW, redirect("http://[fe80::1%25lo]/r")),
     Scenario("S2.5-backslash", OBEY, redirect(r"\r"), {"/r": RULES}),
-    Scenario("odd-transfer-encoding-identity", DISALLOW, raw(head("Transfer-Encoding: identity", LENGTH), RULES)),
     Scenario(
-        "odd-space-before-a-colon", DISALLOW, raw(head(LENGTH.replace(":", " :")), RULES), elsewhere={"aiohttp": OBEY}
+        "odd-transfer-encoding-identity",
+        DISALLOW,
+        raw(head("Transfer-Encoding: identity", LENGTH), RULES),
     ),
-    Scenario("odd-empty-line-first", DISALLOW, raw(b"\r\n", head(LENGTH), RULES), elsewhere={"aiohttp": OBEY}),
+    Scenario(
+        "odd-space-before-a-colon",
+        DISALLOW,
+        raw(head(LENGTH.replace(":", " :")), RULES),
+        elsewhere={"aiohttp": OBEY},
+    ),
+    Scenario(
+        "odd-empty-line-first",
+        DISALLOW,
+        raw(b"\r\n", head(LENGTH), RULES),
+        elsewhere={"aiohttp": OBEY},
+    ),
     Scenario(
         "S2.20-reset-in-a-body-of-unsaid-length",
         OBEY,
@@ -206,12 +270,17 @@ def _site(scenario: Scenario) -> Site:
 
 
 def _urls(scenario: Scenario, site: Site) -> list[str]:
-    return [site.url(path).replace("http:", f"{scenario.asked_by or 'http'}:") for path in ("/page", "/free")]
+    return [
+        site.url(path).replace("http:", f"{scenario.asked_by or 'http'}:")
+        for path in ("/page", "/free")
+    ]
 
 
 def _outcome(scenario: Scenario, site: Site, crawler: Crawler) -> str:
     page, free = (url in pages(crawler).crawled for url in _urls(scenario, site))
-    return {(True, True): ALLOW, (False, True): OBEY, (False, False): DISALLOW}.get((page, free), "/page alone")
+    return {(True, True): ALLOW, (False, True): OBEY, (False, False): DISALLOW}.get(
+        (page, free), "/page alone"
+    )
 
 
 async def run_all(scenarios: list[Scenario], **settings: Any) -> dict[str, str]:

@@ -43,8 +43,14 @@ CHUNKED = head("Transfer-Encoding: chunked") + CHUNKS
         pytest.param(LENGTH, True, id="S2.20-content-length-reset"),
         pytest.param(LENGTH, False, id="S2.21-content-length-closed"),
         pytest.param(CHUNKED, False, id="S2.21-chunked-closed"),
-        pytest.param(head(f"Content-Length: {len(ZIPPED)}", "Content-Encoding: gzip") + ZIPPED, True, id="S2.20-gzip"),
-        pytest.param(head("Content-Encoding: gzip") + ZIPPED, False, id="S2.21-gzip-of-unsaid-length"),
+        pytest.param(
+            head(f"Content-Length: {len(ZIPPED)}", "Content-Encoding: gzip") + ZIPPED,
+            True,
+            id="S2.20-gzip",
+        ),
+        pytest.param(
+            head("Content-Encoding: gzip") + ZIPPED, False, id="S2.21-gzip-of-unsaid-length"
+        ),
     ],
 )
 @in_reactor
@@ -56,8 +62,14 @@ async def test_answer_that_breaks_off_opens_no_door(answer: bytes, *, reset: boo
     ("headers", "reset"),
     [
         pytest.param(head("Content-Length: 9", status="404 No"), True, id="S2.11-404-reset"),
-        pytest.param(head("Transfer-Encoding: chunked", status="410 Gone"), False, id="S2.11-410-chunked-closed"),
-        pytest.param(head("Content-Length: 9", "Location: /r", status="301 Go"), True, id="S2.5-301-reset"),
+        pytest.param(
+            head("Transfer-Encoding: chunked", status="410 Gone"),
+            False,
+            id="S2.11-410-chunked-closed",
+        ),
+        pytest.param(
+            head("Content-Length: 9", "Location: /r", status="301 Go"), True, id="S2.5-301-reset"
+        ),
     ],
 )
 @in_reactor

@@ -21,7 +21,12 @@ RULES = b"user-agent: *\ndisallow: /private\n"
 
 
 def outcome(
-    body: bytes = RULES, status: int = 200, *flags: str, stopped: bool = False, headers: Any = None, **settings: Any
+    body: bytes = RULES,
+    status: int = 200,
+    *flags: str,
+    stopped: bool = False,
+    headers: Any = None,
+    **settings: Any,
 ) -> Outcome:
     exchange = Exchange(Request(URL), 512_000)
     exchange.stopped = stopped
@@ -43,19 +48,28 @@ def test_part_of_a_body_is_no_robots_txt(body: bytes, flags: list[str], stopped:
 
 
 def test_body_that_is_cut_at_the_limit_is_good_and_known_to_be_cut() -> None:
-    assert outcome(RULES, 200, "download_stopped", stopped=True) == Fetched(200, URL, RULES, True, None)
+    assert outcome(RULES, 200, "download_stopped", stopped=True) == Fetched(
+        200, URL, RULES, True, None
+    )
     assert outcome(GBOT_ROBOTS_MAX_BYTES=len(RULES)) == Fetched(200, URL, RULES, False, None)
     assert outcome(GBOT_ROBOTS_MAX_BYTES=20) == Fetched(200, URL, RULES[:20], True, None)
 
 
 @pytest.mark.parametrize("coding", ["gzip, chunked", "chunked, gzip", "GZIP", "x"])
-def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(coding: str) -> None:  # RFC 9112 6.1
+def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(
+    coding: str,
+) -> None:  # RFC 9112 6.1
     headers = {"Transfer-Encoding": coding}
     found = outcome(headers=headers)
     assert isinstance(found, Unreachable)
-    assert found.why == f"{Failure.BAD_CONTENT.value} (Transfer-Encoding {coding.lower()!r} was not undone)"
+    assert (
+        found.why
+        == f"{Failure.BAD_CONTENT.value} (Transfer-Encoding {coding.lower()!r} was not undone)"
+    )
     assert outcome(RULES, 404, headers=headers) == Unavailable(404, URL, "HTTP 404")
-    assert outcome(headers={"Transfer-Encoding": "Chunked"}) == Fetched(200, URL, RULES, False, None)
+    assert outcome(headers={"Transfer-Encoding": "Chunked"}) == Fetched(
+        200, URL, RULES, False, None
+    )
 
 
 def test_body_of_no_bytes_is_an_empty_file_unless_the_connection_ended() -> None:
@@ -77,7 +91,9 @@ def test_headers_say_for_how_long_an_answer_is_fresh_and_when_to_come_again() ->
     assert outcome(b"", 503, headers=headers) == Unreachable("HTTP 503", 503, 120.0)
 
 
-async def sent(exchange: Exchange, request: Request, response: Response, *received: bytes) -> list[bool]:
+async def sent(
+    exchange: Exchange, request: Request, response: Response, *received: bytes
+) -> list[bool]:
     """Let a download handler have `request`; whether it was told to go on after its headers, and after each piece."""
     told: list[bool] = []
 
@@ -93,7 +109,14 @@ async def sent(exchange: Exchange, request: Request, response: Response, *receiv
 async def test_download_goes_on_until_one_byte_more_is_there_than_is_read() -> None:
     exchange = Exchange(Request(URL), 10)
     pieces = [b"x" * size for size in (4, 6, 0, 1, 1)]
-    assert await sent(exchange, Request(URL), Response(URL), *pieces) == [True, True, True, True, False, False]
+    assert await sent(exchange, Request(URL), Response(URL), *pieces) == [
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert exchange.stopped
 
 
@@ -117,7 +140,10 @@ async def test_request_that_is_sent_again_begins_anew() -> None:
 
 @as_scrapy_runs_it
 async def test_middlewares_see_a_response_that_needs_no_decoding() -> None:
-    exchange, response = Exchange(Request(URL), 10), Response(URL, headers={"Content-Encoding": "gzip", "Age": "1"})
+    exchange, response = (
+        Exchange(Request(URL), 10),
+        Response(URL, headers={"Content-Encoding": "gzip", "Age": "1"}),
+    )
     await sent(exchange, Request(URL), response)
     assert exchange.response is response
     assert {*response.headers} == {b"Age"}

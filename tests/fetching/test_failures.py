@@ -10,7 +10,9 @@ from scrapy_gbot_robots.fetching.failures import NotCachedError, failure_of
 from scrapy_gbot_robots.policy.outcome import Failure
 
 
-def named(name: str, *bases: type[BaseException], module: str = "other.library") -> type[BaseException]:
+def named(
+    name: str, *bases: type[BaseException], module: str = "other.library"
+) -> type[BaseException]:
     """An exception class of a library that need not be installed."""
     return type(name, bases or (Exception,), {"__module__": module})
 
@@ -47,11 +49,21 @@ class UnspeakableError(Exception):
         pytest.param(NotCachedError(), Failure.NOT_CACHED, id="replay"),
         pytest.param(NotSupported(), Failure.NO_HANDLER, id="no-handler"),
         pytest.param(with_reasons(twisted.DNSLookupError()), Failure.DNS, id="reason"),
-        pytest.param(with_reasons(KeyError(b"gzip, chunked")), Failure.INVALID, id="unknown-transfer-coding"),
-        pytest.param(with_reasons(ValueError("Invalid response")), Failure.INVALID, id="two-lengths"),
+        pytest.param(
+            with_reasons(KeyError(b"gzip, chunked")), Failure.INVALID, id="unknown-transfer-coding"
+        ),
+        pytest.param(
+            with_reasons(ValueError("Invalid response")), Failure.INVALID, id="two-lengths"
+        ),
         pytest.param(with_cause(named("Odd")(), TimeoutError()), Failure.TIMEOUT, id="cause"),
-        pytest.param(with_cause(twisted.ConnectionLost(), TimeoutError()), Failure.RESET, id="itself-before-its-cause"),
-        pytest.param(with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY, id="proxy-before-all"),
+        pytest.param(
+            with_cause(twisted.ConnectionLost(), TimeoutError()),
+            Failure.RESET,
+            id="itself-before-its-cause",
+        ),
+        pytest.param(
+            with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY, id="proxy-before-all"
+        ),
     ],
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
@@ -69,7 +81,9 @@ def test_causes_that_go_in_a_circle_end() -> None:
 
 def test_message_is_kept_without_passwords_and_at_no_length() -> None:
     told = failure_of(
-        twisted.ConnectionLost("http://user:secret@proxy.example/ and https://me@other.example/x failed")
+        twisted.ConnectionLost(
+            "http://user:secret@proxy.example/ and https://me@other.example/x failed"
+        )
     ).why
     assert "http://proxy.example/ and https://other.example/x failed" in told
     assert "secret" not in told
@@ -84,7 +98,11 @@ def test_message_is_kept_without_passwords_and_at_no_length() -> None:
             "no answer in time",
             id="time-out",
         ),
-        pytest.param(twisted.ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"),  # type: ignore[no-untyped-call]
+        pytest.param(
+            twisted.ConnectionRefusedError(111, "Connection refused"),  # type: ignore[no-untyped-call]
+            "connection refused",
+            id="refused",
+        ),
         pytest.param(
             twisted.ConnectError(101, "Network is unreachable"),  # type: ignore[no-untyped-call]
             "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
@@ -114,7 +132,10 @@ def test_reasons_of_twisted_are_told_without_their_wrapping() -> None:
 
 def test_url_that_a_redirect_led_to_is_named() -> None:
     slow = TimeoutError("Getting http://b.example/r.txt took longer than 9.5 seconds.")
-    assert failure_of(slow, "http://b.example/r.txt").why == "no answer in time (redirected to http://b.example/r.txt)"
+    assert (
+        failure_of(slow, "http://b.example/r.txt").why
+        == "no answer in time (redirected to http://b.example/r.txt)"
+    )
     cut = twisted.ConnectionLost("cut off")
     assert failure_of(cut, "http://b.example/r.txt").why == (
         "connection lost (redirected to http://b.example/r.txt: Connection to the other side was lost in a non-clean "

@@ -60,7 +60,9 @@ class Serving:
     """A user's middleware that answers by itself."""
 
     def process_request(self, request: Request) -> Response | None:
-        return TextResponse(request.url, body=RULES) if request.url.endswith("/robots.txt") else None
+        return (
+            TextResponse(request.url, body=RULES) if request.url.endswith("/robots.txt") else None
+        )
 
 
 class MakingUp:
@@ -95,7 +97,10 @@ class Patient:
 WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
     (
         {"REDIRECT_ENABLED": False, "COMPRESSION_ENABLED": False, "CONCURRENT_REQUESTS": 1},
-        [Scenario("redirect", OBEY, redirect("/1"), hops(1)), Scenario("gzip", OBEY, coded("gzip", ZIPPED))],
+        [
+            Scenario("redirect", OBEY, redirect("/1"), hops(1)),
+            Scenario("gzip", OBEY, coded("gzip", ZIPPED)),
+        ],
     ),
     (
         {
@@ -142,7 +147,9 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
 
 
 @pytest.mark.parametrize(
-    ("settings", "scenarios"), WITH_SETTINGS, ids=[", ".join(settings) for settings, _ in WITH_SETTINGS]
+    ("settings", "scenarios"),
+    WITH_SETTINGS,
+    ids=[", ".join(settings) for settings, _ in WITH_SETTINGS],
 )
 @in_reactor
 async def test_nothing_gets_in_the_way(settings: dict[str, Any], scenarios: list[Scenario]) -> None:
@@ -156,7 +163,9 @@ async def test_offsite_redirect_is_followed_though_the_spider_may_not_go_there()
         Site({"*": RULES}) as far,
         Site({"/robots.txt": redirect(far.url("/rules")), "*": b"ok"}, host="127.0.0.2") as near,
     ):
-        crawler = await crawl(Pages, urls=[near.url("/page"), near.url("/free")], allowed_domains=["127.0.0.2"])
+        crawler = await crawl(
+            Pages, urls=[near.url("/page"), near.url("/free")], allowed_domains=["127.0.0.2"]
+        )
         assert set(pages(crawler).crawled) == {near.url("/free")}
         assert far.paths() == ["/rules"]
 
@@ -164,7 +173,9 @@ async def test_offsite_redirect_is_followed_though_the_spider_may_not_go_there()
 @in_reactor
 async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions() -> None:
     first = Reply(302, b"", {"Location": "/1", "Set-Cookie": "session=9", "ETag": '"x"'})
-    with Site({"/robots.txt": first, **hops(1), "*": Reply(200, b"ok", {"Set-Cookie": "id=7"})}) as site:
+    with Site(
+        {"/robots.txt": first, **hops(1), "*": Reply(200, b"ok", {"Set-Cookie": "id=7"})}
+    ) as site:
         settings = {
             "HTTPAUTH_USER": "me",
             "HTTPAUTH_PASS": "secret",
@@ -178,7 +189,9 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
             "HTTPCACHE_ENABLED": True,
             "HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy",
         }
-        request = Request(site.url("/free"), cookies={"mine": "1"}, headers={"X-Own": "1"}, dont_filter=True)
+        request = Request(
+            site.url("/free"), cookies={"mine": "1"}, headers={"X-Own": "1"}, dont_filter=True
+        )
         await crawl(Pages, settings, urls=[request])
         asked = [request for request in site.asked if request.path in {"/robots.txt", "/1"}]
         assert len(asked) == 2
@@ -201,13 +214,21 @@ class Signing:
 
 
 @in_reactor
-async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_of_its_hops_anew() -> None:
+async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_of_its_hops_anew() -> (
+    None
+):
     with Site({"/robots.txt": redirect("/1"), **hops(2), "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Signing: 600}}, urls=[site.url("/free")])
+        crawler = await crawl(
+            Pages, {"DOWNLOADER_MIDDLEWARES": {Signing: 600}}, urls=[site.url("/free")]
+        )
         assert set(pages(crawler).crawled) == {site.url("/free")}
         signed = [(request.path, request.headers["signature"]) for request in site.asked]
-        assert signed == [(path, f"sig1=:{site.url(path)}:") for path in ("/robots.txt", "/1", "/2", "/free")]
-        assert all({"signature-agent", "signature-input"} <= set(request.headers) for request in site.asked)
+        assert signed == [
+            (path, f"sig1=:{site.url(path)}:") for path in ("/robots.txt", "/1", "/2", "/free")
+        ]
+        assert all(
+            {"signature-agent", "signature-input"} <= set(request.headers) for request in site.asked
+        )
 
 
 @in_reactor
@@ -222,7 +243,9 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
     hosts = ("a_b.example", "_x.example", "example.com.", "a-.example", "xn--exmple-cua.com")
     with Site({**{f"http://{host}/robots.txt": RULES for host in hosts}, "*": b"ok"}) as proxy:
         urls = [f"http://{host}/{name}" for host in hosts for name in ("page", "free")]
-        crawler = await crawl(Pages, urls=[Request(url, meta={"proxy": proxy.url("")}) for url in urls])
+        crawler = await crawl(
+            Pages, urls=[Request(url, meta={"proxy": proxy.url("")}) for url in urls]
+        )
         asked = {f"http://{host}/{name}": host for host in hosts for name in ("robots.txt", "free")}
         assert {each.path: each.headers["host"] for each in proxy.asked} == asked
         assert set(pages(crawler).crawled) == {f"http://{host}/free" for host in hosts}
@@ -232,7 +255,9 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
 async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
     with Site({"/robots.txt": endless, "*": b"ok"}) as site:
         began = time.monotonic()
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[site.url("/page"), site.url("/free")])
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[site.url("/page"), site.url("/free")]
+        )
         assert set(pages(crawler).crawled) == {site.url("/free")}
         assert stats(crawler)["gbot_robots/cut"] == 1
         assert time.monotonic() - began < 30  # it did not wait for the time-out
@@ -241,7 +266,9 @@ async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
 @pytest.mark.parametrize("fail", [True, False])
 @pytest.mark.parametrize("signal", ["headers_received", "bytes_received"])
 @in_reactor
-async def test_crawl_that_stops_its_downloads_early_reads_each_robots_txt_to_its_end(signal: str, fail: bool) -> None:
+async def test_crawl_that_stops_its_downloads_early_reads_each_robots_txt_to_its_end(
+    signal: str, fail: bool
+) -> None:
     def stop() -> None:
         raise StopDownload(fail=fail)
 
@@ -264,7 +291,11 @@ async def test_nothing_listens_to_the_pages_of_a_crawl() -> None:
         heard.append("a page")
         heard.extend(
             f"{signal}: {receiver}"
-            for signal in (signals.headers_received, signals.bytes_received, signals.request_reached_downloader)
+            for signal in (
+                signals.headers_received,
+                signals.bytes_received,
+                signals.request_reached_downloader,
+            )
             for receiver in liveReceivers(getAllReceivers(spider.crawler, signal))
             if "scrapy_gbot_robots" in (getattr(receiver, "__module__", "") or "")
         )
@@ -275,7 +306,9 @@ async def test_nothing_listens_to_the_pages_of_a_crawl() -> None:
         known = {
             "ROBOTSTXT_USER_AGENT": "testbot"
         }  # else the first requests are looked at, for the User-Agent they have
-        crawler = await crawl(Pages, known, hears={signals.request_left_downloader: look}, urls=[site.url("/free")])
+        crawler = await crawl(
+            Pages, known, hears={signals.request_left_downloader: look}, urls=[site.url("/free")]
+        )
         assert pages(crawler).crawled
         assert heard == ["a page"]
 
@@ -294,8 +327,12 @@ class Raising(HTTP11DownloadHandler):
     def download_request(self, request: Request, *spider: Any) -> Any:
         if request.url.endswith("/robots.txt") and Raising.errors:
             return fail(Raising.errors.pop())
-        takes_spider = not iscoroutinefunction(HTTP11DownloadHandler.download_request)  # before Scrapy 2.15
-        return deferred_from_coro(super().download_request(request, *(spider if takes_spider else ())))
+        takes_spider = not iscoroutinefunction(
+            HTTP11DownloadHandler.download_request
+        )  # before Scrapy 2.15
+        return deferred_from_coro(
+            super().download_request(request, *(spider if takes_spider else ()))
+        )
 
 
 class Cancelling:
@@ -322,7 +359,10 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
         "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20,
     }
     with ExitStack() as stack:
-        sites = [stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in ("cancelled", *errors)]
+        sites = [
+            stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}))
+            for _ in ("cancelled", *errors)
+        ]
         urls = [site.url(path) for site in sites for path in ("/page", "/free")]
         crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/free") for site in sites}
@@ -336,7 +376,9 @@ def test_pages_wait_for_a_robots_txt_with_the_priority_that_scrapy_gives_it() ->
 
 @pytest.mark.parametrize(("size", "off"), [(100, False), (20_000, True)], ids=["short", "long"])
 @in_reactor
-async def test_long_body_is_decoded_off_the_reactor(size: int, off: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_long_body_is_decoded_off_the_reactor(
+    size: int, off: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[threading.Thread] = []
 
     def noted(*arguments: Any, **more: Any) -> tuple[bytes, bool]:
@@ -369,6 +411,8 @@ async def test_subclass_may_change_the_request() -> None:
                 BrowserMiddleware: 100,
             },
         }
-        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/page"), site.url("/free")])
+        crawler = await crawl(
+            Pages, settings, addon=False, urls=[site.url("/page"), site.url("/free")]
+        )
         assert set(pages(crawler).crawled) == {site.url("/free")}
         assert site.asked[0].headers["x-browser"] == "yes"

@@ -48,7 +48,9 @@ class OddFtp(socketserver.ThreadingTCPServer):
 
     def __init__(self, answers: Mapping[bytes, bytes]) -> None:
         self.answers = answers
-        self.logins: list[tuple[str, list[str]]] = []  # what each file was asked for, after which USER and PASS
+        self.logins: list[
+            tuple[str, list[str]]
+        ] = []  # what each file was asked for, after which USER and PASS
         super().__init__(("127.0.0.1", 0), _Session)
 
 
@@ -69,7 +71,14 @@ class _Session(socketserver.StreamRequestHandler):
                 verb, _, name = line.strip().partition(b" ")
                 if verb in {b"USER", b"PASS"}:
                     login.append(name.decode())
-                odd = next((reply for start, reply in self.server.answers.items() if line.startswith(start)), None)
+                odd = next(
+                    (
+                        reply
+                        for start, reply in self.server.answers.items()
+                        if line.startswith(start)
+                    ),
+                    None,
+                )
                 self.connection.sendall((odd or replies.get(verb, b"200 fine")) + b"\r\n")
                 if verb == b"RETR" and odd is None:
                     self.server.logins.append((name.decode(), login))
@@ -93,7 +102,10 @@ async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -
         settings = {"FTP_USER": "me", "FTP_PASSWORD": "secret"}
         crawler = await crawl(Pages, settings, urls=[f"{site}/free"])
         assert set(pages(crawler).crawled) == {f"{site}/free"}
-        assert server.logins == [("/robots.txt", ["anonymous", "guest"]), ("/free", ["me", "secret"])]
+        assert server.logins == [
+            ("/robots.txt", ["anonymous", "guest"]),
+            ("/free", ["me", "secret"]),
+        ]
 
 
 REPLIES = {
@@ -110,8 +122,12 @@ REPLIES = {
 @in_reactor
 async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> None:
     with ExitStack() as stack:
-        sites = {name: stack.enter_context(odd_ftp(answers))[1] for name, (answers, _) in REPLIES.items()}
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free" for site in sites.values()])
+        sites = {
+            name: stack.enter_context(odd_ftp(answers))[1] for name, (answers, _) in REPLIES.items()
+        }
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free" for site in sites.values()]
+        )
     crawled = {name: f"{site}/free" in pages(crawler).crawled for name, site in sites.items()}
     assert crawled == {name: is_crawled for name, (_, is_crawled) in REPLIES.items()}
     assert stats(crawler)["gbot_robots/unreachable"] == sum(not each for each in crawled.values())
@@ -132,9 +148,13 @@ class Given(Remembers, RobotsSitemapSpider):
     name = "given"
 
 
-@pytest.mark.parametrize("fed", [True, False], ids=["fed-to-a-SitemapSpider", "RobotsSitemapSpider"])
 @pytest.mark.parametrize(
-    ("robots_txt", "crawled"), [(b"", True), (b"User-agent: *\nDisallow: /", False)], ids=["allowed", "disallowed"]
+    "fed", [True, False], ids=["fed-to-a-SitemapSpider", "RobotsSitemapSpider"]
+)
+@pytest.mark.parametrize(
+    ("robots_txt", "crawled"),
+    [(b"", True), (b"User-agent: *\nDisallow: /", False)],
+    ids=["allowed", "disallowed"],
 )
 @in_reactor
 async def test_sitemap_on_an_ftp_server_leads_to_pages(
@@ -144,7 +164,11 @@ async def test_sitemap_on_an_ftp_server_leads_to_pages(
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/map%20one.xml".encode()
         (tmp_path / "robots.txt").write_bytes(robots_txt)
         (tmp_path / "map one.xml").write_bytes(urlset(site.url("/page")))
-        crawler = await crawl(Sitemaps, start_urls=[site.url()]) if fed else await crawl(Given, hosts=[site.url()])
+        crawler = (
+            await crawl(Sitemaps, start_urls=[site.url()])
+            if fed
+            else await crawl(Given, hosts=[site.url()])
+        )
         assert isinstance(crawler.spider, Remembers)
         assert set(crawler.spider.parsed) == ({site.url("/page")} if crawled else set())
         assert stats(crawler)["gbot_robots/sitemaps/fed"] == 1

@@ -48,7 +48,10 @@ def free(site: Site) -> set[str]:
         pytest.param({"/robots.txt": RULES}, id="plain"),
         pytest.param({"/robots.txt": Reply(404)}, id="missing"),
         pytest.param({"/robots.txt": redirect("/1"), **hops(2)}, id="redirected"),
-        pytest.param({"/robots.txt": Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"})}, id="gzip-cut"),
+        pytest.param(
+            {"/robots.txt": Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"})},
+            id="gzip-cut",
+        ),
     ]
 )
 def pages_of_site(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -68,7 +71,9 @@ async def test_crawl_is_replayed_without_its_server_and_nothing_is_told_as_serve
     with Site(pages_of_site) as site:
         first = await crawl(Pages, cached, hears={robotstxt_served: hear}, urls=urls(site))
         assert set(pages(first).crawled) >= free(site)
-    again = await crawl(Pages, {**cached, **settings}, hears={robotstxt_served: hear}, urls=urls(site))
+    again = await crawl(
+        Pages, {**cached, **settings}, hears={robotstxt_served: hear}, urls=urls(site)
+    )
     assert len(served) == 1
     assert pages(again).crawled.keys() == pages(first).crawled.keys()
     assert pages(again).refused.keys() == pages(first).refused.keys()
@@ -95,7 +100,12 @@ CHANGED = b"user-agent: *\ndisallow: /free"
     [
         pytest.param(CHANGED, {"page"}, {"page"}, id="rules-that-have-changed-count-at-once"),
         pytest.param(Reply(503), set(), {*NAMES}, id="trouble-does-not-take-the-place-of-rules"),
-        pytest.param(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"), set(), {*NAMES}, id="half-an-answer"),
+        pytest.param(
+            raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"),
+            set(),
+            {*NAMES},
+            id="half-an-answer",
+        ),
     ],
 )
 @in_reactor
@@ -128,9 +138,15 @@ async def test_pure_replay_asks_no_server_and_allows_nothing_that_the_cache_does
     ids=lambda each: next(iter(each)),
 )
 @in_reactor
-async def test_what_the_policy_leaves_out_is_not_stored(settings: dict[str, Any], cached: dict[str, Any]) -> None:
+async def test_what_the_policy_leaves_out_is_not_stored(
+    settings: dict[str, Any], cached: dict[str, Any]
+) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {**cached, **settings, **PURE, "HTTPCACHE_IGNORE_MISSING": False}, urls=urls(site))
+        crawler = await crawl(
+            Pages,
+            {**cached, **settings, **PURE, "HTTPCACHE_IGNORE_MISSING": False},
+            urls=urls(site),
+        )
         assert set(pages(crawler).crawled) == free(site)
         assert "gbot_robots/http_cache/stored" not in stats(crawler)
     again = await crawl(Pages, {**cached, **settings}, urls=urls(site))
@@ -138,7 +154,9 @@ async def test_what_the_policy_leaves_out_is_not_stored(settings: dict[str, Any]
 
 
 @in_reactor
-async def test_what_is_recalled_is_not_stored_for_other_crawls(cached: dict[str, Any], tmp_path: Path) -> None:
+async def test_what_is_recalled_is_not_stored_for_other_crawls(
+    cached: dict[str, Any], tmp_path: Path
+) -> None:
     path = tmp_path / "robots.sqlite"
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         await crawl(Pages, cached, urls=urls(site))

@@ -32,7 +32,10 @@ NAMES = {
     "other.example": ["1.1.1.1"],
     "inside.example": ["1.1.1.1", "10.0.0.7"],
     "both.example": ["10.0.0.8", "1.1.1.1"],
-    **{f"{name}.example": ["93.184.216.34"] for name in ("loopback", "metadata", "name", "another", "nowhere")},
+    **{
+        f"{name}.example": ["93.184.216.34"]
+        for name in ("loopback", "metadata", "name", "another", "nowhere")
+    },
 }
 
 
@@ -40,7 +43,14 @@ NAMES = {
 class Names:
     """Knows what `NAMES` says, and addresses."""
 
-    def resolveHostName(self, receiver: Any, name: str, portNumber: int = 0, *_: Any, **__: Any) -> None:  # noqa: N802, N803
+    def resolveHostName(  # noqa: N802
+        self,
+        receiver: Any,
+        name: str,
+        portNumber: int = 0,  # noqa: N803
+        *_: Any,
+        **__: Any,
+    ) -> None:
         receiver.resolutionBegan(self)
         for address in NAMES.get(name, [name] if isIPAddress(name) else ()):
             receiver.addressResolved(IPv4Address("TCP", address, portNumber))
@@ -88,13 +98,21 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
         }
     urls = [f"http://{host}/{name}" for host in REDIRECTS for name in ("page", "free")]
     crawler = await crawl(Pages, {"GBOT_ROBOTS_REFUSE_PRIVATE": refuses}, urls=urls)
-    refused = {host: target for host, (target, is_inside) in REDIRECTS.items() if refuses and is_inside}
-    pages_of_all = {f"http://{host}/free" for host in REDIRECTS} | {f"http://{host}/page" for host in refused}
+    refused = {
+        host: target for host, (target, is_inside) in REDIRECTS.items() if refuses and is_inside
+    }
+    pages_of_all = {f"http://{host}/free" for host in REDIRECTS} | {
+        f"http://{host}/page" for host in refused
+    }
     assert set(pages(crawler).crawled) == pages_of_all
-    assert {target for target, _ in REDIRECTS.values()} - set(proxy.paths()) == set(refused.values())
+    assert {target for target, _ in REDIRECTS.values()} - set(proxy.paths()) == set(
+        refused.values()
+    )
     for stat in ("refused_private", "unavailable"):
         assert stats(crawler).get(f"gbot_robots/{stat}", 0) == len(refused)
-    said = [record.getMessage() for record in caplog.records if "REFUSE_PRIVATE" in record.getMessage()]
+    said = [
+        record.getMessage() for record in caplog.records if "REFUSE_PRIVATE" in record.getMessage()
+    ]
     assert {line.split()[0] for line in said} == {f"http://{host}/robots.txt" for host in refused}
     assert sorted(line.split()[-1] for line in said) == sorted(refused.values())
 
@@ -133,7 +151,11 @@ SITEMAPS: dict[str, Content] = {
     ),
     f"{PUBLIC}/redirected.xml": redirect("http://169.254.169.254/latest"),
     f"{PUBLIC}/index.xml": xml(
-        index("http://10.0.0.1/by-index.xml", "http://inside.example/by-index.xml", f"{PUBLIC}/part.xml")
+        index(
+            "http://10.0.0.1/by-index.xml",
+            "http://inside.example/by-index.xml",
+            f"{PUBLIC}/part.xml",
+        )
     ),
     f"{PUBLIC}/part.xml": xml(urlset("http://192.168.0.1/admin", f"{PUBLIC}/page")),
     "*": Reply(404),
@@ -168,10 +190,14 @@ def asked(proxy: Site) -> set[str]:
 
 @pytest.mark.parametrize(("spider", "arguments"), BY_SITEMAPS)
 @in_reactor
-async def test_sitemaps_on_private_addresses_are_refused(proxy: Site, spider: Any, arguments: dict[str, Any]) -> None:
+async def test_sitemaps_on_private_addresses_are_refused(
+    proxy: Site, spider: Any, arguments: dict[str, Any]
+) -> None:
     proxy.pages = dict(SITEMAPS)
     crawler = await crawl(spider, REFUSE, **arguments)
-    assert asked(proxy) == {f"{PUBLIC}/{name}" for name in ("redirected.xml", "index.xml", "part.xml", "page")}
+    assert asked(proxy) == {
+        f"{PUBLIC}/{name}" for name in ("redirected.xml", "index.xml", "part.xml", "page")
+    }
     of_entries = stats(crawler).get("gbot_robots/sitemaps/entries/private", 0)
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] + of_entries == len(REFUSED)
     await crawl(spider, **arguments)
@@ -193,7 +219,9 @@ async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) ->
 
 @pytest.mark.parametrize(("listed", "refused"), [("index.xml", 3), ("robots.txt", 6)])
 @in_reactor
-async def test_sitemap_that_the_user_lists_does_not_lead_inside(proxy: Site, listed: str, refused: int) -> None:
+async def test_sitemap_that_the_user_lists_does_not_lead_inside(
+    proxy: Site, listed: str, refused: int
+) -> None:
     proxy.pages = dict(SITEMAPS)
     crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=[f"{PUBLIC}/{listed}"])
     assert not asked(proxy) & REFUSED
@@ -203,12 +231,22 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(proxy: Site, lis
 def test_names_are_resolved_without_a_reactor_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_lookup, "is_reactor_installed", lambda: False)
     with ThreadPoolExecutor() as elsewhere:  # where no event loop runs
-        assert "127.0.0.1" in elsewhere.submit(asyncio.run, host_lookup._addresses("localhost")).result()
-        assert elsewhere.submit(asyncio.run, host_lookup._addresses("no-such-name.invalid")).result() == []
+        assert (
+            "127.0.0.1"
+            in elsewhere.submit(asyncio.run, host_lookup._addresses("localhost")).result()
+        )
+        assert (
+            elsewhere.submit(asyncio.run, host_lookup._addresses("no-such-name.invalid")).result()
+            == []
+        )
 
 
-def test_command_does_not_ask_for_sitemaps_on_private_addresses(proxy: Site, tmp_path: Path) -> None:
-    proxy.pages |= {f"{PUBLIC}/robots.txt": "sitemap: http://10.0.0.1/s.xml\nsitemap: http://localhost/s.xml"}
+def test_command_does_not_ask_for_sitemaps_on_private_addresses(
+    proxy: Site, tmp_path: Path
+) -> None:
+    proxy.pages |= {
+        f"{PUBLIC}/robots.txt": "sitemap: http://10.0.0.1/s.xml\nsitemap: http://localhost/s.xml"
+    }
     ended = run("sitemaps", PUBLIC, "-s", "GBOT_ROBOTS_REFUSE_PRIVATE=True", cwd=tmp_path)
     assert ended.status == 1
     assert ended.out.count("not requested: GBOT_ROBOTS_REFUSE_PRIVATE") == 2

@@ -91,7 +91,9 @@ async def sent(request: Request | None, **meta: str | None) -> dict[bytes, list[
     ],
 )
 @as_scrapy_runs_it
-async def test_credentials_are_carried_to_the_same_proxy_alone(authorised: dict[str, str], carried: bool) -> None:
+async def test_credentials_are_carried_to_the_same_proxy_alone(
+    authorised: dict[str, str], carried: bool
+) -> None:
     meta = {"proxy": f"{HERE}/", **authorised}
     request = Request("http://e/page", meta=meta, headers={"Proxy-Authorization": BASIC})
     header = b"Proxy-Authorization"
@@ -120,7 +122,9 @@ async def test_robots_txt_after_a_redirect_goes_through_the_proxy_too() -> None:
         }
     ) as proxy:
         urls = [f"http://near.example/{name}" for name in ("page", "free")]
-        requests = [Request(url, meta={"proxy": proxy.with_credentials()}, dont_filter=True) for url in urls]
+        requests = [
+            Request(url, meta={"proxy": proxy.with_credentials()}, dont_filter=True) for url in urls
+        ]
         crawler = await crawl(Pages, urls=requests)
         assert set(pages(crawler).crawled) == {f"{far}/free"}
         assert f"{far}/page" not in proxy.paths()
@@ -129,7 +133,10 @@ async def test_robots_txt_after_a_redirect_goes_through_the_proxy_too() -> None:
 
 @in_reactor
 async def test_robots_txt_of_an_https_site_goes_through_the_tunnel() -> None:
-    with Site({"/robots.txt": RULES, "/free": b"ok"}, tls=tls_context()) as site, Proxy({}) as proxy:
+    with (
+        Site({"/robots.txt": RULES, "/free": b"ok"}, tls=tls_context()) as site,
+        Proxy({}) as proxy,
+    ):
         proxy.target = site
         urls = [f"https://far.example/{name}" for name in ("page", "free")]
         crawler = await crawl(Pages, urls=[passed(url, proxy) for url in urls])
@@ -140,7 +147,9 @@ async def test_robots_txt_of_an_https_site_goes_through_the_tunnel() -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @in_reactor
-async def test_refusal_of_the_proxy_is_not_the_sites_answer(scheme: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_refusal_of_the_proxy_is_not_the_sites_answer(
+    scheme: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with Proxy({"*": b""}) as proxy:
         request = Request(f"{scheme}://far.example/page", meta={"proxy": proxy.url("")})
         crawler = await crawl(Pages, urls=[request])
@@ -165,10 +174,14 @@ class Elsewhere:
             request.meta["proxy"] = self.proxy
 
 
-@pytest.mark.parametrize("after", [740, 760], ids=["before-HttpProxyMiddleware", "after-HttpProxyMiddleware"])
+@pytest.mark.parametrize(
+    "after", [740, 760], ids=["before-HttpProxyMiddleware", "after-HttpProxyMiddleware"]
+)
 @pytest.mark.parametrize("other", [True, False], ids=["another-proxy", "no-proxy"])
 @in_reactor
-async def test_credentials_go_to_no_other_proxy_and_not_to_the_site(other: bool, after: int) -> None:
+async def test_credentials_go_to_no_other_proxy_and_not_to_the_site(
+    other: bool, after: int
+) -> None:
     with Site({"*": RULES}) as elsewhere, Proxy({"*": b"ok"}) as proxy:
         url = "http://far.example" if other else elsewhere.url("")
         settings = {
@@ -194,5 +207,9 @@ async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFix
         broken = f"http://{USER}:{PASSWORD}@no such proxy:99999"
         await crawl(Pages, urls=[Request("http://other.example/", meta={"proxy": broken})])
     assert not told
-    of_ours = [record.getMessage() for record in caplog.records if record.name.startswith("scrapy_gbot_robots")]
+    of_ours = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith("scrapy_gbot_robots")
+    ]
     assert not [line for line in of_ours if PASSWORD in line or BASIC.split()[1] in line]

@@ -14,7 +14,9 @@ from .scenarios import RULES
 MOMENT = b"<!doctype html><title>Just a moment...</title><p>wait"
 BIG = MOMENT + b"<p>wait" * 1_500_000
 
-SERVERS: dict[str, tuple[Content, bool, bool]] = {  # what answers, whether it is a wall, whether "disallow" refuses it
+SERVERS: dict[
+    str, tuple[Content, bool, bool]
+] = {  # what answers, whether it is a wall, whether "disallow" refuses it
     "cloudflare": (Reply(403, MOMENT, {"cf-mitigated": "challenge"}), True, True),
     "cloudflare-200": (Reply(200, MOMENT), True, True),
     "aws-waf": (Reply(202, b"", {"x-amzn-waf-action": "challenge"}), True, True),
@@ -45,15 +47,23 @@ async def test_wall_and_refusal_mean_what_the_setting_says(
     settings = {"GBOT_ROBOTS_REFUSED": refused, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
     with ExitStack() as stack:
         sites = {
-            name: stack.enter_context(Site({"/robots.txt": answer, "/wall": Reply(200, MOMENT), "*": b"ok"}))
+            name: stack.enter_context(
+                Site({"/robots.txt": answer, "/wall": Reply(200, MOMENT), "*": b"ok"})
+            )
             for name, (answer, _, _) in SERVERS.items()
         }
         crawler = await crawl(Pages, settings, urls=[site.url("/free") for site in sites.values()])
     crawled = {name for name, site in sites.items() if site.url("/free") in pages(crawler).crawled}
-    assert crawled == {name for name, (_, _, is_refused) in SERVERS.items() if refused == "allow" or not is_refused}
+    assert crawled == {
+        name for name, (_, _, is_refused) in SERVERS.items() if refused == "allow" or not is_refused
+    }
     assert "gbot_robots/given_up" not in stats(crawler)  # nothing waits
     said = [line for line in own_warnings(caplog) if "bot wall" in line]
-    warned = {name for name, site in sites.items() if any(f"{site.url('/robots.txt')}:" in line for line in said)}
+    warned = {
+        name
+        for name, site in sites.items()
+        if any(f"{site.url('/robots.txt')}:" in line for line in said)
+    }
     assert warned == {name for name, (_, is_wall, _) in SERVERS.items() if is_wall}
     assert stats(crawler)["gbot_robots/walled"] == len(said) == len(warned)
     assert all(f"GBOT_ROBOTS_REFUSED = {refused!r}" in line for line in said)

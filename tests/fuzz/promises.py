@@ -39,7 +39,9 @@ def small_limits() -> Iterator[None]:
             setattr(module, name, number)
 
 
-def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool) -> None:
+def assert_one_meaning(
+    body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool
+) -> None:
     """The fast reader and the index say what the oracle says by the groups of the careful reader."""
     robots = RobotsTxt.parse(body, strict=strict)
     groups = groups_of(robots)
@@ -49,12 +51,19 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes, *
         agents = agents_heeded(asker)
         followed = oracle.followed_by(groups, agents)
         rules = robots.rules_for(asker)
-        delays = (lines.seconds(line.value) for line in oracle.lines_for(lines_of(robots), agents, {b"crawl-delay"}))
+        delays = (
+            lines.seconds(line.value)
+            for line in oracle.lines_for(lines_of(robots), agents, {b"crawl-delay"})
+        )
         assert rules.crawl_delay == next((delay for delay in delays if delay is not None), None)
         assert rules._group == followed.group
-        assert [lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines] == [
+        assert [
+            lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines
+        ] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
-            for line in oracle.lines_for(lines_of(robots), agents, {b"content-usage", b"content-signal"})
+            for line in oracle.lines_for(
+                lines_of(robots), agents, {b"content-usage", b"content-signal"}
+            )
         ]
         assert rules._disallows.entries() == followed.entries(allow=False)
         assert rules._allows.entries() == followed.entries(allow=True)

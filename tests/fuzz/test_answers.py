@@ -10,7 +10,16 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.fetching.fetcher import Exchange
-from scrapy_gbot_robots.policy.outages import LADDERS, Entry, Kind, Outage, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outages import (
+    LADDERS,
+    Entry,
+    Kind,
+    Outage,
+    Policy,
+    State,
+    decide,
+    renew,
+)
 from scrapy_gbot_robots.policy.outcome import (
     REDIRECTS,
     Failure,
@@ -37,8 +46,12 @@ CLOCKS = st.floats(0, 4e9)  # of machines: the years 1970 to 2096
 POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)))
 
 
-@given(st.sampled_from(sorted(REDIRECTS)), st.lists(LOCATIONS, min_size=1, max_size=MAX_REDIRECTS + 2))
-def test_any_trail_of_redirects_goes_on_over_http_or_ends_as_404(status: int, locations: list[bytes]) -> None:
+@given(
+    st.sampled_from(sorted(REDIRECTS)), st.lists(LOCATIONS, min_size=1, max_size=MAX_REDIRECTS + 2)
+)
+def test_any_trail_of_redirects_goes_on_over_http_or_ends_as_404(
+    status: int, locations: list[bytes]
+) -> None:
     asked = [URL]
     for location in locations:
         hop = next_hop(status, location, asked, MAX_REDIRECTS)
@@ -85,10 +98,16 @@ def test_any_answer_has_the_outcome_that_its_status_names(answer: Response) -> N
         assert came_to.why
         assert not 300 <= answer.status < 429 or answer.status == 304
         assert came_to.status in {answer.status, None}
-        assert came_to.status == answer.status or 200 <= answer.status < 300 or answer.status not in range(1000)
+        assert (
+            came_to.status == answer.status
+            or 200 <= answer.status < 300
+            or answer.status not in range(1000)
+        )
 
 
-OUTCOMES = HTTP_ANSWERS.map(outcome) | st.builds(failed, st.sampled_from(Failure), st.text(max_size=300))
+OUTCOMES = HTTP_ANSWERS.map(outcome) | st.builds(
+    failed, st.sampled_from(Failure), st.text(max_size=300)
+)
 AT_THE_MOST = Entry(None, Outage(0.0, MOST_FAILURES, None, "x", 0.0))
 
 

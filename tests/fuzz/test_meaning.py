@@ -23,12 +23,26 @@ STRICT = st.booleans()
 @given(BODIES | GROUPS.map(written), URLS | PATHS, USER_AGENTS, STRICT)
 @example(b"user-agent:\xa0googlebot\ndisallow: /", "/", "googlebot", False)
 @example(b"User-agent: a\nDisallow\nUser-agent: b\nDisallow: /", "/", "a", False)
-@example(b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", "/x", "b", False)
+@example(
+    b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", "/x", "b", False
+)
 @example(b"User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\nAllow: /", "/", "b", False)
-@example(b"User-agent: a\nAllow: /\nUser-agent: *\nUser-agent: a\nCrawl-delay: x\nCrawl-delay: 3", "/", "a", False)
+@example(
+    b"User-agent: a\nAllow: /\nUser-agent: *\nUser-agent: a\nCrawl-delay: x\nCrawl-delay: 3",
+    "/",
+    "a",
+    False,
+)
 @example(b"\xef\xbb\xbf\xef\xbb\xbfUser-agent: a\0\nDisallow: /", "/", "a", False)
-@example(b"content-signal: x\nuser-agent: 7\ncontent-usage: y\nuser-agent: a\ncontent-usage z", "/", "a", False)
-def test_any_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
+@example(
+    b"content-signal: x\nuser-agent: 7\ncontent-usage: y\nuser-agent: a\ncontent-usage z",
+    "/",
+    "a",
+    False,
+)
+def test_any_robots_txt_has_one_meaning_however_it_is_asked(
+    body: bytes, url: str, agent: str, strict: bool
+) -> None:
     promises.assert_told_in_full(body, strict=strict)
     promises.assert_one_meaning(body, url, agent, strict=strict)
     written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))
@@ -36,7 +50,9 @@ def test_any_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: st
 
 
 @given(BODIES | GROUPS.map(written), URLS, USER_AGENTS, STRICT)
-def test_long_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str, strict: bool) -> None:
+def test_long_robots_txt_has_one_meaning_however_it_is_asked(
+    body: bytes, url: str, agent: str, strict: bool
+) -> None:
     with promises.small_limits():
         promises.assert_one_meaning(body, url, agent, strict=strict)
         promises.assert_told_in_full(body, strict=strict)

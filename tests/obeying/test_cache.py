@@ -16,13 +16,17 @@ from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Polic
 
 
 def answer(name: str, weight: int = 1000) -> CachedAnswer:
-    found = CachedAnswer(Origin.of(f"http://{name}.example/"), Decision(State.FULL_ALLOW, "", False, 0.0, 0.0))
+    found = CachedAnswer(
+        Origin.of(f"http://{name}.example/"), Decision(State.FULL_ALLOW, "", False, 0.0, 0.0)
+    )
     found.weight = weight
     return found
 
 
 def cached(cache: AnswerCache, names: Sequence[str]) -> str:
-    return "".join(name for name in names if cache.get(Origin.of(f"http://{name}.example/")) is not None)
+    return "".join(
+        name for name in names if cache.get(Origin.of(f"http://{name}.example/")) is not None
+    )
 
 
 def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> None:
@@ -66,7 +70,10 @@ ASKED = ["/nothing", "/a/b/c.html?d=e", "/index.html", "/" + "xyz" * 20]
 
 def body_of(lines: Sequence[str], many: int, source: random.Random) -> bytes:
     words = ["".join(source.choices(ascii_lowercase, k=8)) for _ in range(many + 1)]
-    rules = (lines[number % len(lines)].format(words[number], words[number + 1]) for number in range(many))
+    rules = (
+        lines[number % len(lines)].format(words[number], words[number + 1])
+        for number in range(many)
+    )
     return "\n".join(["user-agent: *", *rules]).encode()
 
 
@@ -88,17 +95,26 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
         pytest.param(["disallow: /*{0}*{1}"], 20, 3, id="wildcards-for-three-agents"),
         pytest.param(["allow: /{0}/index.html"], 60, 1, id="index-pages"),
         pytest.param(["content-usage: /{0} train-ai=n"], 60, 1, id="paths-of-preferences"),
-        pytest.param(["content-usage: ai-use=n", "content-signal: search=no"], 500, 1, id="preferences"),
+        pytest.param(
+            ["content-usage: ai-use=n", "content-signal: search=no"], 500, 1, id="preferences"
+        ),
     ],
 )
-def test_cached_answers_take_no_more_memory_than_the_bound(lines: list[str], many: int, agents: int) -> None:
+def test_cached_answers_take_no_more_memory_than_the_bound(
+    lines: list[str], many: int, agents: int
+) -> None:
     source, now = random.Random(many), time.time()
-    crawlers = [Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26)) for number in range(agents)]
+    crawlers = [
+        Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26))
+        for number in range(agents)
+    ]
     bodies = [body_of(lines, many, source) for _ in range(60)]
 
     def asked(number: int) -> CachedAnswer:
         origin = Origin.of(f"https://host-{number}.example")
-        copy = Copy(Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000)
+        copy = Copy(
+            Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000
+        )
         answer = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
         answer.learn(RobotsTxt.parse(copy.body), crawlers)
         ask(answer, crawlers)

@@ -42,13 +42,17 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite"])
 @in_reactor
-async def test_each_jump_costs_one_fetch_at_the_most(storage: str, clock: Clock, site: Site, tmp_path: Path) -> None:
+async def test_each_jump_costs_one_fetch_at_the_most(
+    storage: str, clock: Clock, site: Site, tmp_path: Path
+) -> None:
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
 
     async def script(visitor: Visitor) -> None:
         for jumps, days in enumerate((3, -3, 7, -20, 10, 86 / DAY, -89 / DAY), start=1):
             clock.goes_on(days * DAY)
-            answers = await together(*(under_way(visitor.may(site.url(path))) for path in ("/", "/no") * 5))
+            answers = await together(
+                *(under_way(visitor.may(site.url(path))) for path in ("/", "/no") * 5)
+            )
             assert answers == [True, False] * 5
             assert fetches(site) <= jumps
         assert fetches(site) == 5  # the last two are less than what clocks may differ by
@@ -109,11 +113,18 @@ async def test_outage_and_answer_of_a_process_whose_clock_is_ahead_are_of_use_to
         with closing(RedisStorage(server.url)) as other:
             other.put(site.url(""), Entry(None, Outage(now - 3, 2, 503, "HTTP 503", now + 3)))
         clock.goes_on(-240)
-        await visit(script, GBOT_ROBOTS_STORAGE="redis", REDIS_URL=server.url, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=20)
+        await visit(
+            script,
+            GBOT_ROBOTS_STORAGE="redis",
+            REDIS_URL=server.url,
+            GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=20,
+        )
         assert fetches(site) == 1
 
 
-@pytest.mark.parametrize(("first", "ahead"), [(Reply(200), 12 * HOUR), (Reply(503), 5 * DAY)], ids=["answer", "outage"])
+@pytest.mark.parametrize(
+    ("first", "ahead"), [(Reply(200), 12 * HOUR), (Reply(503), 5 * DAY)], ids=["answer", "outage"]
+)
 @in_reactor
 async def test_entry_from_a_run_whose_clock_was_ahead_is_fetched_again_once(
     first: Reply, ahead: float, clock: Clock, site: Site, tmp_path: Path

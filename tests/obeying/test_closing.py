@@ -107,10 +107,14 @@ async def check_that_closing_leaves_nothing(
     assert stats(crawler)["finish_reason"] == "enough"
     then()
     await deferred_from_coro(settle())
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
+    ] == []
 
 
-@pytest.mark.parametrize("under_way", [in_flight, held, refreshed, leased_by_another], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "under_way", [in_flight, held, refreshed, leased_by_another], ids=lambda each: each.__name__
+)
 @in_reactor
 async def test_closing_leaves_no_task_thread_lease_or_error(
     under_way: Callable[[Visitor, Site, Clock], Awaitable[None]],
@@ -155,7 +159,9 @@ async def test_request_that_alone_waits_for_its_caller_is_forbidden(
     await visit(script)
     gate.open()
     assert isinstance(ended[0], ForbiddenByRobotsTxt)
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
+    ] == []
 
 
 @in_reactor
@@ -185,7 +191,10 @@ async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look
         visitor.crawler.engine.crawl(Request(late[1]))
         await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 4)
 
-    with Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"})}) as site, Site({"*": b"ok"}) as unknown:
+    with (
+        Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"})}) as site,
+        Site({"*": b"ok"}) as unknown,
+    ):
         late = [site.url("/4"), unknown.url("/")]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "DOWNLOADER_MIDDLEWARES": {Slow: 60}}
         settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
@@ -195,7 +204,9 @@ async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look
 
 
 @in_reactor
-async def test_storage_that_hangs_does_not_make_closing_hang(caplog: pytest.LogCaptureFixture) -> None:
+async def test_storage_that_hangs_does_not_make_closing_hang(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with redis_server() as server, Site({"*": b"ok"}) as first, Site({"*": b"ok"}) as second:
 
         async def script(visitor: Visitor) -> None:

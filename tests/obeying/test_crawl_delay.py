@@ -35,14 +35,18 @@ class Paced(Pages):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.waits: list[float] = []
-        self.sent: dict[str, float] = {}  # when the slot let it go: it may be sent late, and come later
+        self.sent: dict[
+            str, float
+        ] = {}  # when the slot let it go: it may be sent late, and come later
 
     async def start(self) -> AsyncIterator[Request]:
         around_sending(self.crawler, self.send)
         async for request in super().start():
             yield request
 
-    async def send(self, send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request) -> Response:
+    async def send(
+        self, send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
+    ) -> Response:
         self.sent[request.url] = self.slots[request.meta["download_slot"]].lastseen
         return await send(request)
 
@@ -64,13 +68,19 @@ class Paced(Pages):
         return self.crawler.engine.downloader.slots
 
 
-async def paced(urls: list[str | Request], settings: dict[str, Any], spider: type[Paced] = Paced) -> Any:
+async def paced(
+    urls: list[str | Request], settings: dict[str, Any], spider: type[Paced] = Paced
+) -> Any:
     crawler = await crawl(spider, {**ON, **settings}, urls=urls)
     assert isinstance(crawler.spider, Paced)
     return crawler
 
 
-AUTOTHROTTLE = {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0, "AUTOTHROTTLE_MAX_DELAY": 0.1}
+AUTOTHROTTLE = {
+    "AUTOTHROTTLE_ENABLED": True,
+    "AUTOTHROTTLE_START_DELAY": 0,
+    "AUTOTHROTTLE_MAX_DELAY": 0.1,
+}
 SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
 
 
@@ -84,7 +94,9 @@ SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
         pytest.param(AUTOTHROTTLE, DELAY, id="AutoThrottle"),
         pytest.param({"CONCURRENT_REQUESTS": 1}, DELAY, id="one-at-a-time"),
         pytest.param({"DOWNLOAD_DELAY": 0.4}, 0.4, id="larger-DOWNLOAD_DELAY"),
-        pytest.param({"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}, 0.4, id="larger-DOWNLOAD_SLOTS"),
+        pytest.param(
+            {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}, 0.4, id="larger-DOWNLOAD_SLOTS"
+        ),
     ],
 )
 @in_reactor
@@ -98,24 +110,41 @@ async def test_requests_keep_the_crawl_delay_from_robots_txt_on_or_a_larger_one_
 
 
 @in_reactor
-async def test_delay_larger_than_the_cap_is_capped_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_delay_larger_than_the_cap_is_capped_and_logged(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     site.pages["/robots.txt"] = "user-agent: *\ncrawl-delay: 86400"
-    crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY})
+    crawler = await paced(
+        [site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY}
+    )
     assert crawler.spider.waits == [DELAY, DELAY]
     assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
-    said = [record.getMessage() for record in caplog.records if "CRAWL_DELAY_MAX_SECS" in record.getMessage()]
+    said = [
+        record.getMessage()
+        for record in caplog.records
+        if "CRAWL_DELAY_MAX_SECS" in record.getMessage()
+    ]
     assert len([line for line in said if line.startswith(site.url("/robots.txt"))]) == 1
 
 
 @in_reactor
 async def test_largest_delay_of_the_origins_in_one_slot_counts() -> None:
     robots = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
-    with Site({"/robots.txt": DELAYED, "*": b"a"}) as a, Site({"/robots.txt": robots, "*": b"b"}) as b:
-        crawler = await paced([site.url(f"/{number}") for number in range(4) for site in (a, b)], {})
-        times = sorted(at for url, at in crawler.spider.sent.items() if not url.endswith("/robots.txt"))
+    with (
+        Site({"/robots.txt": DELAYED, "*": b"a"}) as a,
+        Site({"/robots.txt": robots, "*": b"b"}) as b,
+    ):
+        crawler = await paced(
+            [site.url(f"/{number}") for number in range(4) for site in (a, b)], {}
+        )
+        times = sorted(
+            at for url, at in crawler.spider.sent.items() if not url.endswith("/robots.txt")
+        )
         between = [later - earlier for earlier, later in pairwise(times)]
-        assert min(between[1:]) >= DELAY - SLACK  # the first two may come before the other robots.txt does
+        assert (
+            min(between[1:]) >= DELAY - SLACK
+        )  # the first two may come before the other robots.txt does
 
 
 @in_reactor
@@ -141,9 +170,19 @@ async def test_redirected_request_waits_with_those_of_its_new_host_and_a_slot_th
     with Site({"/robots.txt": b""}, host="127.0.0.2") as fast:
         site.pages["/away"] = redirect(fast.url("/fast"))
         fast.pages.update({"/away": redirect(site.url("/slow")), "/fast": b"ok"})
-        own: list[str | Request] = [Request(site.url(f"/own{n}"), meta={"download_slot": "own"}) for n in (1, 2, 3)]
+        own: list[str | Request] = [
+            Request(site.url(f"/own{n}"), meta={"download_slot": "own"}) for n in (1, 2, 3)
+        ]
         crawler = await paced([site.url("/1"), fast.url("/away"), site.url("/away"), *own], {})
-    assert sorted(site.paths()) == ["/1", "/away", "/own1", "/own2", "/own3", "/robots.txt", "/slow"]
+    assert sorted(site.paths()) == [
+        "/1",
+        "/away",
+        "/own1",
+        "/own2",
+        "/own3",
+        "/robots.txt",
+        "/slow",
+    ]
     assert crawler.spider.gap(*map(site.url, ("/1", "/away", "/slow"))) >= DELAY - SLACK
     assert crawler.spider.gap(site.url("/own")) >= DELAY - SLACK
     assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
@@ -163,13 +202,17 @@ async def test_delay_ends_when_robots_txt_no_longer_asks_for_it(site: Site) -> N
 
 
 @in_reactor
-async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_says_so(site: Site) -> None:
+async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_says_so(
+    site: Site,
+) -> None:
     settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 10, "GBOT_ROBOTS_CRAWL_DELAY_OVER": "refuse"}
     with Site({"/robots.txt": "user-agent: *\ncrawl-delay: 11", "*": b"ok"}) as other:
         crawler = await paced([site.url("/a"), other.url("/a")], settings)
     assert set(pages(crawler).crawled) == {site.url("/a")}
     (error,) = pages(crawler).refused.values()
-    assert "its crawl-delay of 11 s is longer than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = 10" in str(error)
+    assert "its crawl-delay of 11 s is longer than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = 10" in str(
+        error
+    )
     assert stats(crawler)["robotstxt/forbidden"] == 1
 
 
@@ -179,7 +222,11 @@ async def test_while_redis_hangs_each_slot_keeps_its_delay_by_itself_after_one_t
 ) -> None:
     monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 1.0)
     slots = "abcdef"
-    urls = [Request(site.url(f"/{slot}{number}"), meta={"download_slot": slot}) for slot in slots for number in "123"]
+    urls = [
+        Request(site.url(f"/{slot}{number}"), meta={"download_slot": slot})
+        for slot in slots
+        for number in "123"
+    ]
     with redis_server() as server:
         server.pause()
         shared = {"GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": server.url}

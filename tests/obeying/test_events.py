@@ -35,7 +35,11 @@ RULES = b"user-agent: *\ndisallow: /no"
 
 def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]:
     name = f"scrapy_gbot_robots.{module}"
-    return [record.getMessage() for record in caplog.records if record.name == name and record.levelno == level]
+    return [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == name and record.levelno == level
+    ]
 
 
 @in_reactor
@@ -44,7 +48,9 @@ async def test_log_warns_of_the_first_unreachable_files_only(
 ) -> None:
     monkeypatch.setattr(events, "MOST_WARNED", 2)
     with ExitStack() as stack:
-        sites = [stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(3)]
+        sites = [
+            stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(3)
+        ]
 
         async def script(visitor: Visitor) -> None:
             for site in sites:
@@ -66,7 +72,9 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         began = time.monotonic()
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
         crawler = await crawl(
-            Pages, settings, urls=[site.url(f"/{page}") for page in range(3) for site in (a, b, c, d)]
+            Pages,
+            settings,
+            urls=[site.url(f"/{page}") for page in range(3) for site in (a, b, c, d)],
         )
         found = stats(crawler, "gbot_robots/")
         assert {name: found[name] for name in found if name.startswith("gbot_robots/origins/")} == {
@@ -77,18 +85,26 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         assert found["gbot_robots/bytes"] == len(RULES) + len(b"ok")
         lasted_ms = 1000 * (time.monotonic() - began)
         assert 200 <= found["gbot_robots/fetch_ms/max"] <= lasted_ms
-        assert found["gbot_robots/fetch_ms/max"] <= found["gbot_robots/fetch_ms/sum"] <= 4 * lasted_ms
+        assert (
+            found["gbot_robots/fetch_ms/max"] <= found["gbot_robots/fetch_ms/sum"] <= 4 * lasted_ms
+        )
         assert all(isinstance(value, int) for value in found.values())
 
 
-REDIS_HOST = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "queue", "REDIS_PARAMS": {"password": "secret"}}
+REDIS_HOST = {
+    "GBOT_ROBOTS_STORAGE": "redis",
+    "REDIS_HOST": "queue",
+    "REDIS_PARAMS": {"password": "secret"},
+}
 
 
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "memory"}, "memory: kept until the crawl ends, for this process", id="memory"
+            {"GBOT_ROBOTS_STORAGE": "memory"},
+            "memory: kept until the crawl ends, for this process",
+            id="memory",
         ),
         pytest.param(
             {"GBOT_ROBOTS_STORAGE": "sqlite"},
@@ -100,7 +116,9 @@ REDIS_HOST = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "queue", "REDIS_PARA
             "redis at 127.0.0.1:7, database 3",
             id="redis-url",
         ),
-        pytest.param(REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings", id="redis-host"),
+        pytest.param(
+            REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings", id="redis-host"
+        ),
         pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage"}, "own.Storage", id="own"),
     ],
 )
@@ -125,9 +143,17 @@ async def test_log_names_the_storage_that_has_answered_and_not_one_that_fails_at
     assert stats(crawler)["gbot_robots/storage/sqlite"] == 1
     away = f"redis://user:secret@127.0.0.1:{free_port()}/0"
     for settings, says, setting in (
-        ({"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": away}, "Redis at", "GBOT_ROBOTS_REDIS_URL"),
+        (
+            {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": away},
+            "Redis at",
+            "GBOT_ROBOTS_REDIS_URL",
+        ),
         (in_sqlite(notes), str(notes), "GBOT_ROBOTS_SQLITE_PATH"),
-        ({"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"}, "the disk is on fire", "GBOT_ROBOTS_STORAGE"),
+        (
+            {"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"},
+            "the disk is on fire",
+            "GBOT_ROBOTS_STORAGE",
+        ),
     ):
         caplog.clear()
         crawler = await crawl(Pages, settings, urls=[site.url("/page")])
@@ -171,7 +197,10 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
 
     def changed(origin: Origin, old: RobotsTxt, new: RobotsTxt, spider: Visitor) -> None:
         seen.append((str(origin), old.allowed("/a", "testbot"), spider))
-        assert (groups_of(new), new.fields("content-signal")) != (groups_of(old), old.fields("content-signal"))
+        assert (groups_of(new), new.fields("content-signal")) != (
+            groups_of(old),
+            old.fields("content-signal"),
+        )
 
     async def script(visitor: Visitor) -> None:
         visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)
@@ -188,7 +217,9 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
 
 
 @in_reactor
-async def test_history_keeps_as_many_versions_as_the_setting_says(tmp_path: Path, site: Site, clock: Clock) -> None:
+async def test_history_keeps_as_many_versions_as_the_setting_says(
+    tmp_path: Path, site: Site, clock: Clock
+) -> None:
     async def script(visitor: Visitor) -> None:
         for number in range(4):
             site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /%d\n" % number
@@ -203,8 +234,12 @@ async def test_history_keeps_as_many_versions_as_the_setting_says(tmp_path: Path
 
 @pytest.mark.parametrize("storage", ["memory", "redis"])
 @in_reactor
-async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(storage: str) -> None:
-    with pytest.raises(ValueError, match="GBOT_ROBOTS_HISTORY = 2 needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file"):
+async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(
+    storage: str,
+) -> None:
+    with pytest.raises(
+        ValueError, match="GBOT_ROBOTS_HISTORY = 2 needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
+    ):
         await crawl(Pages, {"GBOT_ROBOTS_STORAGE": storage, "GBOT_ROBOTS_HISTORY": 2})
 
 
@@ -213,7 +248,9 @@ async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(s
 
 @pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
 @in_reactor
-async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(signal: str, site: Site) -> None:
+async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(
+    signal: str, site: Site
+) -> None:
     site.pages["/robots.txt"] = "user-agent: *\nsitemap: https://example.com/s.xml"
     ended: list[bool] = []
 

@@ -66,7 +66,9 @@ def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: st
         pytest.param({"USER_AGENT": "mybot/1.0 (bot@example.com)"}, None, id="address"),
         pytest.param({"ROBOTSTXT_USER_AGENT": "mybot"}, None, id="only-the-name-for-robots.txt"),
         pytest.param({"USER_AGENT": "mybot/1.0"}, "USER_AGENT", id="none"),
-        pytest.param({"USER_AGENT": CHROME, "ROBOTSTXT_USER_AGENT": "mybot"}, "USER_AGENT", id="browser"),
+        pytest.param(
+            {"USER_AGENT": CHROME, "ROBOTSTXT_USER_AGENT": "mybot"}, "USER_AGENT", id="browser"
+        ),
         pytest.param({"USER_AGENT": CHROME}, None, id="browser-which-a-warning-names-already"),
     ],
 )
@@ -76,13 +78,19 @@ async def test_user_agent_without_contact_is_a_hint_at_the_start(
 ) -> None:
     caplog.set_level(logging.INFO)
     await crawl(Pages, settings)
-    said = [r.getMessage() for r in caplog.records if "does not say how a site can reach you" in r.getMessage()]
+    said = [
+        r.getMessage()
+        for r in caplog.records
+        if "does not say how a site can reach you" in r.getMessage()
+    ]
     assert [line.partition(",")[0] for line in said] == ([source] if source else [])
 
 
 @pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
 @in_reactor
-async def test_warning_about_the_user_agent_comes_once_in_a_crawl(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_warning_about_the_user_agent_comes_once_in_a_crawl(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     await crawl(Named, urls=[site.url("/a"), site.url("/b")])
     (hint,) = [text for text in own_warnings(caplog) if "ROBOTSTXT_USER_AGENT" in text]
     assert hint.startswith("the spider's user_agent, 'Mozilla/5.0")

@@ -28,7 +28,9 @@ def site(site: Site) -> Site:
 
 def asking(url: str, *, times: int = 1) -> list[Request]:
     """Requests for a robots.txt whose answer is shown to the spider whatever its status."""
-    return [Request(url, dont_filter=True, meta={"handle_httpstatus_all": True}) for _ in range(times)]
+    return [
+        Request(url, dont_filter=True, meta={"handle_httpstatus_all": True}) for _ in range(times)
+    ]
 
 
 @in_reactor
@@ -48,17 +50,27 @@ async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_ca
 ) -> None:
     zipped = gzip.compress(b"Disallow: /no\n" * 100)
     site.pages["/robots.txt"] = Reply(200, zipped, {"Content-Encoding": "gzip"})
-    settings = {"GBOT_ROBOTS_MAX_BYTES": 20, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    settings = {
+        "GBOT_ROBOTS_MAX_BYTES": 20,
+        "HTTPCACHE_ENABLED": True,
+        "HTTPCACHE_DIR": str(tmp_path),
+    }
     crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
     assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
-    assert {path.read_bytes() for path in tmp_path.rglob("response_body")} == {zipped, b"ok"}  # as the server sent it
+    assert {path.read_bytes() for path in tmp_path.rglob("response_body")} == {
+        zipped,
+        b"ok",
+    }  # as the server sent it
 
 
 @in_reactor
 async def test_status_of_the_answer_is_what_the_spider_sees() -> None:
     with ExitStack() as stack:
         statuses = (404, 403, 410, 401, 503, 500, 429)
-        sites = {status: stack.enter_context(Site({"/robots.txt": Reply(status, RULES)})) for status in statuses}
+        sites = {
+            status: stack.enter_context(Site({"/robots.txt": Reply(status, RULES)}))
+            for status in statuses
+        }
         urls = [request for site in sites.values() for request in asking(site.url("/robots.txt"))]
         crawler = await crawl(Pages, {"RETRY_ENABLED": True, "RETRY_TIMES": 5}, urls=urls)
         for status, site in sites.items():
@@ -83,7 +95,9 @@ async def test_no_answer_is_an_ignored_request_that_says_why_and_for_which_no_pr
 ) -> None:
     with Site({}) as site:
         url = site.url("/robots.txt")
-    crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})])
+    crawler = await crawl(
+        Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})]
+    )
     refusal = pages(crawler).refused[url]
     assert isinstance(refusal, UnreachableRobotsTxt)
     assert isinstance(refusal, IgnoreRequest)
@@ -116,7 +130,9 @@ class Forgetful(MemoryStorage):
 
 @in_reactor
 async def test_robots_txt_that_the_storage_lost_is_fetched_for_the_request(site: Site) -> None:
-    crawler = await crawl(Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}, urls=[site.url("/robots.txt")])
+    crawler = await crawl(
+        Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}, urls=[site.url("/robots.txt")]
+    )
     response = pages(crawler).crawled[site.url("/robots.txt")]
     assert response.body == RULES
     assert ANSWERED not in response.flags

@@ -32,11 +32,18 @@ from ..support.web import Reply, Site
     ("headers", "kept", "gone"),
     [
         pytest.param({}, 22.9 * HOUR, 24.1 * HOUR, id="S3.1-a-day"),
-        pytest.param({"Cache-Control": "max-age=900", "Age": "600"}, 250, 310, id="S3.4-time-on-the-way-counts"),
+        pytest.param(
+            {"Cache-Control": "max-age=900", "Age": "600"},
+            250,
+            310,
+            id="S3.4-time-on-the-way-counts",
+        ),
     ],
 )
 @in_reactor
-async def test_answer_is_good_for(headers: dict[str, str], kept: float, gone: float, clock: Clock, site: Site) -> None:
+async def test_answer_is_good_for(
+    headers: dict[str, str], kept: float, gone: float, clock: Clock, site: Site
+) -> None:
     site.pages["/robots.txt"] = Reply(404, b"user-agent: *\ndisallow: /no", headers)
 
     async def script(visitor: Visitor) -> None:
@@ -49,11 +56,16 @@ async def test_answer_is_good_for(headers: dict[str, str], kept: float, gone: fl
         assert not await visitor.may(site.url("/"))
 
     crawler = await visit(script)
-    assert stats(crawler, "gbot_robots/lookup/") == {"gbot_robots/lookup/fetched": 2, "gbot_robots/lookup/memory": 1}
+    assert stats(crawler, "gbot_robots/lookup/") == {
+        "gbot_robots/lookup/fetched": 2,
+        "gbot_robots/lookup/memory": 1,
+    }
 
 
 @in_reactor
-async def test_answer_is_good_for_as_long_in_the_next_run(tmp_path: Path, clock: Clock, site: Site) -> None:
+async def test_answer_is_good_for_as_long_in_the_next_run(
+    tmp_path: Path, clock: Clock, site: Site
+) -> None:
     site.pages["/robots.txt"] = Reply(200, CLOSED.encode(), {"Cache-Control": "max-age=300"})
 
     async def script(visitor: Visitor) -> None:
@@ -109,7 +121,9 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
 
 
 @in_reactor
-async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_good(clock: Clock, site: Site) -> None:
+async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_good(
+    clock: Clock, site: Site
+) -> None:
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
 
     async def script(visitor: Visitor) -> None:
@@ -143,7 +157,10 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
         with closing(SqliteStorage(path)) as other:
             if has_fetched:
                 url, now = site.url("/robots.txt"), clock.time()
-                other.put(site.url(""), Entry(Copy(Kind.RULES, 200, url, CLOSED.encode(), False, "", now, now + DAY)))
+                other.put(
+                    site.url(""),
+                    Entry(Copy(Kind.RULES, 200, url, CLOSED.encode(), False, "", now, now + DAY)),
+                )
             else:
                 assert other.lease(site.url(""), DAY)
         assert await visitor.may(site.url("/"))  # the first one starts the refresh
@@ -157,7 +174,11 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
 
 @in_reactor
 async def test_fetch_that_ends_in_an_exception_is_a_network_failure_and_is_tried_again(
-    clock: Clock, site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    clock: Clock,
+    site: Site,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def fail(*arguments: object) -> None:
         raise ZeroDivisionError
@@ -199,11 +220,16 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
 
 @pytest.mark.parametrize("cancelled", [1, 4], ids=["the-first", "all"])
 @in_reactor
-async def test_cancelling_requests_strands_no_other_and_costs_no_answer(cancelled: int, site: Site) -> None:
+async def test_cancelling_requests_strands_no_other_and_costs_no_answer(
+    cancelled: int, site: Site
+) -> None:
     site.pages["/robots.txt"] = gate = Gate("user-agent: *\ndisallow: /no")
 
     async def script(visitor: Visitor) -> None:
-        waiting = [under_way(visitor.may(site.url(path))) for path in ("/first", "/second", "/no", "/third")]
+        waiting = [
+            under_way(visitor.may(site.url(path)))
+            for path in ("/first", "/second", "/no", "/third")
+        ]
         await until(lambda: fetches(site) == 1)
         for each in waiting[:cancelled]:
             each.cancel()
@@ -226,7 +252,9 @@ async def test_agents_in_any_number_share_one_body_and_are_read_once_each(site: 
     async def script(visitor: Visitor) -> None:
         for _ in range(2):
             asked = [(bot, path) for bot in bots for path in (f"/{bot}.", "/99.")]
-            answers = await together(*(under_way(visitor.may(site.url(path), f"{bot}/1.0")) for bot, path in asked))
+            answers = await together(
+                *(under_way(visitor.may(site.url(path), f"{bot}/1.0")) for bot, path in asked)
+            )
             assert answers == [False, True] * len(bots)
         assert fetches(site) == 1
 
@@ -247,7 +275,9 @@ async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and
     async def script(visitor: Visitor) -> None:
         with closing(SqliteStorage(tmp_path / "robots.sqlite")) as other:
             assert other.lease(site.url(""), 1.0)
-        assert await together(*(under_way(visitor.may(site.url(path))) for path in ("/", "/no"))) == [True, False]
+        assert await together(
+            *(under_way(visitor.may(site.url(path))) for path in ("/", "/no"))
+        ) == [True, False]
 
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
     monkeypatch.setattr(lookups, "pause", noted)
@@ -271,7 +301,10 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
             waiting = [under_way(visitor.may(each.url("/"))) for each in (site, left)]
             await until(lambda: stats(visitor.crawler).get("gbot_robots/lease/waited") == 2)
             url, now = site.url("/robots.txt"), time.time()
-            other.put(site.url(""), Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now, now + DAY)))
+            other.put(
+                site.url(""),
+                Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now, now + DAY)),
+            )
             for each, lease in zip((site, left), leases, strict=True):
                 other.release(each.url(""), lease)  # of the second one as if its holder had died
             assert await together(*waiting) == [True, True]
@@ -279,7 +312,10 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
         crawler = await visit(script, **in_sqlite(path))
     assert [fetches(site), fetches(left)] == [0, 1]
     assert stats(crawler)["gbot_robots/lease/taken_over"] == 1
-    assert f"{site.url('/robots.txt')}: full allow, HTTP 404 (fetched by another process" in caplog.text
+    assert (
+        f"{site.url('/robots.txt')}: full allow, HTTP 404 (fetched by another process"
+        in caplog.text
+    )
 
 
 # What is held
@@ -313,7 +349,10 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
 
         async def script(visitor: Visitor) -> None:
             began = time.monotonic()
-            assert await together(*(under_way(visitor.may(site.url("/"))) for site in (a, b))) == [False, False]
+            assert await together(*(under_way(visitor.may(site.url("/"))) for site in (a, b))) == [
+                False,
+                False,
+            ]
             assert 1.2 < time.monotonic() - began < 30
 
         await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
@@ -356,7 +395,9 @@ async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stor
 async def test_only_a_large_robots_txt_is_read_off_the_reactor(
     rules: int, off: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.pages["/robots.txt"] = b"user-agent: *\n" + b"".join(b"disallow: /%d\n" % number for number in range(rules))
+    site.pages["/robots.txt"] = b"user-agent: *\n" + b"".join(
+        b"disallow: /%d\n" % number for number in range(rules)
+    )
     threads, rules_for = list[threading.Thread](), RobotsTxt.rules_for
 
     def noted(robotstxt: RobotsTxt, agent: Any) -> Any:

@@ -29,7 +29,9 @@ def site(site: Site) -> Site:
 
 @in_reactor
 async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
-    crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")])
+    crawler = await crawl(
+        Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")]
+    )
     assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
     refusal = pages(crawler).refused[site.url("/no/way")]
     assert isinstance(refusal, ForbiddenByRobotsTxt)
@@ -42,7 +44,9 @@ async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
 
 
 @in_reactor
-async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots_txt(site: Site) -> None:
+async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots_txt(
+    site: Site,
+) -> None:
     urls = [Request(site.url("/no"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
     crawler = await crawl(Pages, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/no"), "data:,hello"}
@@ -66,9 +70,7 @@ async def test_web_socket_is_judged_by_the_robots_txt_of_the_same_host_and_port(
     assert list(map(str, origins)) == [site.url(""), f"https://{closed}"]
 
 
-WITHOUT_ORIGIN = (
-    "http://127.0.0.1:0/x http:///x http://:80/x http://user:pass@/x http://a%20b/x http://.../x ftp:///x".split()
-)
+WITHOUT_ORIGIN = "http://127.0.0.1:0/x http:///x http://:80/x http://user:pass@/x http://a%20b/x http://.../x ftp:///x".split()
 
 
 @in_reactor
@@ -92,7 +94,9 @@ async def test_odd_spelling_of_a_host_meets_the_same_rules(site: Site) -> None:
 
 
 @in_reactor
-async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(caplog: pytest.LogCaptureFixture) -> None:
+async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level("INFO", logger="scrapy_gbot_robots")
     statuses = iter((503, 503))  # fetches come after 0, 1 and 3 seconds
 
@@ -107,7 +111,9 @@ async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(caplog: 
     assert set(pages(crawler).refused) == {site.url("/no")}
     assert stats(crawler)["gbot_robots/held"] == 152
     assert site.paths().count("/robots.txt") == 3
-    assert [record.getMessage() for record in caplog.records if record.name.endswith(".events")] == [
+    assert [
+        record.getMessage() for record in caplog.records if record.name.endswith(".events")
+    ] == [
         f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
         "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
         f"{site.url('/robots.txt')} answers again",
@@ -115,7 +121,9 @@ async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(caplog: 
 
 
 @in_reactor
-async def test_another_parser_set_by_the_user_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_another_parser_set_by_the_user_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"})
     assert own_warnings(caplog) == [
         "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: GbotRobotsTxtMiddleware always uses "
@@ -136,7 +144,9 @@ async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(
 
     monkeypatch.setattr(Rules, "allowed", watched)
     rules = [f"disallow: /*{'a' * 20}{number:04}ba" for number in range(1_000)]
-    site.pages["/robots.txt"] = "\n".join(["user-agent: *", "disallow: /no", f"disallow: /*{'a' * 30}end", *rules])
+    site.pages["/robots.txt"] = "\n".join(
+        ["user-agent: *", "disallow: /no", f"disallow: /*{'a' * 30}end", *rules]
+    )
     urls = [site.url("/" + "a" * 3_000 + end) for end in ("yes", "end")] + [site.url("/no")]
     crawler = await crawl(Pages, {"URLLENGTH_LIMIT": 0}, urls=urls)
     assert list(pages(crawler).crawled) == [urls[0]]

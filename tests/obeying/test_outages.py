@@ -27,7 +27,9 @@ def settings(tmp_path: Path) -> dict[str, Any]:
     return in_sqlite(tmp_path / "robots.sqlite")
 
 
-async def visits(site: Site, clock: Clock, days: list[float], **settings: Any) -> list[tuple[bool, bool]]:
+async def visits(
+    site: Site, clock: Clock, days: list[float], **settings: Any
+) -> list[tuple[bool, bool]]:
     """Crawl a page that the rules allow and one that they forbid, on each of `days`, with a run for each day."""
     seen: list[tuple[bool, bool]] = []
     now = 0.0
@@ -49,15 +51,24 @@ SHUT, AS_THE_COPY, OPEN = (False, False), (True, False), (True, True)
 @pytest.mark.parametrize(
     ("policy", "first", "seen"),
     [
-        pytest.param("google", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.17-google-copy"),
+        pytest.param(
+            "google", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.17-google-copy"
+        ),
         pytest.param("google", Reply(503), [SHUT, OPEN, OPEN, OPEN], id="S2.17-google-no-copy"),
-        pytest.param("rfc9309", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.24-rfc9309-copy"),
+        pytest.param(
+            "rfc9309", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.24-rfc9309-copy"
+        ),
         pytest.param("allow", RULES, [AS_THE_COPY] * 4, id="S2.24-allow-copy"),
     ],
 )
 @in_reactor
 async def test_crawl_that_comes_each_month_finds_what_the_ladder_needs(
-    policy: str, first: bytes | Reply, seen: list[tuple[bool, bool]], clock: Clock, site: Site, settings: dict[str, Any]
+    policy: str,
+    first: bytes | Reply,
+    seen: list[tuple[bool, bool]],
+    clock: Clock,
+    site: Site,
+    settings: dict[str, Any],
 ) -> None:
     settings["GBOT_ROBOTS_UNREACHABLE"] = policy
     site.pages["/robots.txt"] = first
@@ -124,7 +135,9 @@ async def test_one_page_is_requested_as_a_probe_if_only_that_is_missing(  # S2.2
     site.asked.clear()
 
     async def script(visitor: Visitor) -> None:
-        assert not await visitor.may(site.url("/no"))  # the last copy disallows it: no page to try with
+        assert not await visitor.may(
+            site.url("/no")
+        )  # the last copy disallows it: no page to try with
         assert await visitor.may(site.url("/probe"))  # which the server answers by 500
         assert not await visitor.may(site.url("/more"))
         site.pages["*"] = b"ok"

@@ -48,17 +48,24 @@ class Watched(Pages):
 
 
 def paths_of(crawler: Crawler, site: Site) -> set[str]:
-    return {url.removeprefix(site.url("")) for url in pages(crawler).crawled if url.startswith(site.url(""))}
+    return {
+        url.removeprefix(site.url(""))
+        for url in pages(crawler).crawled
+        if url.startswith(site.url(""))
+    }
 
 
 @in_reactor
-async def test_seven_hosts_each_with_an_override_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_seven_hosts_each_with_an_override_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.txt").write_text("user-agent: *\ndisallow: /own")
     with ExitStack() as stack:
         hosts = [f"127.0.0.{number}" for number in (1, 2, 3, 4, 5, 6, 9)]
         ignored, never, text, file, other, late, below = sites = [
-            stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}, host=host)) for host in hosts
+            stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}, host=host))
+            for host in hosts
         ]
         late.pages["/robots.txt"] = below.pages["/robots.txt"] = Reply(503)
         overrides = {
@@ -76,7 +83,9 @@ async def test_seven_hosts_each_with_an_override_of_its_own(tmp_path: Path, monk
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 3600,  # which no request of these hosts waits
             "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01,  # for robots.txt files alone
         }
-        crawler = await crawl(Watched, settings, urls=[site.url(path) for site in sites for path in PATHS])
+        crawler = await crawl(
+            Watched, settings, urls=[site.url(path) for site in sites for path in PATHS]
+        )
         assert [paths_of(crawler, site) for site in sites] == [
             {"/yes", "/no", "/other", "/own"},
             set(),
@@ -113,7 +122,11 @@ async def test_seven_hosts_each_with_an_override_of_its_own(tmp_path: Path, monk
 
 
 def refusals(crawler: Crawler) -> dict[str, ForbiddenByRobotsTxt]:
-    return {url: error for url, error in pages(crawler).refused.items() if isinstance(error, ForbiddenByRobotsTxt)}
+    return {
+        url: error
+        for url, error in pages(crawler).refused.items()
+        if isinstance(error, ForbiddenByRobotsTxt)
+    }
 
 
 @in_reactor
@@ -123,14 +136,20 @@ async def test_robots_txt_that_does_not_come_holds_no_request_of_an_overridden_h
     monkeypatch.setattr("scrapy_gbot_robots.obeying.overrides.WAIT_SECS", 0.1)
     site.pages["/robots.txt"] = gate = Gate("")
     overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
-    crawler = await crawl(Opening, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/yes")], gate=gate, after=1)
+    crawler = await crawl(
+        Opening, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/yes")], gate=gate, after=1
+    )
     assert paths_of(crawler, site) == {"/yes"}
-    assert stats(crawler)["elapsed_time_seconds"] < 20  # after which this robots.txt comes by itself
+    assert (
+        stats(crawler)["elapsed_time_seconds"] < 20
+    )  # after which this robots.txt comes by itself
 
 
 @pytest.mark.parametrize("rules", ["disallow", "user-agent: *\ndisallow: /"])
 def test_override_that_decides_lets_no_page_show_whether_a_site_is_up(rules: str) -> None:
-    (override,) = overrides_of(settings_of(OVERRIDES={"a.example": {"rules": rules, "reason": "x"}})).values()
+    (override,) = overrides_of(
+        settings_of(OVERRIDES={"a.example": {"rules": rules, "reason": "x"}})
+    ).values()
     agent = RobotsCrawler.of("testbot")
     answer = answer_of(override, Origin.of("https://a.example"), agent)
     assert not answer.claim_one_page("/", agent)
@@ -146,12 +165,17 @@ async def test_spider_s_own_request_for_a_robots_txt_gets_the_site_s_own_and_a_d
             "127.0.0.1": {"rules": "user-agent: *\ndisallow: /own", "reason": "late"},
             "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
         }
-        settings, urls = {"GBOT_ROBOTS_OVERRIDES": overrides}, [each.url("/robots.txt") for each in (site, never)]
+        settings, urls = (
+            {"GBOT_ROBOTS_OVERRIDES": overrides},
+            [each.url("/robots.txt") for each in (site, never)],
+        )
         crawler = await crawl(Pages, settings, urls=urls)
         await crawl(ByHost, settings, hosts=f"127.0.0.2:{never.port}")  # by no scheme
         assert never.asked == []
     assert pages(crawler).crawled[urls[0]].body == RULES
-    assert str(refusals(crawler)[urls[1]]).endswith("disallowed: override for 127.0.0.2 (asked us to stop)")
+    assert str(refusals(crawler)[urls[1]]).endswith(
+        "disallowed: override for 127.0.0.2 (asked us to stop)"
+    )
 
 
 class ByHost(RobotsSitemapSpider):
@@ -162,7 +186,9 @@ class ByHost(RobotsSitemapSpider):
 async def test_crawl_delay_of_an_ignored_robots_txt_is_kept_if_that_is_on(site: Site) -> None:
     overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
     settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01}
-    crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, **settings}, urls=[site.url("/no")])
+    crawler = await crawl(
+        Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, **settings}, urls=[site.url("/no")]
+    )
     assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
 
 
@@ -171,7 +197,9 @@ async def test_override_that_has_run_out_is_not_applied_and_one_warning(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract 17", "until": "2020-02-29"}}
-    crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no"), site.url("/no/2")])
+    crawler = await crawl(
+        Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no"), site.url("/no/2")]
+    )
     assert len(refusals(crawler)) == 2
     assert own_warnings(caplog) == [
         "GBOT_ROBOTS_OVERRIDES: 1 run out and not applied: '127.0.0.1' on 2020-02-29 (contract 17)"
@@ -179,16 +207,23 @@ async def test_override_that_has_run_out_is_not_applied_and_one_warning(
 
 
 @in_reactor
-async def test_log_names_some_of_many_overrides_that_have_run_out(caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_names_some_of_many_overrides_that_have_run_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     past = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
     await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {f"h{n}.example": past for n in range(1_000)}})
     (warning,) = own_warnings(caplog)
-    assert "OVERRIDES: 1000 run out and not applied: 'h0.example' on 2020-02-29 (x), 'h1.example' on" in warning
+    assert (
+        "OVERRIDES: 1000 run out and not applied: 'h0.example' on 2020-02-29 (x), 'h1.example' on"
+        in warning
+    )
     assert len(warning) < 3_000
 
 
 def settings_of(**settings: Any) -> GbotSettings:
-    return GbotSettings.of(Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}))
+    return GbotSettings.of(
+        Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})
+    )
 
 
 JSON = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}'
@@ -204,15 +239,25 @@ JSON = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}
             "o.toml",
             '["a.example"]\nrules = "ignore"\nreason = "x"\nuntil = 2999-01-01\n',
             id="toml",
-            marks=pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no tomllib"),
+            marks=pytest.mark.skipif(
+                sys.version_info < (3, 11), reason="Python 3.10 has no tomllib"
+            ),
         ),
     ],
 )
-def test_overrides_may_stand_in_a_file_or_on_the_command_line(name: str, text: str, tmp_path: Path) -> None:
+def test_overrides_may_stand_in_a_file_or_on_the_command_line(
+    name: str, text: str, tmp_path: Path
+) -> None:
     if name:
         (tmp_path / name).write_text(text, encoding="utf-8")
-    (override,) = overrides_of(settings_of(OVERRIDES=str(tmp_path / name) if name else text)).values()
-    assert (override.key, override.what, str(override.until)) == ("a.example", "ignore", "2999-01-01")
+    (override,) = overrides_of(
+        settings_of(OVERRIDES=str(tmp_path / name) if name else text)
+    ).values()
+    assert (override.key, override.what, str(override.until)) == (
+        "a.example",
+        "ignore",
+        "2999-01-01",
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,11 +270,15 @@ def test_overrides_may_stand_in_a_file_or_on_the_command_line(name: str, text: s
         pytest.param("o.toml", b"a = " + b"[" * 100_000, "", id="toml-too-deep"),
     ],
 )
-def test_file_that_cannot_be_read_stops_the_crawl(name: str, content: Any, said: str, tmp_path: Path) -> None:
+def test_file_that_cannot_be_read_stops_the_crawl(
+    name: str, content: Any, said: str, tmp_path: Path
+) -> None:
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must name a file that can be read, got ") as error:
+    with pytest.raises(
+        ValueError, match="^GBOT_ROBOTS_OVERRIDES must name a file that can be read, got "
+    ) as error:
         overrides_of(settings_of(OVERRIDES=str(path)))
     assert str(path) in str(error.value)
     assert said in str(error.value)
@@ -238,25 +287,34 @@ def test_file_that_cannot_be_read_stops_the_crawl(name: str, content: Any, said:
 def test_toml_without_a_reader_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tomllib", None)
     (tmp_path / "o.toml").write_text("")
-    with pytest.raises(ValueError, match="GBOT_ROBOTS_OVERRIDES must name a file that can be read, .* tomllib"):
+    with pytest.raises(
+        ValueError, match="GBOT_ROBOTS_OVERRIDES must name a file that can be read, .* tomllib"
+    ):
         overrides_of(settings_of(OVERRIDES=str(tmp_path / "o.toml")))
 
 
 @pytest.mark.parametrize("value", ["o.yaml", 7, "[1]", '{"a": 1} x'])
 def test_value_that_is_neither_a_dict_nor_a_file_of_one_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must be a dict, or the path of a .toml or .json file"):
+    with pytest.raises(
+        ValueError,
+        match="^GBOT_ROBOTS_OVERRIDES must be a dict, or the path of a .toml or .json file",
+    ):
         settings_of(OVERRIDES=value)
 
 
 def test_file_with_an_impossible_name_is_named_with_its_setting() -> None:
     fields = {"rules": "file:\0", "reason": "x"}
-    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]\['rules'\] must name a file"):
+    with pytest.raises(
+        ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]\['rules'\] must name a file"
+    ):
         overrides_of(settings_of(OVERRIDES={"a.example": fields}))
 
 
 @in_reactor
 async def test_wrong_override_stops_the_crawl_at_its_start() -> None:
-    with pytest.raises(ValueError, match=r"\['127.0.0.1'\]\['reason'\] must be a text that says why, got None"):
+    with pytest.raises(
+        ValueError, match=r"\['127.0.0.1'\]\['reason'\] must be a text that says why, got None"
+    ):
         await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"rules": "ignore"}}})
 
 
@@ -271,7 +329,9 @@ async def test_file_is_read_once(site: Site, tmp_path: Path) -> None:
 
     with Site({"/robots.txt": changing, "*": b"ok"}, host="127.0.0.2") as other:
         urls = [other.url("/yes"), site.url("/yes")]
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": str(path), "CONCURRENT_REQUESTS": 1}, urls=urls)
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_OVERRIDES": str(path), "CONCURRENT_REQUESTS": 1}, urls=urls
+        )
     assert set(pages(crawler).crawled) == {other.url("/yes")}
     assert path.read_text() == "{"
 
@@ -283,18 +343,26 @@ TWO = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /
 
 @pytest.mark.parametrize(
     ("mode", "crawled"),
-    [pytest.param("first", {"/yes", "/other"}, id="first"), pytest.param("all", {"/yes"}, id="all")],
+    [
+        pytest.param("first", {"/yes", "/other"}, id="first"),
+        pytest.param("all", {"/yes"}, id="all"),
+    ],
 )
 @in_reactor
 async def test_rules_of_two_crawlers_count(
     mode: str, crawled: set[str], site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = {"GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"][mode == "all" :], "GBOT_ROBOTS_AGENTS_MODE": mode}
+    settings = {
+        "GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"][mode == "all" :],
+        "GBOT_ROBOTS_AGENTS_MODE": mode,
+    }
     site.pages["/robots.txt"] = TWO
     urls = [site.url(path) for path in ("/yes", "/mine", "/other")]
     crawler = await crawl(Pages, {**settings, "USER_AGENT": "Mozilla/5.0"}, urls=urls)
     assert paths_of(crawler, site) == crawled
-    refused = {url.rpartition("/")[2]: error.verdict.crawler for url, error in refusals(crawler).items()}
+    refused = {
+        url.rpartition("/")[2]: error.verdict.crawler for url, error in refusals(crawler).items()
+    }
     assert refused == ({"mine": "mybot", "other": "otherbot"} if mode == "all" else {"mine": None})
     assert own_warnings(caplog) == []  # the User-Agent does not count, so nothing is said of it
 

@@ -19,7 +19,12 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleLifoDiskQueue
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import GbotRobotsTxtMiddleware, Origin, OriginPriorityQueue, StrictOriginPriorityQueue
+from scrapy_gbot_robots import (
+    GbotRobotsTxtMiddleware,
+    Origin,
+    OriginPriorityQueue,
+    StrictOriginPriorityQueue,
+)
 from scrapy_gbot_robots.core.crawlers import Crawler
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
@@ -38,15 +43,21 @@ class World:
 
     opened: ClassVar[list[World]] = []
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type = OriginPriorityQueue, **settings: Any) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, kind: type = OriginPriorityQueue, **settings: Any
+    ) -> None:
         self.now = 1000.0
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(gates, "time", clock)
         monkeypatch.setattr(queue, "time", clock)
         monkeypatch.setattr(answer_module, "time", clock)
-        self.crawler: Any = get_crawler(settings_dict={"SCHEDULER_PRIORITY_QUEUE": kind, **STARTS, **settings})
+        self.crawler: Any = get_crawler(
+            settings_dict={"SCHEDULER_PRIORITY_QUEUE": kind, **STARTS, **settings}
+        )
         self.known: dict[Origin, CachedAnswer] = {}
-        self.asked: dict[str, Callable[[CachedAnswer | None], None]] = {}  # look-ups under way, by host
+        self.asked: dict[
+            str, Callable[[CachedAnswer | None], None]
+        ] = {}  # look-ups under way, by host
         self.requests: list[Request] = []  # for which they were started
         self.order: list[str] = []
         middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
@@ -55,8 +66,12 @@ class World:
         downloader = SimpleNamespace(
             slots=self.slots,
             active=set(),
-            get_slot_key=lambda request: request.meta.get("download_slot") or urlparse_cached(request).hostname,
-            middleware=SimpleNamespace(middlewares=[middleware] if settings.get("obeys", True) else []),
+            get_slot_key=lambda request: (
+                request.meta.get("download_slot") or urlparse_cached(request).hostname
+            ),
+            middleware=SimpleNamespace(
+                middlewares=[middleware] if settings.get("obeys", True) else []
+            ),
         )
         self.crawler.engine = SimpleNamespace(downloader=downloader)  # type: ignore[assignment, unused-ignore]
         self.scheduler: Any = Scheduler.from_crawler(self.crawler)
@@ -75,7 +90,11 @@ class World:
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
     def look_up(
-        self, origin: Origin, agent: object, request: Request, then: Callable[[CachedAnswer | None], None]
+        self,
+        origin: Origin,
+        agent: object,
+        request: Request,
+        then: Callable[[CachedAnswer | None], None],
     ) -> None:
         host = str(origin).replace("http://", "")
         assert host not in self.asked
@@ -108,11 +127,15 @@ class World:
         origin = Origin.of(f"http://{host}/")
         now = 1e9 + self.now
         decision = Decision(state, why, state is State.FULL_DISALLOW, now + secs, now + secs)
-        answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=self.known.get(origin))
+        answer = CachedAnswer(
+            origin, decision, status, Source.FETCHED, before=self.known.get(origin)
+        )
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
-    def fails(self, host: str, secs: float = 7.0, status: int | None = 503, why: str = "because") -> None:
+    def fails(
+        self, host: str, secs: float = 7.0, status: int | None = 503, why: str = "because"
+    ) -> None:
         """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
         self.end(host, State.FULL_DISALLOW, secs, status, why)
 
@@ -157,7 +180,9 @@ def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> 
     assert either.order == ["a.x", "b.x"]
 
 
-def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(either: World) -> None:
+def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(
+    either: World,
+) -> None:
     either.push("a.x/1", "a.x/2")
     either.push("a.x/free", meta={"dont_obey_robotstxt": True})
     assert either.pull() == ["a.x/free"]
@@ -167,12 +192,17 @@ def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(e
 
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 @pytest.mark.parametrize("memory", [LifoMemoryQueue, FifoMemoryQueue])
-def test_order_within_an_origin_is_exactly_scrapys(kind: type, memory: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_within_an_origin_is_exactly_scrapys(
+    kind: type, memory: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dice = random.Random(7)
     ours = World(monkeypatch, kind, SCHEDULER_MEMORY_QUEUE=memory)
     alone = World(monkeypatch, DownloaderAwarePriorityQueue, SCHEDULER_MEMORY_QUEUE=memory)
     for number in range(500):
-        more = {"priority": dice.randrange(-2, 3), "meta": {"is_start_request": dice.random() < 0.3}}
+        more = {
+            "priority": dice.randrange(-2, 3),
+            "meta": {"is_start_request": dice.random() < 0.3},
+        }
         for each in (ours, alone):
             each.push(f"a.x/{number}", **more)
         if number == 100:
@@ -189,14 +219,20 @@ def test_slots_with_the_fewest_requests_come_first_and_others_take_turns(world: 
         world.end(f"{host}.x")
     assert [url[0] for url in world.pull(3)] == ["a", "b", "c"]
     world.slots.update(
-        {"a.x": SimpleNamespace(active="1"), "b.x": SimpleNamespace(active="12"), "c.x": SimpleNamespace(active="1")}
+        {
+            "a.x": SimpleNamespace(active="1"),
+            "b.x": SimpleNamespace(active="12"),
+            "c.x": SimpleNamespace(active="1"),
+        }
     )
     assert [url[0] for url in world.pull(3)] == ["a", "c", "a"]
     world.slots["b.x"].active = ""
     assert [url[0] for url in world.pull(2)] == ["b", "b"]
 
 
-def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_slot_is_looked_at_again_and_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looks = Counter[str]()
 
     def active(slots: DownloadSlots, key: str) -> int:
@@ -206,7 +242,9 @@ def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.
     hosts = [f"h{number}.x" for number in range(300)]
     for host in hosts:
         origin = Origin.of(f"http://{host}/")
-        world.known[origin] = CachedAnswer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200)
+        world.known[origin] = CachedAnswer(
+            origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200
+        )
     world.push(*(f"{host}/{number}" for number in range(4) for host in hosts))
     monkeypatch.setattr(DownloadSlots, "active", active)
     pulled = world.pull()
@@ -217,13 +255,18 @@ def test_no_slot_is_looked_at_again_and_again(world: World, monkeypatch: pytest.
 
 def test_origins_in_one_slot_do_not_wait_for_each_other(either: World) -> None:
     hosts = [f"h{number}.x" for number in range(15)]
-    either.push(*(f"{host}/{number}" for number in range(3) for host in hosts), meta={"download_slot": "a proxy"})
+    either.push(
+        *(f"{host}/{number}" for number in range(3) for host in hosts),
+        meta={"download_slot": "a proxy"},
+    )
     either.push("h1.x/other", "h1.x:81/other")
     either.scheduler.enqueue_request(Request("https://h1.x/other"))
     for host in hosts[1:]:
         either.end(host)
     pulled = either.pull()
-    assert sorted(pulled) == sorted([f"{host}/{number}" for number in range(3) for host in hosts[1:]] + ["h1.x/other"])
+    assert sorted(pulled) == sorted(
+        [f"{host}/{number}" for number in range(3) for host in hosts[1:]] + ["h1.x/other"]
+    )
     assert {url.partition("/")[0] for url in pulled[:14]} >= set(hosts[2:13])  # by turns
 
 
@@ -251,7 +294,9 @@ def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_firs
 # Look-ups.
 
 
-def test_look_ups_run_at_a_time_as_many_as_requests_may_and_not_ahead_of_pages(world: World) -> None:
+def test_look_ups_run_at_a_time_as_many_as_requests_may_and_not_ahead_of_pages(
+    world: World,
+) -> None:
     hosts = [f"h{number}.x" for number in range(60)]
     world.push(*(f"{host}/" for host in hosts))
     assert world.order == hosts[:16]
@@ -277,7 +322,9 @@ def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None
     assert len(world.asked) == 32
 
 
-def test_look_up_is_made_as_the_next_request_would_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_look_up_is_made_as_the_next_request_would_be_fetched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(gates, "_FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, CONCURRENT_REQUESTS=1)
     world.push("first.x/", "a.x/low")
@@ -302,7 +349,9 @@ def test_start_request_that_is_left_has_its_own_priority_and_its_own_look_up(eit
     assert either.requests[-1].meta["proxy"] == "http://p.x"
 
 
-def test_queue_that_cannot_tell_what_comes_next_is_asked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_that_cannot_tell_what_comes_next_is_asked_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Blind(LifoMemoryQueue):  # type: ignore[misc, valid-type]
         peek = None
 
@@ -339,14 +388,18 @@ def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World
     world.end("a.x")
     (origin,) = world.known
     now = 1e9 + world.now
-    world.known[origin] = CachedAnswer(origin, Decision(State.FULL_DISALLOW, "", True, now + 7, now + 7), 503)
+    world.known[origin] = CachedAnswer(
+        origin, Decision(State.FULL_DISALLOW, "", True, now + 7, now + 7), 503
+    )
     world.gates.shut(origin)
     assert (world.pull(), world.order, world.stat("held")) == ([], ["a.x"], 2)
     world.waits(8)
     assert world.order == ["a.x", "a.x"]
 
 
-def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate_and_all_when_it_is_dead(either: World) -> None:
+def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate_and_all_when_it_is_dead(
+    either: World,
+) -> None:
     either.push(*(f"a.x/{number}" for number in range(400)))
     given_up = []
     while len(either.scheduler):
@@ -377,7 +430,9 @@ GONE = "robots.txt unreachable: the host name does not resolve"
 
 
 @pytest.mark.parametrize("answers", [False, True])
-def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answers(world: World, answers: bool) -> None:
+def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answers(
+    world: World, answers: bool
+) -> None:
     world.push("a.x/1", "b.x/1")
     for _ in range(3):
         for host in ("a.x", "b.x"):
@@ -389,7 +444,9 @@ def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answe
     assert sorted(pulled) == (["a.x/1", "b.x/1"] if answers else [])
 
 
-@pytest.mark.parametrize("why", ["no answer in time", "the host name does not resolve (redirected to http://b.x/)"])
+@pytest.mark.parametrize(
+    "why", ["no answer in time", "the host name does not resolve (redirected to http://b.x/)"]
+)
 def test_other_trouble_is_waited_for(world: World, why: str) -> None:
     world.push("a.x/1")
     for _ in range(4):
@@ -401,7 +458,9 @@ def test_other_trouble_is_waited_for(world: World, why: str) -> None:
 # Files.
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves files open
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # Scrapy 2.14 leaves files open
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -438,7 +497,9 @@ def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
     got += pulled(again, 60)
     again.scheduler.close("finished")
     got += resumed(DownloaderAwarePriorityQueue).pull()
-    assert sorted(url.replace(":80/", "/") for url in got) == sorted({*pushed, "a.x/new", "c.x/new"})
+    assert sorted(url.replace(":80/", "/") for url in got) == sorted(
+        {*pushed, "a.x/new", "c.x/new"}
+    )
 
 
 def test_host_whose_name_is_long_fits_into_the_name_of_a_directory(
@@ -453,7 +514,9 @@ def test_host_whose_name_is_long_fits_into_the_name_of_a_directory(
     assert (len(world.scheduler), world.stat("waiting")) == (0, 0)
 
 
-def test_line_that_is_empty_leaves_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_that_is_empty_leaves_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = World(monkeypatch, JOBDIR=str(tmp_path))
     for number in range(3):
         world.push(f"a.x/{number}")
@@ -476,7 +539,9 @@ def test_requests_that_no_disk_queue_can_keep_do_not_hide_those_on_disk(
         assert world.pull() == [f"{host}/1"]
 
 
-def test_damaged_file_costs_its_request_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_file_costs_its_request_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Damaged(PickleLifoDiskQueue):  # type: ignore[misc, valid-type]
         def pop(self) -> Request | None:
             request: Request | None = super().pop()
@@ -508,14 +573,18 @@ def test_scrapy_without_what_the_queue_needs_keeps_its_own(
     assert len([record for record in caplog.records if "pqfactory" in record.getMessage()]) == 1
 
 
-def test_crawl_that_obeys_no_robots_txt_only_gets_a_fast_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crawl_that_obeys_no_robots_txt_only_gets_a_fast_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     world = World(monkeypatch, obeys=False)
     world.push("a.x/1", "b.x/1")
     assert sorted(world.pull()) == ["a.x/1", "b.x/1"]
     assert world.order == []
 
 
-def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
     pulled: list[str] = []
     monkeypatch.setattr(gates, "pull_soon", lambda crawler: pulled.extend(world.pull()))

@@ -23,7 +23,10 @@ def parser(text: str, settings: dict[str, Any] | None = None) -> GbotRobotParser
     [("/a", "one", False), ("/b", "one", True), ("/a", "Üni", True), ("/b", "Üni", False)],
 )
 def test_urls_and_agents_may_be_str_or_bytes(path: str, agent: str, allowed: bool) -> None:
-    robots, url = parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b"), f"https://site.local{path}"
+    robots, url = (
+        parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b"),
+        f"https://site.local{path}",
+    )
     assert robots.allowed(url, agent) is robots.allowed(url.encode(), agent.encode()) is allowed
 
 
@@ -62,6 +65,12 @@ async def test_hooks_of_scrapys_middleware_are_not_called_which_the_log_says(
         def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
             raise AssertionError(request)
 
-    crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {OnlyTheHook: 100}}, urls=[site.url("/yes")])
+    crawler = await crawl(
+        Pages, {"DOWNLOADER_MIDDLEWARES": {OnlyTheHook: 100}}, urls=[site.url("/yes")]
+    )
     assert set(pages(crawler).crawled) == {site.url("/yes")}
-    assert [text for text in own_warnings(caplog) if "OnlyTheHook.process_request_2 is never called" in text]
+    assert [
+        text
+        for text in own_warnings(caplog)
+        if "OnlyTheHook.process_request_2 is never called" in text
+    ]

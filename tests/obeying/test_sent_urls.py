@@ -30,19 +30,23 @@ HANDLERS = [
             {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), DOWNLOAD_HANDLERS[name])},
             id=name,
             marks=pytest.mark.skipif(
-                find_spec(DOWNLOAD_HANDLERS[name].rpartition(".")[0]) is None or not any(map(find_spec, needs)),
+                find_spec(DOWNLOAD_HANDLERS[name].rpartition(".")[0]) is None
+                or not any(map(find_spec, needs)),
                 reason=f"this Scrapy has no {name} handler, or it lacks {' or '.join(needs)}",
             ),
         )
         for name, needs in {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}.items()
-        if "TWISTED_REACTOR" not in QUIET  # with another reactor there is no asyncio, which these need
+        if "TWISTED_REACTOR"
+        not in QUIET  # with another reactor there is no asyncio, which these need
     ),
 ]
 
 
 @pytest.mark.parametrize("settings", HANDLERS)
 @in_reactor
-async def test_no_spelling_of_a_disallowed_path_reaches_the_server(settings: dict[str, Any], site: Site) -> None:
+async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
+    settings: dict[str, Any], site: Site
+) -> None:
     site.pages["/robots.txt"] = RULES
     open_ones = [site.url("/%70ublic"), site.url("/x/../open")]
     host = site.url("").removeprefix("http://")
@@ -51,27 +55,38 @@ async def test_no_spelling_of_a_disallowed_path_reaches_the_server(settings: dic
     verbatim = [Request(url, meta={"verbatim_url": True}, dont_filter=True) for url in odd]
     crawler = await crawl(Pages, settings, urls=[*map(site.url, SPELLINGS), *open_ones, *verbatim])
     assert len(pages(crawler).crawled) == len(open_ones)
-    assert len(pages(crawler).refused) == len(SPELLINGS) + len({request.url for request in verbatim})
+    assert len(pages(crawler).refused) == len(SPELLINGS) + len(
+        {request.url for request in verbatim}
+    )
     assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}
     assert str(pages(crawler).refused[site.url("/x/../private/2")]).endswith(
         'disallowed by "Disallow: /private" (line 2, group "*"): '
         f"some download handlers send it as {site.url('/private/2')}"
     )
-    assert {path for path in site.paths() if "ublic" not in path and "open" not in path} == {"/robots.txt"}
+    assert {path for path in site.paths() if "ublic" not in path and "open" not in path} == {
+        "/robots.txt"
+    }
 
 
 @pytest.mark.parametrize("settings", HANDLERS)
 @in_reactor
-async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(settings: dict[str, Any]) -> None:
+async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(
+    settings: dict[str, Any],
+) -> None:
     with (
         Site({"/robots.txt": b"", "*": b"ok"}) as allowed,
         Site({"/robots.txt": b"user-agent: *\ndisallow: /", "*": b"ok"}, host="127.0.0.2") as other,
     ):
         a, b = (site.url("").removeprefix("http://") for site in (allowed, other))
-        urls = [f"http://{host}/private" for host in (rf"{a}\@{b}", rf"{b}\@{a}", rf"me@{a}\@{b}", f"{a}\\", f"\\{a}")]
+        urls = [
+            f"http://{host}/private"
+            for host in (rf"{a}\@{b}", rf"{b}\@{a}", rf"me@{a}\@{b}", f"{a}\\", f"\\{a}")
+        ]
         requests = [Request(url, meta={"verbatim_url": True}, dont_filter=True) for url in urls]
         if [request.url for request in requests] != urls:
-            pytest.skip("this Scrapy has no verbatim URLs: it writes the backslash as another character")
+            pytest.skip(
+                "this Scrapy has no verbatim URLs: it writes the backslash as another character"
+            )
         crawler = await crawl(Pages, settings, urls=requests)
         assert pages(crawler).refused.keys() == set(urls)
         assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}

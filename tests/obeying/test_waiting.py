@@ -32,7 +32,9 @@ SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
 
 
 @in_reactor
-async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause(site: Site) -> None:
+async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause(
+    site: Site,
+) -> None:
     urls = [f"http://127.0.0.1:{free_port()}/a", site.url("/")]
     crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}, urls=urls)
     (error,) = pages(crawler).refused.values()
@@ -96,7 +98,15 @@ class Resumed:
     def __init__(self, site: Site, path: Path, **settings: Any) -> None:
         (path / "kept.py").write_text(SPIDER)
         self.path = path
-        self.command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-a", f"site={site.url('')}"]
+        self.command = [
+            sys.executable,
+            "-m",
+            "scrapy",
+            "runspider",
+            "kept.py",
+            "-a",
+            f"site={site.url('')}",
+        ]
         self.command += as_arguments({**settings, "JOBDIR": "job", "GBOT_ROBOTS_STORAGE": "memory"})
 
     def starts(self, *more: str, new: int = 0) -> subprocess.Popen[str]:
@@ -127,13 +137,17 @@ def test_held_requests_survive_any_number_of_interruptions_with_jobdir(
 
 
 @pytest.mark.slow
-def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_way(site: Site, tmp_path: Path) -> None:
+def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_way(
+    site: Site, tmp_path: Path
+) -> None:
     crawl = Resumed(site, tmp_path, DOWNLOAD_DELAY=0)
     crawled = crawl.ends(crawl.starts("-s", "CLOSESPIDER_PAGECOUNT=3", new=200))
     site.pages["/robots.txt"] = Reply(503)
     asked = len(site.asked)
     process = crawl.starts()
-    block_until(lambda: site.paths()[asked:].count("/robots.txt") >= 2)  # asked again: as many wait as may
+    block_until(
+        lambda: site.paths()[asked:].count("/robots.txt") >= 2
+    )  # asked again: as many wait as may
     process.kill()
     output(process)
     site.pages["/robots.txt"] = b""
@@ -177,8 +191,12 @@ def hosts(number: int, site: Site) -> list[str]:
 
 
 @in_reactor
-async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_the_settings_allow() -> None:
-    with Site({"/robots.txt": SLOW, "*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0") as site:
+async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_the_settings_allow() -> (
+    None
+):
+    with Site(
+        {"/robots.txt": SLOW, "*": Reply(200, b"ok", after_secs=0.01)}, host="0.0.0.0"
+    ) as site:
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(30, site)]
         forbidden = [f"{host}/no/{number}" for number in range(2) for host in hosts(30, site)]
         crawler = await crawl(Watched, {"CONCURRENT_REQUESTS": 8}, urls=[*forbidden, *urls])
@@ -199,14 +217,18 @@ async def test_host_that_settles_first_does_not_fill_the_downloader_with_request
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(8, late)]
         urls += [site.url(f"/{number}") for number in range(12)]
         settings = {"CONCURRENT_REQUESTS": 8, "DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.2}}}
-        crawler = await crawl(Gated, settings, urls=urls, gate=gate, after=10)  # two are left when none waits any more
+        crawler = await crawl(
+            Gated, settings, urls=urls, gate=gate, after=10
+        )  # two are left when none waits any more
     assert len(pages(crawler).crawled) == 44
     assert isinstance(crawler.spider, Gated)
     assert crawler.spider.most[f"127.0.0.1:{site.port}"] <= 3
 
 
 @in_reactor
-async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once(site: Site) -> None:
+async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once(
+    site: Site,
+) -> None:
     replies = cycle((Reply(404), Reply(503)))
 
     def robots_txt(connection: socket) -> None:
@@ -214,7 +236,11 @@ async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_exp
 
     site.pages["/robots.txt"] = robots_txt
     urls = [site.url(f"/{number}") for number in range(60)]
-    settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20, "CONCURRENT_REQUESTS": 4}
+    settings = {
+        "GBOT_ROBOTS_MAX_AGE_SECS": 0,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20,
+        "CONCURRENT_REQUESTS": 4,
+    }
     crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == set(urls)
     assert fetches(site) <= 6
@@ -226,11 +252,18 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
         urls = [f"{host}/{number}" for number in range(10) for host in hosts(10, site)]
         crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}, urls=urls)
         assert set(pages(crawler).refused) == set(urls)
-        assert all(isinstance(error, ForbiddenByRobotsTxt) for error in pages(crawler).refused.values())
+        assert all(
+            isinstance(error, ForbiddenByRobotsTxt) for error in pages(crawler).refused.values()
+        )
         assert "HTTP 503" in str(pages(crawler).refused[urls[0]])
         assert site.paths() == ["/robots.txt"] * 20
         counts = stats(crawler)
-        assert counts["gbot_robots/given_up"] == counts["gbot_robots/held"] == counts["scheduler/enqueued"] == 100
+        assert (
+            counts["gbot_robots/given_up"]
+            == counts["gbot_robots/held"]
+            == counts["scheduler/enqueued"]
+            == 100
+        )
         assert counts["finish_reason"] == "finished"
 
 
@@ -240,7 +273,9 @@ async def test_requests_that_wait_keep_no_healthy_host_waiting(site: Site) -> No
     with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill:
         bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
         good = [site.url(f"/{number}") for number in range(30)]
-        crawler = await crawl(Opening, {"CONCURRENT_REQUESTS": 4}, urls=bad + good, gate=gate, after=len(good))
+        crawler = await crawl(
+            Opening, {"CONCURRENT_REQUESTS": 4}, urls=bad + good, gate=gate, after=len(good)
+        )
     crawled = list(pages(crawler).crawled)
     assert set(crawled[: len(good)]) == set(good)
     assert set(crawled) == {*bad, *good}
@@ -278,7 +313,10 @@ async def test_any_scheduler_gets_requests_back_once_as_they_were_if_their_place
 ) -> None:
     monkeypatch.setattr(waiting, "PATIENCE_SECS", 0.3)
     site.pages["/robots.txt"] = SLOW
-    urls = [Request(site.url(f"/{number}"), priority=number, dont_filter=number % 2 == 0) for number in range(20)]
+    urls = [
+        Request(site.url(f"/{number}"), priority=number, dont_filter=number % 2 == 0)
+        for number in range(20)
+    ]
     crawler = await crawl(Watched, {"SCHEDULER": Plain, "CONCURRENT_REQUESTS": 4}, urls=urls)
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 4 + 4
@@ -305,7 +343,9 @@ async def test_request_goes_on_from_its_place_if_its_robots_txt_comes_in_time(
 
 
 @in_reactor
-async def test_no_more_places_than_a_bound_do_not_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_places_than_a_bound_do_not_count(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(waiting, "MOST_UNCOUNTED", 3)
     site.pages["/robots.txt"] = gate = Gate("")
     taken: list[Request] = []

@@ -4,7 +4,13 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.pages.directives import MOST_NAMES, Directives, at_time, in_headers, in_meta_tags
+from scrapy_gbot_robots.pages.directives import (
+    MOST_NAMES,
+    Directives,
+    at_time,
+    in_headers,
+    in_meta_tags,
+)
 
 HEADERS: list[tuple[str, list[str], Directives]] = [
     ("several-in-one", ["noindex, nofollow"], {"noindex": True, "nofollow": True}),
@@ -33,7 +39,9 @@ HEADERS: list[tuple[str, list[str], Directives]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("values", "said"), [row[1:] for row in HEADERS], ids=[row[0] for row in HEADERS])
+@pytest.mark.parametrize(
+    ("values", "said"), [row[1:] for row in HEADERS], ids=[row[0] for row in HEADERS]
+)
 def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
     assert in_headers(values, {"mybot"}) == said
 
@@ -61,8 +69,14 @@ def test_directives_for_all_tokens_of_a_crawler_add_up() -> None:
 
 def test_more_restrictive_of_header_and_tag_counts() -> None:
     said: Directives = {"unavailable_after": "2032-01-01T00:00:00+00:00", "noai": True}
-    assert in_meta_tags(["unavailable_after: 2031-01-01"], said)["unavailable_after"] == "2031-01-01T00:00:00+00:00"
-    assert in_meta_tags(["unavailable_after: 2033-01-01"], said)["unavailable_after"] == "2031-01-01T00:00:00+00:00"
+    assert (
+        in_meta_tags(["unavailable_after: 2031-01-01"], said)["unavailable_after"]
+        == "2031-01-01T00:00:00+00:00"
+    )
+    assert (
+        in_meta_tags(["unavailable_after: 2033-01-01"], said)["unavailable_after"]
+        == "2031-01-01T00:00:00+00:00"
+    )
 
 
 def test_page_is_noindex_after_its_unavailable_after() -> None:

@@ -15,7 +15,11 @@ PAGES: list[tuple[str, str, list[str]]] = [
     ("no-head-element", f"<title>x</title>{TAG}<p>x", ["noindex"]),
     ("attributes-in-any-way", "<META CONTENT=nofollow NAME=' MyBot '/>", ["nofollow"]),
     ("two", f"{TAG}<meta name=mybot content=none>", ["noindex", "none"]),
-    ("another-name", "<meta name=otherbot content=noindex><meta name=description content=robots>", []),
+    (
+        "another-name",
+        "<meta name=otherbot content=noindex><meta name=description content=robots>",
+        [],
+    ),
     ("comment", f"<!-- {TAG} --><title>robots</title>", []),
     ("script", f"<script>'{TAG}</head><body>'</script>{TAG}", ["noindex"]),
     ("body", f"<body>{TAG}", []),
@@ -29,7 +33,9 @@ PAGES: list[tuple[str, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("page", "tags"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES])
+@pytest.mark.parametrize(
+    ("page", "tags"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES]
+)
 def test_page_has_these_tags(page: str, tags: list[str]) -> None:
     assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
 
@@ -37,7 +43,9 @@ def test_page_has_these_tags(page: str, tags: list[str]) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
 def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
-    response = HtmlResponse("https://a.example/", headers={"Content-Type": f"text/html; charset={encoding}"}, body=page)
+    response = HtmlResponse(
+        "https://a.example/", headers={"Content-Type": f"text/html; charset={encoding}"}, body=page
+    )
     assert meta_tags(response, NAMES) == ["noindex"]
 
 
@@ -46,7 +54,9 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     [
         pytest.param(b"<meta name=robots content=noindex>" * 100_000, id="tags-without-end"),
         pytest.param(b"<meta name=robots content=" + b"x" * 5_000_000, id="value-without-end"),
-        pytest.param(b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>", id="elements-without-end"),
+        pytest.param(
+            b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>", id="elements-without-end"
+        ),
         pytest.param(bytes(range(256)) * 10_000 + b"<meta name=robots>", id="noise"),
     ],
 )

@@ -31,7 +31,9 @@ SITE: dict[str, Reply | bytes] = {
     "/robots.txt": b"",
     "/free": html(body=link("/from-free")),
     "/header": html(body=link("/from-header"), X_Robots_Tag="noindex, nofollow"),
-    "/header-other": html(body=link("/from-header-other"), X_Robots_Tag="otherbot: nofollow, noindex"),
+    "/header-other": html(
+        body=link("/from-header-other"), X_Robots_Tag="otherbot: nofollow, noindex"
+    ),
     "/meta": html("<meta name=robots content=nofollow>", link("/from-meta")),
     "/meta-own": html("<meta name=TestBot content='noarchive, nofollow'>", link("/from-meta-own")),
     "/none": html("<meta name=robots content=none>", "<map><area href='/from-none#part'></map>"),
@@ -39,12 +41,21 @@ SITE: dict[str, Reply | bytes] = {
     "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "sponsored")),
     "/both": html(body=link("/from-both", "nofollow") + link("/from-both#again")),
     "/based": html("<base href='/sub/'><meta name=robots content=nofollow>", link("from-based")),
-    "/file": Reply(200, b"text", {"Content-Type": "text/plain", "X-Robots-Tag": "noindex, made-up"}),
+    "/file": Reply(
+        200, b"text", {"Content-Type": "text/plain", "X-Robots-Tag": "noindex, made-up"}
+    ),
     "/late": html(X_Robots_Tag="unavailable_after: 25 Jun 2010 15:00:00 PST"),
     "*": html(),
 }
 SITE["/"] = html(body="".join(map(link, SITE.keys() - {"/robots.txt", "*"})))
-LEFT = {"/from-header", "/from-meta", "/from-meta-own", "/from-none", "/from-rel", "/sub/from-based"}
+LEFT = {
+    "/from-header",
+    "/from-meta",
+    "/from-meta-own",
+    "/from-none",
+    "/from-rel",
+    "/sub/from-based",
+}
 QUALIFIED = {"/from-ugc", "/from-sponsored"}
 FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both"}
 
@@ -66,7 +77,9 @@ class Follows(Spider):
         path = "/" + response.url.split("/", 3)[3]
         self.said[path] = response.meta.get("robots_tags")
         yield {"path": path}
-        for found in response.xpath("//a/@href | //area/@href").getall() if b"<html" in response.body else ():
+        for found in (
+            response.xpath("//a/@href | //area/@href").getall() if b"<html" in response.body else ()
+        ):
             yield response.follow(found, meta=self.meta)
 
 
@@ -84,7 +97,12 @@ def followed(site: Site) -> set[str]:
     ("settings", "meta", "left"),
     [
         pytest.param({}, None, set(), id="off"),
-        pytest.param({**ON, "GBOT_ROBOTS_TAGS_LINKS": True}, None, LEFT | QUALIFIED, id="ugc-and-sponsored-too"),
+        pytest.param(
+            {**ON, "GBOT_ROBOTS_TAGS_LINKS": True},
+            None,
+            LEFT | QUALIFIED,
+            id="ugc-and-sponsored-too",
+        ),
         pytest.param(ON, {"gbot_robots_follow": True}, set(), id="meta-key"),
     ],
 )
@@ -109,7 +127,9 @@ async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_foll
         crawler = await crawl(spider, ON, url=site.url())
         assert followed(site) == QUALIFIED | FOLLOWED
         assert stats(crawler)["gbot_robots/tags/links_left"] == len(LEFT)
-        assert "gbot_robots/tags/made-up" not in stats(crawler)  # strangers may make up any number of names
+        assert "gbot_robots/tags/made-up" not in stats(
+            crawler
+        )  # strangers may make up any number of names
         said = crawler.spider.said  # type: ignore[union-attr]
         assert said["/free"] == said["/header-other"] == {}
         assert said["/header"] == said["/none"] == {"noindex": True, "nofollow": True}
@@ -121,7 +141,11 @@ async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_foll
 @pytest.mark.parametrize("mode", ["first", "all"])
 @in_reactor
 async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt(mode: str) -> None:
-    settings = {**ON, "GBOT_ROBOTS_AGENTS": ["thirdbot/1.0", "OtherBot"], "GBOT_ROBOTS_AGENTS_MODE": mode}
+    settings = {
+        **ON,
+        "GBOT_ROBOTS_AGENTS": ["thirdbot/1.0", "OtherBot"],
+        "GBOT_ROBOTS_AGENTS_MODE": mode,
+    }
     with Site(SITE) as site:
         crawler = await crawl(Follows, settings, url=site.url())
         said = crawler.spider.said  # type: ignore[union-attr]
@@ -154,7 +178,9 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
 
     with Site(SITE) as site:
         settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai", "noindx"]}
-        crawler = await crawl(Follows, settings, hears={signals.item_dropped: item_dropped}, url=site.url())
+        crawler = await crawl(
+            Follows, settings, hears={signals.item_dropped: item_dropped}, url=site.url()
+        )
         assert {path for path, _ in dropped} == {"/header", "/none", "/file", "/late"}
         assert all("GBOT_ROBOTS_TAGS_DROP" in why for _, why in dropped)
         found = stats(crawler)
@@ -170,9 +196,17 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
         pytest.param(LinkExtractor(), {}, set(), id="stock"),
         pytest.param(LinkExtractor(), ON, LEFT, id="middleware"),
         pytest.param(
-            RobotsLinkExtractor(), {}, LEFT - {"/from-meta-own"}, id="extractor-heeds-what-is-said-to-everyone"
+            RobotsLinkExtractor(),
+            {},
+            LEFT - {"/from-meta-own"},
+            id="extractor-heeds-what-is-said-to-everyone",
         ),
-        pytest.param(RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")), ON, LEFT | QUALIFIED, id="both"),
+        pytest.param(
+            RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")),
+            ON,
+            LEFT | QUALIFIED,
+            id="both",
+        ),
     ],
 )
 @in_reactor

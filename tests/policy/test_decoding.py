@@ -14,7 +14,9 @@ import pytest
 from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
 
 TEXT = b"user-agent: *\ndisallow: /private\n"
-LARGE = random.Random(1).randbytes(300_000).hex().encode()  # hard to compress, so that there are many pieces
+LARGE = (
+    random.Random(1).randbytes(300_000).hex().encode()
+)  # hard to compress, so that there are many pieces
 EVERYTHING = 10**9
 
 
@@ -42,24 +44,34 @@ CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "raw-deflate": ("deflate", raw_deflate),
     "brotli": ("br", lambda data: brotli.compress(data, quality=1)),
     "two-layers": ("gzip, deflate", lambda data: zlib.compress(gzip.compress(data))),
-    "gzip-members": ("gzip", lambda data: gzip.compress(data[:9]) + bytes(5) + gzip.compress(data[9:])),
+    "gzip-members": (
+        "gzip",
+        lambda data: gzip.compress(data[:9]) + bytes(5) + gzip.compress(data[9:]),
+    ),
     "gzip-padding": ("gzip", lambda data: gzip.compress(data) + b"padding"),
     "zlib-padding": ("deflate", lambda data: zlib.compress(data) + b"\x1f\x8bpadding"),
     "no-coding-at-all": ("utf-8", lambda data: data),
     "zstd-frames": ("zstd", zstd_frames),
-    "four-layers": ("gzip, " * 4, lambda data: gzip.compress(gzip.compress(gzip.compress(gzip.compress(data))))),
+    "four-layers": (
+        "gzip, " * 4,
+        lambda data: gzip.compress(gzip.compress(gzip.compress(gzip.compress(data)))),
+    ),
     "word-and-coding": ("aws-chunked, gzip", gzip.compress),
 }
 
 
-@pytest.mark.parametrize("data", [b"", TEXT, LARGE, bytes([10]) * 3_000_000], ids=["empty", "small", "large", "bomb"])
+@pytest.mark.parametrize(
+    "data", [b"", TEXT, LARGE, bytes([10]) * 3_000_000], ids=["empty", "small", "large", "bomb"]
+)
 @pytest.mark.parametrize(("coding", "encode"), CODINGS.values(), ids=CODINGS)
 def test_coding_is_undone(coding: str, encode: Callable[[bytes], bytes], data: bytes) -> None:
     assert decoded(encode(data), coding, EVERYTHING) == (data, False)
     assert decoded(encode(data), coding, 70_000) == (data[:70_000], len(data) > 70_000)
 
 
-@pytest.mark.parametrize("boundary", [8_192, 65_536, 131_072])  # of the pieces that a decoder is given and gives
+@pytest.mark.parametrize(
+    "boundary", [8_192, 65_536, 131_072]
+)  # of the pieces that a decoder is given and gives
 @pytest.mark.parametrize("at", range(-12, 3))
 def test_gzip_member_may_begin_at_any_byte_round_a_boundary(boundary: int, at: int) -> None:
     empty = len(gzip.compress(b"#" * (boundary - 500), 0)) - (boundary - 500)
@@ -114,7 +126,10 @@ def test_output_that_a_decoder_keeps_back_is_not_lost() -> None:
         ("compress", b"\x1f\x9d\x90u\xe6\x94)s"),
         ("snappy", b"\xff\x06\x00\x00sNaPpY"),
         ("gzip, gzip, gzip, gzip, gzip", TEXT),
-        *((coding, gzip.compress(TEXT, mtime=0)) for coding in ["utf-8", "own-coding", "UTF-8, identity"]),
+        *(
+            (coding, gzip.compress(TEXT, mtime=0))
+            for coding in ["utf-8", "own-coding", "UTF-8, identity"]
+        ),
     ],
 )
 def test_coding_that_is_not_undone_is_an_error(coding: str, body: bytes) -> None:

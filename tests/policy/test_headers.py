@@ -26,7 +26,9 @@ FOREVER = 2.0**31
         pytest.param([b"no-cache"], 0, id="no-cache"),
         pytest.param([b"max-age=60, NO-CACHE"], 0, id="no-cache-beats-max-age"),
         pytest.param([b'no-cache="set-cookie, x", max-age=60'], 60, id="no-cache-of-a-field"),
-        pytest.param([b'ext="max-age=5, no-store", max-age=60'], 60, id="inside-quotes-is-no-directive"),
+        pytest.param(
+            [b'ext="max-age=5, no-store", max-age=60'], 60, id="inside-quotes-is-no-directive"
+        ),
         pytest.param([b'"max-age=5"'], None, id="stray-quoted-string"),
         pytest.param([b"s-maxage=60"], None, id="s-maxage"),
         pytest.param([b"max-age"], None, id="no-value"),
@@ -61,7 +63,11 @@ def test_age_is_taken_off(age: bytes | None, seconds: float) -> None:
         pytest.param(b"2000000000", 2_000_000_000, id="long"),
         pytest.param(b"9000000000", FOREVER, id="too-long"),
         pytest.param(formatdate(NOW + 90, usegmt=True).encode(), 90, id="imf-date"),
-        pytest.param(time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(NOW + 90)).encode(), 90, id="rfc850-date"),
+        pytest.param(
+            time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(NOW + 90)).encode(),
+            90,
+            id="rfc850-date",
+        ),
         pytest.param(time.asctime(time.gmtime(NOW + 90)).encode(), 90, id="asctime-date"),
         pytest.param(formatdate(NOW - 90, usegmt=True).encode(), 0, id="date-gone-by"),
         pytest.param(b"Fri, 31 Dec 9999 23:59:59 GMT", FOREVER, id="date-far-away"),

@@ -85,7 +85,9 @@ OTHER_SAYINGS = [
 ]
 
 AS_TITLE = "<!DOCTYPE html><html><head><title>{}</title></head><body><h1>Example</h1></body></html>"
-AS_HEADING = "<html><head><TITLE>Error</TITLE></head><body><p>Oh.</p><H1 class='x'>{}</H1></body></html>"
+AS_HEADING = (
+    "<html><head><TITLE>Error</TITLE></head><body><p>Oh.</p><H1 class='x'>{}</H1></body></html>"
+)
 PLACES = [
     pytest.param(AS_TITLE, id="title"),
     pytest.param(AS_HEADING, id="h1"),

@@ -20,7 +20,14 @@ from scrapy_gbot_robots.policy.outages import (
     decide,
     renew,
 )
-from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable, failed
+from scrapy_gbot_robots.policy.outcome import (
+    Failure,
+    Fetched,
+    Outcome,
+    Unavailable,
+    Unreachable,
+    failed,
+)
 
 from ..support.entries import ENTRIES
 
@@ -52,9 +59,21 @@ MISSING = after(Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
     ("outcomes", "state", "why"),
     [
         pytest.param([Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200", id="S2.3-fetched"),
-        pytest.param([Unavailable(403, URL, "HTTP 403")], ALLOW, "HTTP 403", id="S2.11-unavailable"),
-        pytest.param([DOWN, DOWN, Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200", id="S2.15-after-an-outage"),
-        pytest.param([Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404")], ALLOW, "HTTP 404", id="gone"),
+        pytest.param(
+            [Unavailable(403, URL, "HTTP 403")], ALLOW, "HTTP 403", id="S2.11-unavailable"
+        ),
+        pytest.param(
+            [DOWN, DOWN, Fetched(200, URL, BODY, cut=True)],
+            RULES,
+            "HTTP 200",
+            id="S2.15-after-an-outage",
+        ),
+        pytest.param(
+            [Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404")],
+            ALLOW,
+            "HTTP 404",
+            id="gone",
+        ),
     ],
 )
 def test_last_definite_answer_decides(outcomes: list[Outcome], state: State, why: str) -> None:
@@ -103,8 +122,12 @@ def test_ladder_over_weeks(ladder: str, age: float, opens: bool, outcome: Outcom
         assert (decision.copy is not None) == (opens and entry is not None)
 
 
-@pytest.mark.parametrize("before", [pytest.param(SERVED, id="copy"), pytest.param(None, id="no-copy")])
-def test_google_2026_allows_a_site_that_is_available_in_the_end(before: Entry | None) -> None:  # S2.23
+@pytest.mark.parametrize(
+    "before", [pytest.param(SERVED, id="copy"), pytest.param(None, id="no-copy")]
+)
+def test_google_2026_allows_a_site_that_is_available_in_the_end(
+    before: Entry | None,
+) -> None:  # S2.23
     policy = Policy("google-2026")
     entry = available(renew(before, DOWN, NOW, policy))
     assert decide(entry, NOW + 31 * DAY, policy).state is ALLOW
@@ -121,7 +144,9 @@ def test_only_google_2026_in_the_end_lets_a_page_through_as_a_probe() -> None:  
 
 
 def test_unknown_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="ladder must be one of google, google-2026, rfc9309, allow, got 'open'"):
+    with pytest.raises(
+        ValueError, match="ladder must be one of google, google-2026, rfc9309, allow, got 'open'"
+    ):
         Policy("open")
     with pytest.raises(ValueError, match="refused must be one of allow, disallow, got 'Disallow'"):
         Policy(refused="Disallow")
@@ -148,11 +173,19 @@ def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
     ("outcome", "kept", "at_last"),
     [
         pytest.param(DOWN, [1, 2, 4, 8], HOUR, id="ever-more-slowly"),
-        pytest.param(Unreachable("HTTP 503", 503), [1, 2, 4, 8], 5 * MINUTE, id="S2.16-503-fairly-often"),
-        pytest.param(Unreachable("HTTP 429", 429), [1, 2, 4, 8], 5 * MINUTE, id="S2.12-429-fairly-often"),
+        pytest.param(
+            Unreachable("HTTP 503", 503), [1, 2, 4, 8], 5 * MINUTE, id="S2.16-503-fairly-often"
+        ),
+        pytest.param(
+            Unreachable("HTTP 429", 429), [1, 2, 4, 8], 5 * MINUTE, id="S2.12-429-fairly-often"
+        ),
         pytest.param(Unreachable("HTTP 503", 503, 120.0), [120], 120, id="asked-for"),
-        pytest.param(Unreachable("HTTP 503", 503, 7200.0), [7200], 7200, id="asked-for-beyond-back-off"),
-        pytest.param(Unreachable("HTTP 503", 503, 0.0), [1, 2, 4, 8, 16], MINUTE, id="asked-for-haste"),
+        pytest.param(
+            Unreachable("HTTP 503", 503, 7200.0), [7200], 7200, id="asked-for-beyond-back-off"
+        ),
+        pytest.param(
+            Unreachable("HTTP 503", 503, 0.0), [1, 2, 4, 8, 16], MINUTE, id="asked-for-haste"
+        ),
         pytest.param(Unreachable("HTTP 503", 503, 2.0**31), [DAY], DAY, id="asked-for-years"),
     ],
 )
@@ -194,7 +227,10 @@ def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
 )
 @pytest.mark.parametrize("kind", ["rules", "none"])
 def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str) -> None:
-    served, missing = Fetched(200, URL, BODY, max_age=max_age), Unavailable(404, URL, "HTTP 404", max_age)
+    served, missing = (
+        Fetched(200, URL, BODY, max_age=max_age),
+        Unavailable(404, URL, "HTTP 404", max_age),
+    )
     before = Policy(max_age_secs=max(cap, DAY))  # a cap that was lowered since then counts, too
     entry = after(served if kind == "rules" else missing, policy=before)
     assert decide(entry, NOW, Policy(max_age_secs=cap)).ask_at == NOW + lifetime
@@ -202,9 +238,14 @@ def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str)
 
 @pytest.mark.parametrize(
     ("max_age", "ahead"),
-    [pytest.param(None, HOUR, id="an-hour-at-most"), pytest.param(10 * MINUTE, MINUTE, id="a-tenth")],
+    [
+        pytest.param(None, HOUR, id="an-hour-at-most"),
+        pytest.param(10 * MINUTE, MINUTE, id="a-tenth"),
+    ],
 )
-def test_answer_is_refreshed_shortly_before_it_runs_out(max_age: float | None, ahead: float) -> None:
+def test_answer_is_refreshed_shortly_before_it_runs_out(
+    max_age: float | None, ahead: float
+) -> None:
     decision = decide(after(Fetched(200, URL, BODY, max_age=max_age)), NOW, GOOGLE)
     assert decision.ask_at - decision.refresh_at == pytest.approx(ahead)
 
@@ -224,7 +265,9 @@ def test_early_refresh_that_fails_takes_nothing_from_a_fresh_answer() -> None:
 
 @pytest.mark.parametrize(("ahead", "fresh"), [(4, True), (365 * DAY, False)])
 def test_answer_from_the_future_is_not_fresh(ahead: float, *, fresh: bool) -> None:
-    assert (decide(after(Fetched(200, URL, BODY), at=NOW + ahead), NOW, GOOGLE).ask_at > NOW) is fresh
+    assert (
+        decide(after(Fetched(200, URL, BODY), at=NOW + ahead), NOW, GOOGLE).ask_at > NOW
+    ) is fresh
 
 
 @pytest.mark.parametrize("ahead", [4 * MINUTE, HOUR, 12 * HOUR, 365 * DAY])
@@ -240,7 +283,9 @@ def test_outage_from_the_future_is_asked_at_once_and_begins_now(ahead: float) ->
 # Whatever is stored and however time goes
 
 TIMES = st.floats(0, 4e9)
-FAILURES = st.builds(Unreachable, st.just("x"), st.none() | st.sampled_from([429, 500, 503]), st.floats(0, 2**31))
+FAILURES = st.builds(
+    Unreachable, st.just("x"), st.none() | st.sampled_from([429, 500, 503]), st.floats(0, 2**31)
+)
 
 
 @given(st.none() | ENTRIES, FAILURES, TIMES)
@@ -257,14 +302,18 @@ def test_failure_never_makes_an_outage_younger_nor_touches_the_copy(
 
 
 @given(st.lists(FAILURES, min_size=1, max_size=30), st.floats(0, 30 * DAY - 1))
-def test_google_disallows_for_thirty_days_whatever_fails(outcomes: list[Outcome], age: float) -> None:
+def test_google_disallows_for_thirty_days_whatever_fails(
+    outcomes: list[Outcome], age: float
+) -> None:
     entry = renew(SERVED, outcomes[0], NOW, GOOGLE)
     for outcome in outcomes[1:]:
         entry = renew(entry, outcome, NOW + age, GOOGLE)
     assert decide(entry, NOW + age, GOOGLE).state is DISALLOW
 
 
-@pytest.mark.parametrize("value", [Copy, Outage, Entry, Policy, Decision, Fetched, Unavailable, Unreachable])
+@pytest.mark.parametrize(
+    "value", [Copy, Outage, Entry, Policy, Decision, Fetched, Unavailable, Unreachable]
+)
 def test_what_the_memory_storage_gives_to_all_that_ask_cannot_change(value: type) -> None:
     assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert "__dict__" not in dir(value)

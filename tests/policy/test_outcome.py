@@ -27,7 +27,9 @@ meant = partial(outcome_of, soft_404=True, proxied=False, headers={})
     ("statuses", "outcome"),
     [
         pytest.param(range(200, 300), Fetched, id="S2.3-S2.27"),
-        pytest.param({*range(300, 400)} - {304}, Unavailable, id="S2.9-redirect-that-is-not-followed"),
+        pytest.param(
+            {*range(300, 400)} - {304}, Unavailable, id="S2.9-redirect-that-is-not-followed"
+        ),
         pytest.param({*range(400, 500)} - {429}, Unavailable, id="S2.11-407-without-a-proxy-too"),
         pytest.param([429], Unreachable, id="S2.12"),
         pytest.param(range(500, 600), Unreachable, id="S2.14"),
@@ -41,12 +43,21 @@ def test_status_code_decides(statuses: Iterable[int], outcome: type[Outcome]) ->
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [
-        (meant(200, URL, BODY, cut=True, max_age=60.0), Fetched(200, URL, BODY, cut=True, max_age=60.0)),
+        (
+            meant(200, URL, BODY, cut=True, max_age=60.0),
+            Fetched(200, URL, BODY, cut=True, max_age=60.0),
+        ),
         (meant(200, URL, b""), Fetched(200, URL, b"")),  # S2.27
         (meant(403, URL, BODY, max_age=60.0), Unavailable(403, URL, "HTTP 403", 60.0)),
         (meant(503, URL, BODY, retry_after=60.0), Unreachable("HTTP 503", 503, 60.0)),
-        (meant(2**64, URL, BODY), Unreachable("not an HTTP answer (a status code of more than three digits)")),
-        (meant(500, URL, NOT_FOUND_PAGE), Unavailable(500, URL, 'HTTP 500 that says "not found", as 404')),
+        (
+            meant(2**64, URL, BODY),
+            Unreachable("not an HTTP answer (a status code of more than three digits)"),
+        ),
+        (
+            meant(500, URL, NOT_FOUND_PAGE),
+            Unavailable(500, URL, 'HTTP 500 that says "not found", as 404'),
+        ),
         (meant(500, URL, NOT_FOUND_PAGE, soft_404=False), Unreachable("HTTP 500", 500)),
     ],
 )
@@ -66,7 +77,9 @@ def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.
     assert Failure.PROXY.value in outcome.why
 
 
-@pytest.mark.parametrize("failure", [pytest.param(failure, id=f"S2.20-{failure.name}") for failure in Failure])
+@pytest.mark.parametrize(
+    "failure", [pytest.param(failure, id=f"S2.20-{failure.name}") for failure in Failure]
+)
 def test_every_failure_is_unreachable(failure: Failure) -> None:
     assert failed(failure) == Unreachable(failure.value)
     assert failure_in(failed(failure, "in the error's own words").why) is failure
@@ -74,7 +87,10 @@ def test_every_failure_is_unreachable(failure: Failure) -> None:
 
 
 def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> None:
-    assert failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
+    assert (
+        failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why
+        == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
+    )
     outcome = failed(Failure.DNS, "no such\nhost: " + "x" * 10_000)
     assert outcome.why.startswith("the host name does not resolve (no such host: xxx")
     assert len(outcome.why) < 300

@@ -8,7 +8,14 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC, Verdict
-from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, Standing, json_of, read_overrides
+from scrapy_gbot_robots.policy.overrides import (
+    Action,
+    Override,
+    Overrides,
+    Standing,
+    json_of,
+    read_overrides,
+)
 
 NOW = datetime(2027, 3, 10, 12, tzinfo=timezone.utc).timestamp()
 IGNORE = {"rules": "ignore", "reason": "contract"}
@@ -38,13 +45,18 @@ def one(**fields: Any) -> Override:
         pytest.param("ftp://a.example:2121/", "A.Example", id="host-whatever-scheme-and-port"),
         pytest.param("http://b.a.example/", "*.a.example", id="subdomain"),
         pytest.param("http://deep.below.b.a.example/", "*.b.a.example", id="nearest-domain"),
-        pytest.param("http://b.a.example:81/", "*.a.example", id="domain-itself-is-not-below-itself"),
+        pytest.param(
+            "http://b.a.example:81/", "*.a.example", id="domain-itself-is-not-below-itself"
+        ),
         pytest.param("http://xn--bcher-kva.example/", "bücher.example", id="idn"),
         pytest.param("http://[::1]:80/", "[0:0::1]", id="ipv6"),
         pytest.param("http://a.example./", "A.Example", id="final-dot"),
         pytest.param("http://c.a.example./", "*.a.example", id="final-dot-below-a-domain"),
         pytest.param("http://c.example/", "c.example.", id="final-dot-in-the-key"),
-        *(pytest.param(f"http://{host}/", "127.0.0.1", id=host) for host in ("127.1", "0x7f000001", "127.0.0.1.")),
+        *(
+            pytest.param(f"http://{host}/", "127.0.0.1", id=host)
+            for host in ("127.1", "0x7f000001", "127.0.0.1.")
+        ),
         pytest.param("http://example/", None, id="above"),
         pytest.param("http://b.a.test/", "*.test", id="domain-of-one-label"),
     ],
@@ -90,7 +102,9 @@ def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standin
     [
         pytest.param({"rules": "ignore"}, Action.IGNORE, "ignore", id="ignore"),
         pytest.param({"rules": "disallow"}, Action.DISALLOW, "disallow", id="disallow"),
-        pytest.param({"rules": "user-agent: *\ndisallow: /x"}, Action.REPLACE, "own rules", id="text"),
+        pytest.param(
+            {"rules": "user-agent: *\ndisallow: /x"}, Action.REPLACE, "own rules", id="text"
+        ),
         pytest.param({"as": "otherbot"}, Action.KEEP, "as otherbot", id="as"),
         pytest.param({"crawl_delay": 10}, Action.KEEP, "crawl-delay 10 s", id="delay"),
         pytest.param(
@@ -101,7 +115,9 @@ def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standin
         ),
     ],
 )
-def test_what_an_override_does_is_said_in_few_words(fields: dict[str, Any], action: Action, what: str) -> None:
+def test_what_an_override_does_is_said_in_few_words(
+    fields: dict[str, Any], action: Action, what: str
+) -> None:
     override = one(**fields)
     assert (override.action, override.what) == (action, what)
     assert override.decides == ("rules" in fields)
@@ -112,16 +128,23 @@ def test_verdicts_name_the_override() -> None:
     assert override.robotstxt is not None
     rules = override.robotstxt.rules_for(Crawler.of("mybot"))
     refused, free = override.named(rules.verdict("/x")), override.named(rules.verdict("/y"))
-    assert str(refused) == ('disallowed by "Disallow: /x" (line 2, group "*"): override for a.example (contract)')
+    assert str(refused) == (
+        'disallowed by "Disallow: /x" (line 2, group "*"): override for a.example (contract)'
+    )
     assert free.reason == "override for a.example (contract): only a rule without a path matches"
     assert refused.override == free.override == "a.example"
-    assert str(override.named(Verdict(False, None, MOST_SPECIFIC))) == "disallowed: override for a.example (contract)"
+    assert (
+        str(override.named(Verdict(False, None, MOST_SPECIFIC)))
+        == "disallowed: override for a.example (contract)"
+    )
 
 
 def test_finding_one_of_many_does_not_go_through_them_all() -> None:
     overrides = read(dict.fromkeys((f"*.d{number}.example" for number in range(20_000)), IGNORE))
     began = time.process_time()
-    assert all(overrides.of(Origin.of(f"https://www.d{number}.example"), NOW) for number in range(10_000))
+    assert all(
+        overrides.of(Origin.of(f"https://www.d{number}.example"), NOW) for number in range(10_000)
+    )
     assert time.process_time() - began < 5
 
 
@@ -132,7 +155,9 @@ def test_finding_one_of_many_does_not_go_through_them_all() -> None:
 def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(*, strict: bool) -> None:
     files = {"robots/shop.txt": b"user-agent: *\ndisalow: /x"}
     value = {"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}
-    (override,) = read_overrides(value, files.__getitem__, lambda body: RobotsTxt.parse(body, strict=strict)).values()
+    (override,) = read_overrides(
+        value, files.__getitem__, lambda body: RobotsTxt.parse(body, strict=strict)
+    ).values()
     assert override.what == "file:robots/shop.txt"
     assert override.robotstxt is not None
     assert override.robotstxt.allowed("/x", "mybot") is strict
@@ -143,7 +168,10 @@ def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(*, strict: 
     [
         (["a.example"], "GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"),
         ({7: IGNORE}, "GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"),
-        ({"a.example": IGNORE, "A.EXAMPLE": IGNORE}, "must be there once, got 'a.example' and 'A.EXAMPLE'"),
+        (
+            {"a.example": IGNORE, "A.EXAMPLE": IGNORE},
+            "must be there once, got 'a.example' and 'A.EXAMPLE'",
+        ),
     ],
 )
 def test_what_is_no_dict_or_names_a_place_twice_is_refused(value: Any, said: str) -> None:
@@ -153,7 +181,9 @@ def test_what_is_no_dict_or_names_a_place_twice_is_refused(value: Any, said: str
 
 @pytest.mark.parametrize("key", ["", "a b.example", "é" * 2_000, *WRONG_KEYS.split()])
 def test_wrong_key_is_named_with_the_rule(key: str) -> None:
-    with pytest.raises(ValueError, match=r"^a key of GBOT_ROBOTS_OVERRIDES must be an origin \(.*, a host") as error:
+    with pytest.raises(
+        ValueError, match=r"^a key of GBOT_ROBOTS_OVERRIDES must be an origin \(.*, a host"
+    ) as error:
         read({key: IGNORE})
     assert str(error.value).endswith(f"got {key!r}")
 
@@ -161,32 +191,60 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        pytest.param({"rules": "ignore"}, "['reason'] must be a text that says why, got None", id="no-reason"),
-        pytest.param({**IGNORE, "reason": " "}, "['reason'] must be a text that says why, got ' '", id="empty-reason"),
-        pytest.param({"reason": "x"}, " must have rules, as or crawl_delay, got {'reason': 'x'}", id="nothing"),
+        pytest.param(
+            {"rules": "ignore"}, "['reason'] must be a text that says why, got None", id="no-reason"
+        ),
+        pytest.param(
+            {**IGNORE, "reason": " "},
+            "['reason'] must be a text that says why, got ' '",
+            id="empty-reason",
+        ),
+        pytest.param(
+            {"reason": "x"},
+            " must have rules, as or crawl_delay, got {'reason': 'x'}",
+            id="nothing",
+        ),
         pytest.param(
             {**IGNORE, "untill": 1},
             " must have no keys but rules, reason, as, crawl_delay, until, got 'untill'",
             id="unknown-field",
         ),
-        pytest.param({**IGNORE, "rules": "ingore"}, '[\'rules\'] must be "ignore", "disallow"', id="misspelt-word"),
+        pytest.param(
+            {**IGNORE, "rules": "ingore"},
+            '[\'rules\'] must be "ignore", "disallow"',
+            id="misspelt-word",
+        ),
         pytest.param({**IGNORE, "rules": ""}, "['rules'] must be \"ignore\"", id="empty-rules"),
-        pytest.param({**IGNORE, "rules": "disallow: /x"}, "with a User-agent line, got", id="rules-without-group"),
+        pytest.param(
+            {**IGNORE, "rules": "disallow: /x"},
+            "with a User-agent line, got",
+            id="rules-without-group",
+        ),
         pytest.param(
             {**IGNORE, "rules": "file:x.txt"},
             "['rules'] must name a file that can be read, got 'file:x.txt': [Errno 2] No such file",
             id="missing-file",
         ),
         pytest.param(
-            {**IGNORE, "until": "31.3.2027"}, "['until'] must be a date such as \"2027-03-31\"", id="date-form"
+            {**IGNORE, "until": "31.3.2027"},
+            "['until'] must be a date such as \"2027-03-31\"",
+            id="date-form",
         ),
         pytest.param({**IGNORE, "until": 20270331}, "got 20270331", id="date-as-number"),
-        pytest.param({**IGNORE, "until": datetime(2027, 3, 31)}, "got datetime.datetime(2027", id="datetime"),
-        pytest.param({"as": "7", "reason": "x"}, "['as'] must be the product token of a crawler", id="no-token"),
+        pytest.param(
+            {**IGNORE, "until": datetime(2027, 3, 31)}, "got datetime.datetime(2027", id="datetime"
+        ),
+        pytest.param(
+            {"as": "7", "reason": "x"},
+            "['as'] must be the product token of a crawler",
+            id="no-token",
+        ),
         pytest.param({"crawl_delay": -1, "reason": "x"}, "got -1", id="negative-delay"),
         pytest.param({"crawl_delay": float("nan"), "reason": "x"}, "got nan", id="nan-delay"),
         pytest.param({"crawl_delay": True, "reason": "x"}, "got True", id="flag-delay"),
-        pytest.param("ignore", " must be a dict, or a .toml or .json file of one, got 'ignore'", id="no-dict"),
+        pytest.param(
+            "ignore", " must be a dict, or a .toml or .json file of one, got 'ignore'", id="no-dict"
+        ),
     ],
 )
 def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: str) -> None:
@@ -198,7 +256,11 @@ def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        pytest.param('{"a": {"rules": "disallow"}, "a": {"rules": "ignore"}}', "the key 'a' is there twice", id="key"),
+        pytest.param(
+            '{"a": {"rules": "disallow"}, "a": {"rules": "ignore"}}',
+            "the key 'a' is there twice",
+            id="key",
+        ),
         pytest.param('{"a": ' * 100_000, "it is nested too deeply", id="deep"),
     ],
 )

@@ -47,12 +47,15 @@ from scrapy_gbot_robots.policy.private_hosts import is_private, is_private_addre
         pytest.param("notlocalhost.com", None, id="name-with-localhost-in-it"),
     ],
 )
-def test_host_is_private_public_or_a_name_that_may_be_either(host: str, private: bool | None) -> None:
+def test_host_is_private_public_or_a_name_that_may_be_either(
+    host: str, private: bool | None
+) -> None:
     assert is_private(host) is private
 
 
 @pytest.mark.parametrize(
-    ("address", "private"), [("127.0.0.1", True), ("fe80::1%eth0", True), ("::ffff:10.0.0.1", True), ("1.1.1.1", False)]
+    ("address", "private"),
+    [("127.0.0.1", True), ("fe80::1%eth0", True), ("::ffff:10.0.0.1", True), ("1.1.1.1", False)],
 )
 def test_address_of_a_resolver_is_judged(address: str, private: bool) -> None:
     assert is_private_address(address) is private

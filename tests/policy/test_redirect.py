@@ -16,8 +16,14 @@ def hops(count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("location", "target"),
     [
-        pytest.param(b"https://other.example/robots.txt", "https://other.example/robots.txt", id="S2.8-other-host"),
-        pytest.param(b"//cdn.example/robots.txt", "https://cdn.example/robots.txt", id="scheme-relative"),
+        pytest.param(
+            b"https://other.example/robots.txt",
+            "https://other.example/robots.txt",
+            id="S2.8-other-host",
+        ),
+        pytest.param(
+            b"//cdn.example/robots.txt", "https://cdn.example/robots.txt", id="scheme-relative"
+        ),
         pytest.param(b"/r.txt", "https://example.com/r.txt", id="path-relative"),
         pytest.param(b"../../r.txt", "https://example.com/r.txt", id="above-the-root"),
         pytest.param(rb"\hop1", "https://example.com/hop1", id="backslash"),
@@ -73,7 +79,9 @@ def test_unfit_location_is_a_404(location: bytes | None) -> None:  # S2.9
     ],
 )
 def test_loop_is_a_404(location: bytes, asked: list[str]) -> None:  # S2.9
-    assert next_hop(307, location, asked, 5) == Unavailable(307, asked[-1], "HTTP 307 redirects in a loop, as 404")
+    assert next_hop(307, location, asked, 5) == Unavailable(
+        307, asked[-1], "HTTP 307 redirects in a loop, as 404"
+    )
 
 
 def test_sixth_hop_is_a_404() -> None:  # S2.5

@@ -27,19 +27,37 @@ def answer(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     [
         pytest.param(403, CLOUDFLARE, b"", "Cloudflare", id="cf-mitigated"),
         pytest.param(200, {"cf-mitigated": " Challenge "}, MOMENT, "Cloudflare", id="in-capitals"),
-        pytest.param(403, {"accept-signature": ""}, RULES, "signed crawlers", id="accept-signature-403"),
+        pytest.param(
+            403, {"accept-signature": ""}, RULES, "signed crawlers", id="accept-signature-403"
+        ),
         pytest.param(202, {}, b"", "status", id="202"),
         pytest.param(404, {}, MOMENT, "Cloudflare", id="title-of-a-404"),
         pytest.param(403, {}, MOMENT + RULES, "Cloudflare", id="rules-in-a-403"),
         pytest.param(
-            200, {}, PAGE % "Making sure you\N{RIGHT SINGLE QUOTATION MARK}re not a bot!".encode(), "Anubis", id="quote"
+            200,
+            {},
+            PAGE % "Making sure you\N{RIGHT SINGLE QUOTATION MARK}re not a bot!".encode(),
+            "Anubis",
+            id="quote",
         ),
-        pytest.param(200, {}, PAGE % b"\n JUST  A\tMOMENT... | \xff\xfe", "Cloudflare", id="blanks-and-no-utf-8"),
-        pytest.param(200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5", id="byte-order-mark"),
-        pytest.param(200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare", id="long"),
+        pytest.param(
+            200,
+            {},
+            PAGE % b"\n JUST  A\tMOMENT... | \xff\xfe",
+            "Cloudflare",
+            id="blanks-and-no-utf-8",
+        ),
+        pytest.param(
+            200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5", id="byte-order-mark"
+        ),
+        pytest.param(
+            200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare", id="long"
+        ),
     ],
 )
-def test_wall_is_known_by_its_marks(status: int, headers: dict[str, str], body: bytes, whose: str) -> None:
+def test_wall_is_known_by_its_marks(
+    status: int, headers: dict[str, str], body: bytes, whose: str
+) -> None:
     assert whose in wall_of(status, headers, body)
     outcome = answer(status, headers, body)
     assert isinstance(outcome, Unavailable)
@@ -51,7 +69,9 @@ def test_wall_is_known_by_its_marks(status: int, headers: dict[str, str], body: 
     [
         pytest.param(200, {}, b"Just a moment...", id="text"),
         pytest.param(200, {}, MOMENT + b"\r \tUSERAGENT *", id="typo-of-google"),
-        pytest.param(200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml", id="page-before-a-sitemap"),
+        pytest.param(
+            200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml", id="page-before-a-sitemap"
+        ),
         pytest.param(202, {}, b"\xef\xbb\xbfuser-agent: *", id="202-with-rules"),
         pytest.param(200, CLOUDFLARE, RULES, id="header-and-rules"),
         pytest.param(200, {"cf-mitigated": "block"}, b"", id="another-value"),
@@ -62,10 +82,14 @@ def test_wall_is_known_by_its_marks(status: int, headers: dict[str, str], body: 
         pytest.param(503, CLOUDFLARE, MOMENT, id="503"),
     ],
 )
-def test_what_is_the_sites_own_is_no_wall(status: int, headers: dict[str, str], body: bytes) -> None:
+def test_what_is_the_sites_own_is_no_wall(
+    status: int, headers: dict[str, str], body: bytes
+) -> None:
     outcome = answer(status, headers, body)
     assert not (isinstance(outcome, Unavailable) and outcome.wall)
-    assert isinstance(outcome, Fetched if status < 300 else Unreachable if status in {429, 503} else Unavailable)
+    assert isinstance(
+        outcome, Fetched if status < 300 else Unreachable if status in {429, 503} else Unavailable
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +112,9 @@ def test_refusal_means_what_the_policy_says_for_as_long_as_the_answer_is_fresh(
     assert decision.ask_at == DAY
 
 
-@pytest.mark.skipif("GBOT_ROBOTS_REFERENCE" not in os.environ, reason="GBOT_ROBOTS_REFERENCE is not set")
+@pytest.mark.skipif(
+    "GBOT_ROBOTS_REFERENCE" not in os.environ, reason="GBOT_ROBOTS_REFERENCE is not set"
+)
 def test_of_the_real_files_only_refusals_of_a_firewall_are_walls() -> None:
     found: dict[str, str] = {}
     with tarfile.open(Path(os.environ["GBOT_ROBOTS_REFERENCE"], "robots-bodies.tar.gz")) as files:

@@ -35,20 +35,28 @@ STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
 
 def html(body: str) -> Reply:
-    return Reply(200, f"<html><head><title>x</title></head><body>{body}</body></html>".encode(), HTML)
+    return Reply(
+        200, f"<html><head><title>x</title></head><body>{body}</body></html>".encode(), HTML
+    )
 
 
 def store(name: str) -> Reply:
-    return html(f'<script type="application/ld+json">{json.dumps({"@type": "Store", "name": name})}</script>')
+    return html(
+        f'<script type="application/ld+json">{json.dumps({"@type": "Store", "name": name})}</script>'
+    )
 
 
 def fill(site: Site) -> None:
     here = site.url()
-    links = "".join(f'<a href="/{path}">x</a>' for path in ("law/1", "law/2", "news/2018/1", "tag/all"))
+    links = "".join(
+        f'<a href="/{path}">x</a>' for path in ("law/1", "law/2", "news/2018/1", "tag/all")
+    )
     site.pages |= {
         "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {here}sitemap_index.xml\nSitemap: /more.xml\n".encode(),
         "/sitemap_index.xml": xml(index(f"{here}stores.xml", f"{here}products.xml")),
-        "/stores.xml": xml(urlset(*(f"{here}{land}/store/{n}" for land in ("us", "ca") for n in range(3)))),
+        "/stores.xml": xml(
+            urlset(*(f"{here}{land}/store/{n}" for land in ("us", "ca") for n in range(3)))
+        ),
         "/products.xml": xml(urlset(f"{here}product/1")),
         "/more.xml": xml(urlset(f"{here}us/store/9", f"{here}private/store/1")),
         "/": html(links),
@@ -164,7 +172,10 @@ class Gazettes(Spider):
     async def start(self) -> AsyncIterator[Any]:
         for day in range(self.start_date, self.end_date + 1):
             yield FormRequest(
-                f"{self.here}law/{day}", formdata={"day": str(day)}, cb_kwargs={"day": day}, dont_filter=True
+                f"{self.here}law/{day}",
+                formdata={"day": str(day)},
+                cb_kwargs={"day": day},
+                dont_filter=True,
             )
 
     def parse(self, response: Response, day: int) -> Iterator[Any]:
@@ -247,7 +258,11 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
         (
             Meetings,
             2,
-            {"ITEM_PIPELINES": {NoDraft: 100}, "COOKIES_ENABLED": False, "DEFAULT_REQUEST_HEADERS": {"Cookie": "a"}},
+            {
+                "ITEM_PIPELINES": {NoDraft: 100},
+                "COOKIES_ENABLED": False,
+                "DEFAULT_REQUEST_HEADERS": {"Cookie": "a"},
+            },
         ),
         (Laws, 2, {"HTTPCACHE_ENABLED": True}),
         (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
@@ -258,16 +273,28 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
 )
 @in_reactor
 async def test_project_gives_the_items_that_scrapy_alone_gives(
-    spider: type[Spider], most: int, settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    spider: type[Spider],
+    most: int,
+    settings: dict[str, Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     crawled = []
     with Site({"/nowhere": Reply(404), "*": html("")}) as site:
         fill(site)
         for addon in (False, True):
             path: Path = tmp_path_factory.mktemp("project")
-            own = {"ROBOTSTXT_OBEY": True, "FILES_STORE": str(path / "files"), "HTTPCACHE_DIR": str(path / "cache")}
+            own = {
+                "ROBOTSTXT_OBEY": True,
+                "FILES_STORE": str(path / "files"),
+                "HTTPCACHE_DIR": str(path / "cache"),
+            }
             before = len(site.paths())
-            crawled.append([repr(each) for each in await items(of(spider, site), {**own, **settings}, addon=addon)])
+            crawled.append(
+                [
+                    repr(each)
+                    for each in await items(of(spider, site), {**own, **settings}, addon=addon)
+                ]
+            )
             asked = site.paths()[before:]
             crawled.append(sorted({path for path in asked if not path.endswith("robots.txt")}))
     assert crawled[:2] == crawled[2:]

@@ -27,9 +27,12 @@ def web(site: Site) -> None:
     """Fill a site with a sitemap of each kind."""
     here = site.url()
     english = urlset(f"{here}en/1", f"{here}en/2", lastmod="2024-05-05")
-    bilingual = urlset(f"{here}en/1").replace(b"</url>", ALTERNATES.format(here).encode() + b"</url>")
+    bilingual = urlset(f"{here}en/1").replace(
+        b"</url>", ALTERNATES.format(here).encode() + b"</url>"
+    )
     robots = b"".join(
-        b"Sitemap: %s\n" % line for line in (f"{here}en.xml".encode(), b"/de.xml", b"/\xff.xml", b"/gone.xml")
+        b"Sitemap: %s\n" % line
+        for line in (f"{here}en.xml".encode(), b"/de.xml", b"/\xff.xml", b"/gone.xml")
     )
     site.pages |= {
         "/robots.txt": b"User-agent: *\nDisallow: /private\n" + robots,
@@ -38,7 +41,9 @@ def web(site: Site) -> None:
         "/both.xml": xml(bilingual),
         "/index.xml": xml(index(f"{here}en.xml", f"{here}de.xml")),
         "/en.xml.gz": Reply(200, gzip.compress(english), {"Content-Type": "application/gzip"}),
-        "/compressed": Reply(200, gzip.compress(english), {"Content-Type": "text/xml", "Content-Encoding": "gzip"}),
+        "/compressed": Reply(
+            200, gzip.compress(english), {"Content-Type": "text/xml", "Content-Encoding": "gzip"}
+        ),
         "/holes.xml": xml(urlset(f"{here}other", f"{here}private/1")),
         "/no.xml": xml(b"<some><tag>text</tag></some>"),
         "/empty.xml": xml(b""),

@@ -55,12 +55,33 @@ class Naming(Pages):
 @pytest.mark.parametrize(
     ("settings", "spider", "refused", "warned"),
     [
-        pytest.param({"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}}, Pages, "/testbot", True, id="behind"),
-        pytest.param({"DOWNLOADER_MIDDLEWARES": {STOCK: None, Choosing: 500}}, Pages, "/testbot", True, id="subclass"),
-        pytest.param({"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}}, Pages, "/browsers", False, id="before"),
+        pytest.param(
+            {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}},
+            Pages,
+            "/testbot",
+            True,
+            id="behind",
+        ),
+        pytest.param(
+            {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Choosing: 500}},
+            Pages,
+            "/testbot",
+            True,
+            id="subclass",
+        ),
+        pytest.param(
+            {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}},
+            Pages,
+            "/browsers",
+            False,
+            id="before",
+        ),
         pytest.param({}, Naming, "/browsers", False, id="by-the-spider"),
         pytest.param(
-            {"ROBOTSTXT_USER_AGENT": "testbot", "DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}},
+            {
+                "ROBOTSTXT_USER_AGENT": "testbot",
+                "DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400},
+            },
             Pages,
             "/testbot",
             False,
@@ -70,7 +91,11 @@ class Naming(Pages):
 )
 @in_reactor
 async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone(
-    settings: dict[str, Any], spider: type[Pages], refused: str, warned: bool, caplog: pytest.LogCaptureFixture
+    settings: dict[str, Any],
+    spider: type[Pages],
+    refused: str,
+    warned: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
         urls = [site.url(path) for path in PATHS]
@@ -78,9 +103,15 @@ async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone
         caplog.clear()
         crawler = await crawl(spider, settings, urls=urls)
         assert set(pages(alone).crawled) - set(pages(crawler).crawled) == {site.url(refused)}
-        said = [line for line in own_warnings(caplog) if line.startswith("robots.txt was read for 'testbot")]
+        said = [
+            line
+            for line in own_warnings(caplog)
+            if line.startswith("robots.txt was read for 'testbot")
+        ]
         assert len(said) == warned
-        assert all("Set ROBOTSTXT_USER_AGENT to the name whose rules count" in line for line in said)
+        assert all(
+            "Set ROBOTSTXT_USER_AGENT to the name whose rules count" in line for line in said
+        )
 
 
 @in_reactor

@@ -62,12 +62,17 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
     packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip", "X-Of-Server": "yes"})
     with Site({"/robots.txt": packed, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
         archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "new" / "%(name)s-%(time)s.warc.gz")}
-        crawler = await crawl(Pages, {**archive, **PROVENANCE}, urls=[site.url("/yes"), free.url("/a")])
+        crawler = await crawl(
+            Pages, {**archive, **PROVENANCE}, urls=[site.url("/yes"), free.url("/a")]
+        )
         (path,) = (tmp_path / "new").iterdir()
         assert path.name.startswith("pages-20")
         (info, _), (response, body), (request, _) = records(path)
         assert info.rec_type == "warcinfo"
-        assert (response.rec_type, response.rec_headers["WARC-Target-URI"]) == ("response", site.url("/robots.txt"))
+        assert (response.rec_type, response.rec_headers["WARC-Target-URI"]) == (
+            "response",
+            site.url("/robots.txt"),
+        )
         assert response.rec_headers.protocol == "WARC/1.1"
         assert gzip.decompress(body) == RULES
         assert response.http_headers["X-Of-Server"] == "yes"
@@ -76,7 +81,9 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
         assert request.http_headers.protocol == "GET"
         assert "testbot" in request.http_headers["User-Agent"]
         proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
-        assert response.rec_headers["X-Robots-SHA256"] == proof["robots"] == sha256(RULES).hexdigest()
+        assert (
+            response.rec_headers["X-Robots-SHA256"] == proof["robots"] == sha256(RULES).hexdigest()
+        )
         assert response.rec_headers["WARC-Date"].replace("Z", "+00:00") == proof["fetched"]
         assert stats(crawler)["gbot_robots/archive/written"] == 1  # a 404 is no robots.txt
 
@@ -85,8 +92,14 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
 async def test_each_robots_txt_is_kept_once(tmp_path: Path) -> None:
     archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.jsonl")}
     other = b"user-agent: *\ndisallow: /other\n\xff"
-    with Site({"/robots.txt": RULES}) as one, Site({"/robots.txt": RULES}) as alike, Site({"*": other}) as another:
-        await crawl(Pages, archive, urls=[one.url("/a"), alike.url("/a"), another.url("/a"), one.url("/b")])
+    with (
+        Site({"/robots.txt": RULES}) as one,
+        Site({"/robots.txt": RULES}) as alike,
+        Site({"*": other}) as another,
+    ):
+        await crawl(
+            Pages, archive, urls=[one.url("/a"), alike.url("/a"), another.url("/a"), one.url("/b")]
+        )
     rows = [json.loads(line) for line in (tmp_path / "robots.jsonl").read_text().splitlines()]
     assert len(rows) == 2
     by_hash = {row["robots"]: row for row in rows}
@@ -95,11 +108,16 @@ async def test_each_robots_txt_is_kept_once(tmp_path: Path) -> None:
 
 
 @in_reactor
-async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_place_of_a_site(tmp_path: Path) -> None:
+async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_place_of_a_site(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "robots.warc"
     long = RULES + b"#" * 100_000
     wall = Reply(403, b"no", {"cf-mitigated": "challenge"})
-    with Site({"/robots.txt": long, "*": b"ok"}) as site, Site({"/robots.txt": wall, "*": b"ok"}) as walled:
+    with (
+        Site({"/robots.txt": long, "*": b"ok"}) as site,
+        Site({"/robots.txt": wall, "*": b"ok"}) as walled,
+    ):
         settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 50}
         await crawl(Pages, settings, urls=[site.url("/a"), walled.url("/a")])
     heads = [record.rec_headers for record, _ in records(path) if record.rec_type == "response"]
@@ -127,10 +145,17 @@ async def test_file_of_another_crawl_is_left_alone(tmp_path: Path) -> None:
 def test_archive_of_a_crawl_that_was_killed_is_read_by_warcio(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc.gz"
     slow = Reply(after_secs=60)
-    with Site({"/robots.txt": RULES, "*": slow}) as one, Site({"/robots.txt": RULES + b"#", "*": slow}) as other:
+    with (
+        Site({"/robots.txt": RULES, "*": slow}) as one,
+        Site({"/robots.txt": RULES + b"#", "*": slow}) as other,
+    ):
         urls = [one.url("/a"), other.url("/a")]
-        with subprocess.Popen(command(urls, {"GBOT_ROBOTS_ARCHIVE": str(path)}), stderr=subprocess.PIPE) as crawling:
-            block_until(lambda: path.read_bytes().count(b"\x1f\x8b\x08") >= 5, despite=(FileNotFoundError,))
+        with subprocess.Popen(
+            command(urls, {"GBOT_ROBOTS_ARCHIVE": str(path)}), stderr=subprocess.PIPE
+        ) as crawling:
+            block_until(
+                lambda: path.read_bytes().count(b"\x1f\x8b\x08") >= 5, despite=(FileNotFoundError,)
+            )
             crawling.send_signal(signal.SIGKILL)
         assert crawling.returncode == -signal.SIGKILL
     found = {record.rec_headers["WARC-Target-URI"]: body for record, body in records(path)
@@ -147,52 +172,89 @@ def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
             urls = [site.url("/a"), large.url("/a"), small.url("/a")]
             settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "CONCURRENT_REQUESTS": 1}
             ended = subprocess.run(
-                command(urls, settings, 10_000), capture_output=True, text=True, check=True, timeout=60
+                command(urls, settings, 10_000),
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
             )
             assert all("/a" in each.paths() for each in (site, large, small))
     assert ended.stderr.count("GBOT_ROBOTS_ARCHIVE cannot be written") == 1
     assert "'gbot_robots/archive/errors': 2" in ended.stderr
-    (row,) = map(json.loads, path.read_text().splitlines())  # nothing is left of those that did not fit
+    (row,) = map(
+        json.loads, path.read_text().splitlines()
+    )  # nothing is left of those that did not fit
     assert row["url"] == small.url("/robots.txt")
 
 
-@pytest.mark.parametrize("error", [None, UnicodeEncodeError("latin-1", "\u65e5", 0, 1, "ordinal not in range")])
+@pytest.mark.parametrize(
+    "error", [None, UnicodeEncodeError("latin-1", "\u65e5", 0, 1, "ordinal not in range")]
+)
 @in_reactor
 async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page(
-    error: Exception | None, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    error: Exception | None,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / ("place" if error else "file") / "robots.jsonl.gz"
     if error:
         monkeypatch.setattr("scrapy_gbot_robots.report.archive.record_of", Mock(side_effect=error))
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as one, Site({"*": b"ok"}) as alike, caplog.at_level(logging.ERROR):
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as one,
+        Site({"*": b"ok"}) as alike,
+        caplog.at_level(logging.ERROR),
+    ):
         alike.pages["/robots.txt"] = Reply(200, RULES, after_secs=0.5)
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[one.url("/a"), alike.url("/a")])
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[one.url("/a"), alike.url("/a")]
+        )
         assert set(pages(crawler).crawled) == {one.url("/a"), alike.url("/a")}
     (said,) = [record.getMessage() for record in caplog.records]
-    assert said.startswith("GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: ")
+    assert said.startswith(
+        "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: "
+    )
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
 
 
 @pytest.mark.parametrize("name", ["r.warc", "r.warc.gz", "r.jsonl"])
 @in_reactor
-async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(tmp_path: Path, name: str) -> None:
+async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(
+    tmp_path: Path, name: str
+) -> None:
     with Site({"*": RULES}) as site:
-        site.pages["/robots.txt"] = Reply(301, b"", {"Location": "/r\u00e8gles?\u65e5".encode().decode("latin-1")})
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}, urls=[site.url("/a")])
+        site.pages["/robots.txt"] = Reply(
+            301, b"", {"Location": "/r\u00e8gles?\u65e5".encode().decode("latin-1")}
+        )
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}, urls=[site.url("/a")]
+        )
         assert stats(crawler)["gbot_robots/archive/written"] == 1
         if "warc" in name:
             (capture,) = Reading(str(tmp_path / name), 500).captures()
             assert (capture.url, capture.body) == (site.url("/r%C3%A8gles?%E6%97%A5"), RULES)
-            assert [record.rec_type for record, _ in records(tmp_path / name)] == ["warcinfo", "response", "request"]
+            assert [record.rec_type for record, _ in records(tmp_path / name)] == [
+                "warcinfo",
+                "response",
+                "request",
+            ]
 
 
 @pytest.mark.parametrize(
     ("spider", "name"),
-    [("a:b\\c", "a-b-c.warc"), ("../up", "--up.warc"), ("..", "-.warc"), ("shop.example", "shop.example.warc")],
+    [
+        ("a:b\\c", "a-b-c.warc"),
+        ("../up", "--up.warc"),
+        ("..", "-.warc"),
+        ("shop.example", "shop.example.warc"),
+    ],
 )
 def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> None:
-    assert archive_named(Path("at/%(name)s.warc"), spider, datetime.now(timezone.utc)) == Path("at") / name
+    assert (
+        archive_named(Path("at/%(name)s.warc"), spider, datetime.now(timezone.utc))
+        == Path("at") / name
+    )
 
 
 def served(url: str, headers: dict[str, str]) -> Served:
@@ -208,13 +270,24 @@ def test_robots_txt_by_ftp_is_a_resource() -> None:
 
 
 def test_credentials_are_not_archived() -> None:
-    sent = {"Proxy-Authorization": "Basic c2VjcmV0", "Authorization": "x", "Cookie": "y", "User-Agent": "testbot"}
-    assert served("http://a.example/robots.txt", sent).request_headers == [("User-Agent", "testbot")]
+    sent = {
+        "Proxy-Authorization": "Basic c2VjcmV0",
+        "Authorization": "x",
+        "Cookie": "y",
+        "User-Agent": "testbot",
+    }
+    assert served("http://a.example/robots.txt", sent).request_headers == [
+        ("User-Agent", "testbot")
+    ]
 
 
-def test_hashes_that_are_remembered_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_that_are_remembered_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_HASHES", 3)
-    monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda self, work: work.close())
+    monkeypatch.setattr(
+        "scrapy_gbot_robots.report.archive.Background.start", lambda self, work: work.close()
+    )
     archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
     for number in range(10):
         url = "http://a.example/robots.txt"

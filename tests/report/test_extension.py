@@ -18,7 +18,12 @@ from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.report.summary import summary
-from scrapy_gbot_robots.signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
+from scrapy_gbot_robots.signals import (
+    override_used,
+    request_forbidden,
+    robotstxt_known,
+    robotstxt_unreachable,
+)
 
 from ..support.clock import HOUR, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, stats
@@ -28,7 +33,9 @@ RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
 
 
 def summaries(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == RobotsReport.__module__]
+    return [
+        record.getMessage() for record in caplog.records if record.name == RobotsReport.__module__
+    ]
 
 
 def names(directory: Path) -> list[str]:
@@ -56,7 +63,10 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         await crawl(Pages, urls=urls)
         (summary,) = summaries(caplog)
         first, *others = summary.splitlines()
-        assert first == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 with rules), 6 requests blocked"
+        assert (
+            first
+            == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 with rules), 6 requests blocked"
+        )
         assert others == [
             "  answers: 2 fetched; no answer from 1 origin",
             f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests blocked",
@@ -77,7 +87,9 @@ async def test_stored_answers_do_not_look_new(
         await crawl(Pages, settings, urls=[old.url("/a"), new.url("/a")])
     first, second = summaries(caplog)
     assert first.splitlines()[1:] == ["  answers: 1 fetched"]
-    assert second.splitlines()[1:] == ["  answers: 1 fetched, 1 from the storage; the oldest was 2 h old"]
+    assert second.splitlines()[1:] == [
+        "  answers: 1 fetched, 1 from the storage; the oldest was 2 h old"
+    ]
 
 
 @in_reactor
@@ -94,15 +106,23 @@ async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
 
 
 @in_reactor
-async def test_overrides_stand_in_the_summary_and_on_the_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_overrides_stand_in_the_summary_and_on_the_page(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "report.html"
-    with Site({"*": RULES}) as partner, Site({"*": RULES}, host="127.0.0.2") as never, caplog.at_level(logging.INFO):
+    with (
+        Site({"*": RULES}) as partner,
+        Site({"*": RULES}, host="127.0.0.2") as never,
+        caplog.at_level(logging.INFO),
+    ):
         overrides = {
             partner.url(): {"rules": "ignore", "reason": "contract <17>", "until": "2999-03-31"},
             "127.0.0.2": {"rules": "user-agent: *\ndisallow: /", "reason": "asked us to stop"},
         }
         urls = [*(partner.url(path) for path in ("/yes", "/no", "/no/1")), never.url("/a")]
-        await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
+        await crawl(
+            Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}, urls=urls
+        )
     summary, _ = summaries(caplog)
     assert summary.splitlines()[2:] == [
         f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked, 2 against robots.txt",
@@ -119,16 +139,24 @@ def test_many_overrides_are_added_up() -> None:
     crawler, extension = reporting()
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
     for override in read_overrides(value, lambda path: b"").values():
-        crawler.signals.send_catch_log(override_used, override=override, refusal=None, against_robotstxt=False)
+        crawler.signals.send_catch_log(
+            override_used, override=override, refusal=None, against_robotstxt=False
+        )
     assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._counts)
 
 
 @in_reactor
-async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site, caplog.at_level(logging.INFO):
         call_later(0.5, site.pages.update, {"/robots.txt": RULES})
-        await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=[site.url("/yes"), site.url("/no")])
+        await crawl(
+            Pages,
+            {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20},
+            urls=[site.url("/yes"), site.url("/no")],
+        )
     (summary,) = summaries(caplog)
     assert summary.startswith("robots.txt: 1 origin (1 with rules), 1 request blocked\n")
     assert "unreachable" not in summary
@@ -141,10 +169,14 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
 ) -> None:
     path = tmp_path / "report.html"
     with caplog.at_level(logging.INFO):
-        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=["data:,x"])
+        await crawl(
+            Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=["data:,x"]
+        )
     assert summaries(caplog) == [f"What robots.txt did to this crawl is shown in {path}"]
     large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()
-    assert large == ([] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"])
+    assert large == (
+        [] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,19 +184,27 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
     [
         pytest.param("directory.html", "it is not a file", id="directory"),
         pytest.param("file/report.html", "Not a directory", id="below-a-file"),
-        pytest.param("mine.html", "it exists and is no HTML page, so it is not overwritten", id="a-user's-file"),
+        pytest.param(
+            "mine.html",
+            "it exists and is no HTML page, so it is not overwritten",
+            id="a-user's-file",
+        ),
         pytest.param("loop.html", "Too many levels of symbolic links", id="loop"),
         pytest.param(f"{'r' * 300}.html", "File name too long", id="name"),
     ],
 )
 @in_reactor
-async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(name: str, why: str, tmp_path: Path) -> None:
+async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
+    name: str, why: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "directory.html").mkdir()
     (tmp_path / "mine.html").write_text("{% extends 'base.html' %}")
     (tmp_path / "loop.html").symlink_to("loop.html")
     with Site({"*": b"ok"}) as site:
-        with pytest.raises(ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a file that can be") as error:
+        with pytest.raises(
+            ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a file that can be"
+        ) as error:
             await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
         assert f"got {str(tmp_path / name)!r}: " in str(error.value)
         assert why in str(error.value)
@@ -185,7 +225,9 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
         Reply(200, b"ok")(connection)
 
     with Site({"/a": in_the_way}) as site:
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(place / "r.html")}, urls=[site.url("/a")])
+        crawler = await crawl(
+            Pages, {"GBOT_ROBOTS_REPORT": str(place / "r.html")}, urls=[site.url("/a")]
+        )
     assert any("GBOT_ROBOTS_REPORT cannot be written" in text for text in summaries(caplog))
     assert stats(crawler)["finish_reason"] == "finished"
 
@@ -217,7 +259,12 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
         state = State.RULES if number % 3 else State.FULL_DISALLOW
         decision = Decision(state, "HTTP 200" if number % 3 else "gone", not number % 3, 0, 0)
         signal = robotstxt_known if number % 3 else robotstxt_unreachable
-        send(signal, origin=origin, robotstxt=RobotsTxt.parse(b""), answer=CachedAnswer(origin, decision, 200))
+        send(
+            signal,
+            origin=origin,
+            robotstxt=RobotsTxt.parse(b""),
+            answer=CachedAnswer(origin, decision, 200),
+        )
         verdict = Verdict(False, Rule(False, "/", 2), group="*")
         for _ in range(3 if number == 5 else 1):
             send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, state))
@@ -239,7 +286,9 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
 
     def meet(number: int) -> None:
         origin = Origin.of(f"https://host{number}.example")
-        crawler.signals.send_catch_log(robotstxt_unreachable, origin=origin, answer=CachedAnswer(origin, decision))
+        crawler.signals.send_catch_log(
+            robotstxt_unreachable, origin=origin, answer=CachedAnswer(origin, decision)
+        )
 
     for number in [*range(30), *range(30)]:  # each is met twice and counted once
         meet(number)
@@ -251,8 +300,12 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     assert first == "robots.txt: more than 30 origins (30 full disallow), 0 requests blocked"
     assert last == "  unreachable: more than 25 more"
     assert "<dd>more than 30</dd>" in page(extension._counts)
-    late = ForbiddenByRobotsTxt(Verdict(False), Origin.of("https://host30.example"), State.FULL_DISALLOW)
-    crawler.signals.send_catch_log(request_forbidden, error=late)  # the blocked requests of late origins count, too
+    late = ForbiddenByRobotsTxt(
+        Verdict(False), Origin.of("https://host30.example"), State.FULL_DISALLOW
+    )
+    crawler.signals.send_catch_log(
+        request_forbidden, error=late
+    )  # the blocked requests of late origins count, too
     ((row, blocked), *_) = extension._counts.origins.rows(10)
     assert (str(row.origin), blocked) == ("https://host30.example", 1)
     assert "<td>https://host30.example/robots.txt</td>" in page(extension._counts)
@@ -269,7 +322,11 @@ async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "new" / "report.html"
-    with Site({"*": RULES}) as there, Site({"*": b"ok"}, host="127.0.0.2") as here, caplog.at_level(logging.INFO):
+    with (
+        Site({"*": RULES}) as there,
+        Site({"*": b"ok"}, host="127.0.0.2") as here,
+        caplog.at_level(logging.INFO),
+    ):
         here.pages["/robots.txt"] = redirect(there.url("/robots.txt"))
         urls = [here.url(page) for page in ("/no", "/no/1", "/no/2")]
         await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
@@ -283,7 +340,11 @@ async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_
         assert len(examples) == 2
         assert set(examples) < set(urls)
     assert "Disallow: /no" in rule.css("td::text").getall()
-    assert origin.css("td:nth-child(5)::text").get("").endswith(f"; redirected to {there.url('/robots.txt')}")
+    assert (
+        origin.css("td:nth-child(5)::text")
+        .get("")
+        .endswith(f"; redirected to {there.url('/robots.txt')}")
+    )
     bars = document.css(".bars span::text").getall()
     by_rule = f'"Disallow: /no" in {here.url("/robots.txt")} (line 2)'
     assert bars == ["with rules", "by a rule of the robots.txt", by_rule]

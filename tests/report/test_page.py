@@ -25,7 +25,9 @@ def example_counts() -> CrawlCounts:
     counts.blocked = 1117
     for name, blocked in BLOCKED:
         origin = Origin.of(f"https://{name}.example")
-        copy = Copy(Kind.RULES, 200, origin.robots_url, b"", False, EVIL, 1_000_000.0 + blocked, 0.0)
+        copy = Copy(
+            Kind.RULES, 200, origin.robots_url, b"", False, EVIL, 1_000_000.0 + blocked, 0.0
+        )
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
         counts.origins.learn(answer)
@@ -36,10 +38,14 @@ def example_counts() -> CrawlCounts:
     counts.rules.add(Rule(EVIL, 1, EVIL, EVIL), EVIL)
     for _ in range(3):
         counts.reasons.add(EVIL)
-    silent = CachedAnswer(Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0))
+    silent = CachedAnswer(
+        Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
+    )
     counts.origins.learn(silent)
     counts.origins.oldest_secs = 7_200
-    (override,) = read_overrides({"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b"").values()
+    (override,) = read_overrides(
+        {"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b""
+    ).values()
     counts.use(override, None, against_robotstxt=True)
     counts.preferences = {EVIL: [1, 2, 3]}
     return counts
@@ -51,7 +57,9 @@ BLOCKED = [("b", 1000), ("a", 90), ("d", 20), ("c", 7)]
 def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     html = page(example_counts())
     document = Selector(text=html)
-    assert not document.xpath("//@src | //@href | //@style | //@*[starts-with(name(), 'on')] | //img | //link")
+    assert not document.xpath(
+        "//@src | //@href | //@style | //@*[starts-with(name(), 'on')] | //img | //link"
+    )
     assert len(document.xpath("//script")) == len(document.xpath("//style")) == 1
     assert not re.search(r"url\(|@import", document.xpath("string(//style)").get(""))
     assert "\x1b" not in html
@@ -87,7 +95,9 @@ def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
         pytest.param("nonsense.blocked", ["b", "a", "d", "c", "z"], None, id="unknown-order"),
     ],
 )
-def test_a_real_browser_sorts_the_tables(tmp_path: Path, order: str, rows: list[str], arrow: str | None) -> None:
+def test_a_real_browser_sorts_the_tables(
+    tmp_path: Path, order: str, rows: list[str], arrow: str | None
+) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(example_counts()), encoding="utf-8")
     shown = dom(path, order, tmp_path)
@@ -97,7 +107,13 @@ def test_a_real_browser_sorts_the_tables(tmp_path: Path, order: str, rows: list[
     assert table.count("<button>") == 8
     assert "<title>taken</title>" not in shown
     chart = shown.partition("Rules that blocked most")[2].partition("</section>")[0]
-    assert re.findall(r'<rect width="([\d.]+)"', chart) == ["100.00", "9.00", "2.00", "0.70", "0.10"]
+    assert re.findall(r'<rect width="([\d.]+)"', chart) == [
+        "100.00",
+        "9.00",
+        "2.00",
+        "0.70",
+        "0.10",
+    ]
 
 
 def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> None:
@@ -108,7 +124,9 @@ def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> 
         "const box = wide.previousElementSibling.querySelector('input'); box.value = 'A.EXAMPLE';"
         "box.dispatchEvent(new Event('input'))</script></body>"
     )
-    without_policy = re.sub("<meta http-equiv[^>]*>", "", page(example_counts()))  # it would not let our click through
+    without_policy = re.sub(
+        "<meta http-equiv[^>]*>", "", page(example_counts())
+    )  # it would not let our click through
     path.write_text(without_policy.replace("</body>", do_it), encoding="utf-8")
     shown = dom(path, "", tmp_path)
     table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
@@ -120,7 +138,9 @@ def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(dark: bool, tmp_path: Path) -> None:
+def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
+    dark: bool, tmp_path: Path
+) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(example_counts()), encoding="utf-8")
     assert violations(path, tmp_path, dark=dark) == ""

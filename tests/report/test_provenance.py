@@ -21,17 +21,30 @@ ON = {"GBOT_ROBOTS_PROVENANCE": True}
 async def test_response_says_which_robots_txt_allowed_it() -> None:
     before = datetime.now(timezone.utc).replace(microsecond=0)
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
-        crawler = await crawl(Pages, ON, urls=[site.url("/yes"), site.url("/free"), site.url("/no"), free.url("/a")])
+        crawler = await crawl(
+            Pages, ON, urls=[site.url("/yes"), site.url("/free"), site.url("/no"), free.url("/a")]
+        )
         crawled = pages(crawler).crawled
         found = crawled[site.url("/yes")].meta["gbot_robots"]
         fetched = datetime.fromisoformat(found.pop("fetched"))
         assert before <= fetched <= datetime.now(timezone.utc)
         digest = sha256(RULES).hexdigest()
-        assert found == {"robots": digest, "status": 200, "line": 2, "group": "testbot", "override": None}
+        assert found == {
+            "robots": digest,
+            "status": 200,
+            "line": 2,
+            "group": "testbot",
+            "override": None,
+        }
         no_rule = crawled[site.url("/free")].meta["gbot_robots"]
         assert (no_rule["robots"], no_rule["line"], no_rule["group"]) == (digest, None, "testbot")
         none = crawled[free.url("/a")].meta["gbot_robots"]
-        assert (none["robots"], none["status"], none["line"], none["group"]) == (None, 404, None, None)
+        assert (none["robots"], none["status"], none["line"], none["group"]) == (
+            None,
+            404,
+            None,
+            None,
+        )
 
 
 @in_reactor
@@ -60,10 +73,14 @@ async def test_provenance_is_about_the_url_that_answered() -> None:
     ],
 )
 @in_reactor
-async def test_override_is_named_beside_the_site_s_own_file(override: Any, line: int | None, group: str | None) -> None:
+async def test_override_is_named_beside_the_site_s_own_file(
+    override: Any, line: int | None, group: str | None
+) -> None:
     overrides = {"127.0.0.1": {**override, "reason": "contract"}}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {**ON, "GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no")])
+        crawler = await crawl(
+            Pages, {**ON, "GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no")]
+        )
         found = pages(crawler).crawled[site.url("/no")].meta["gbot_robots"]
         assert (found["override"], found["line"], found["group"]) == ("127.0.0.1", line, group)
         assert found["robots"] == sha256(RULES).hexdigest()
@@ -72,7 +89,9 @@ async def test_override_is_named_beside_the_site_s_own_file(override: Any, line:
 @in_reactor
 async def test_unreachable_robots_txt_that_allows_is_said_to_be_none() -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {**ON, "GBOT_ROBOTS_UNREACHABLE": "allow"}, urls=[site.url("/yes")])
+        crawler = await crawl(
+            Pages, {**ON, "GBOT_ROBOTS_UNREACHABLE": "allow"}, urls=[site.url("/yes")]
+        )
         found = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
         assert (found["robots"], found["fetched"], found["status"]) == (None, None, 503)
 
@@ -96,7 +115,12 @@ class Collecting(Pages):
     """Yields items of several kinds."""
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        self.items: list[Any] = [{"url": response.url}, Typed(response.url), Bare(response.url), Declared()]
+        self.items: list[Any] = [
+            {"url": response.url},
+            Typed(response.url),
+            Bare(response.url),
+            Declared(),
+        ]
         yield from self.items
 
 
@@ -115,7 +139,9 @@ async def test_provenance_is_put_into_items_of_any_kind_with_the_field_that_is_n
         assert plain["proof"]["line"] == typed.proof["line"] == 2
         assert plain["proof"] is not typed.proof
         (warning,) = own_warnings(caplog)
-        assert warning.startswith("Items of Bare have no field 'proof', so they go on without provenance; ")
+        assert warning.startswith(
+            "Items of Bare have no field 'proof', so they go on without provenance; "
+        )
         assert stats(crawler)["gbot_robots/provenance/without_field"] == 2
     else:
         assert (plain, typed.proof) == ({"url": site.url("/yes")}, None)

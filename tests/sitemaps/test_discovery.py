@@ -71,7 +71,12 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
     spider: type[Remembers], site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
-    urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml", *(site.url(f"/{n}.xml") for n in range(4))]
+    urls = [
+        other.url("/s.xml"),
+        "file:///s.xml",
+        "/s.xml",
+        *(site.url(f"/{n}.xml") for n in range(4)),
+    ]
     site.pages["/robots.txt"] = sitemap_lines(*urls)
     settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
@@ -88,8 +93,15 @@ async def test_own_sitemaps_of_a_host_that_has_others_sitemaps_are_not_fed() -> 
     with Web() as web:
         cdn, shop = web.sites["cdn"], web.sites["shop"]
         crawler = await crawl(Sitemaps, start_urls=[shop.url()])
-        pages = {url for url in web.pages if web.sites["news"].url() in url}  # news is met by a page: it lists more
-        assert set(parsed(crawler)) == {shop.url("/e"), shop.url("/h"), *pages, cdn.url("/not-asked-for")}
+        pages = {
+            url for url in web.pages if web.sites["news"].url() in url
+        }  # news is met by a page: it lists more
+        assert set(parsed(crawler)) == {
+            shop.url("/e"),
+            shop.url("/h"),
+            *pages,
+            cdn.url("/not-asked-for"),
+        }
         assert cdn.url("/own.xml") not in web.asked()
         assert found(crawler)[cdn.url("/robots.txt")] == [cdn.url("/own.xml")]
 
@@ -106,13 +118,17 @@ async def test_host_among_the_start_urls_is_fed_from_even_if_anothers_sitemap_le
 
     listing(other)
     site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
-    crawler = await crawl(Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=[site.url(), other.url()])
+    crawler = await crawl(
+        Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=[site.url(), other.url()]
+    )
     assert set(parsed(crawler)) == {other.url("/page")}
 
 
 @pytest.mark.parametrize("allowed", [True, False])
 @in_reactor
-async def test_allowed_domains_decide_which_hosts_are_fed_from(allowed: bool, site: Site, other: Site) -> None:
+async def test_allowed_domains_decide_which_hosts_are_fed_from(
+    allowed: bool, site: Site, other: Site
+) -> None:
     listing(other)
     site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
     other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
@@ -122,7 +138,9 @@ async def test_allowed_domains_decide_which_hosts_are_fed_from(allowed: bool, si
 
 
 @in_reactor
-async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_the_bound(site: Site) -> None:
+async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_the_bound(
+    site: Site,
+) -> None:
     class Slow(Sitemaps):
         async def start(self) -> AsyncIterator[Request]:
             for number in range(8):
@@ -152,11 +170,23 @@ async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) 
     ("mode", "names", "counted", "crawled"),
     [
         pytest.param("auto", ["/s.xml"], {"found": 2, "not_fed": 1}, {"/page"}, id="auto-file"),
-        pytest.param("auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-both"),
-        pytest.param("auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-robots-txt"),
+        pytest.param(
+            "auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-both"
+        ),
+        pytest.param(
+            "auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-robots-txt"
+        ),
         pytest.param("auto", [], {"found": 2, "fed": 2}, {"/page", "/other"}, id="auto-nothing"),
-        pytest.param("feed", ["/s.xml"], {"found": 2, "fed": 1, "duplicate": 1}, {"/page", "/other"}, id="feed-file"),
-        pytest.param("feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"),
+        pytest.param(
+            "feed",
+            ["/s.xml"],
+            {"found": 2, "fed": 1, "duplicate": 1},
+            {"/page", "/other"},
+            id="feed-file",
+        ),
+        pytest.param(
+            "feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"
+        ),
         pytest.param("collect", ["/s.xml"], {"found": 2}, {"/page"}, id="collect"),
         pytest.param("off", ["/s.xml"], {}, {"/page"}, id="off"),
     ],
@@ -167,13 +197,17 @@ async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
 ) -> None:
     site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
     named = list(map(site.url, names))
-    crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, sitemap_urls=named, start_urls=[site.url()])
+    crawler = await crawl(
+        Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, sitemap_urls=named, start_urls=[site.url()]
+    )
     assert set(parsed(crawler)) == set(map(site.url, crawled))
     assert sitemap_stats(crawler) == counted
 
 
 @in_reactor
-async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(site: Site, other: Site) -> None:
+async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(
+    site: Site, other: Site
+) -> None:
     listing(other)
     site.pages["/s.xml"] = xml(urlset(other.url("/x")))
     crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
@@ -190,7 +224,9 @@ async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_
     site.pages["/0.xml"] = xml(urlset(other.url("/x")))
     crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/0.xml")])
     assert sitemap_stats(crawler)["not_fed"] == 3
-    assert [record.getMessage() for record in caplog.records if "sitemap_urls" in record.getMessage()] == [
+    assert [
+        record.getMessage() for record in caplog.records if "sitemap_urls" in record.getMessage()
+    ] == [
         f"{site.url('/robots.txt')} lists sitemaps that the spider's sitemap_urls do not, 2 in all, such as "
         f"{site.url('/1.xml')}. The spider names its sitemaps, so it is fed no others: "
         "GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
@@ -236,6 +272,10 @@ async def test_bad_and_surplus_sitemap_lines_are_not_in_the_log_of_another_spide
     limited = {"GBOT_ROBOTS_SITEMAPS_MAX": 1}
     crawler = await crawl(Pages, limited, urls=[site.url("/1")])
     assert site.url("/1") in pages(crawler).crawled
-    assert [record for record in caplog.records if record.name.startswith("scrapy_gbot_robots.sitemaps")] == []
+    assert [
+        record for record in caplog.records if record.name.startswith("scrapy_gbot_robots.sitemaps")
+    ] == []
     await crawl(Pages, {**limited, "GBOT_ROBOTS_SITEMAPS": "collect"}, urls=[site.url("/1")])
-    assert len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 1  # it asked for them
+    assert (
+        len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 1
+    )  # it asked for them

@@ -95,7 +95,9 @@ async def test_lines_that_are_not_used_are_said_once(
     feed = feed_with(GBOT_ROBOTS_SITEMAPS_MAX=2)
     for _ in range(2):
         await feed.read(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)))
-    messages = [record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()]
+    messages = [
+        record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()
+    ]
     assert messages == ([f"https://e/robots.txt: sitemaps left out: {said}"] if said else [])
 
 
@@ -109,11 +111,16 @@ class Shown(Sitemaps):
         self.shown = (sitemap, request)
         if self.answer is KeyError:
             raise KeyError("a bug of the spider's")
-        return request.replace(url=request.url.replace("/s.xml", self.answer)) if self.answer else self.answer
+        return (
+            request.replace(url=request.url.replace("/s.xml", self.answer))
+            if self.answer
+            else self.answer
+        )
 
 
 @pytest.mark.parametrize(
-    ("answer", "crawled"), [(None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")]
+    ("answer", "crawled"),
+    [(None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")],
 )
 @in_reactor
 async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
@@ -127,14 +134,18 @@ async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
     assert sitemap == (site.url("/s.xml"), site.url("/robots.txt"), 3)
     assert request.url == sitemap.url
     errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
-    assert [error.partition(":")[0] for error in errors] == ["Error caught on signal handler"] * (answer is KeyError)
+    assert [error.partition(":")[0] for error in errors] == ["Error caught on signal handler"] * (
+        answer is KeyError
+    )
 
 
 @in_reactor
 async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_time(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0)  # nothing else wakes it
+    monkeypatch.setattr(
+        "scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0
+    )  # nothing else wakes it
 
     class Listening(Sitemaps):
         @classmethod
@@ -163,7 +174,11 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send(site: 
     assert isinstance(spider, Shown)
     request = spider.shown[1]
     as_dict = request.to_dict(spider=spider)
-    assert (as_dict["callback"], as_dict["errback"], as_dict["dont_filter"]) == ("_parse_sitemap", None, False)
+    assert (as_dict["callback"], as_dict["errback"], as_dict["dont_filter"]) == (
+        "_parse_sitemap",
+        None,
+        False,
+    )
     assert as_dict["meta"] == {
         "allow_offsite": True,
         "is_start_request": True,
@@ -187,8 +202,13 @@ async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site
     class Making(spider):  # type: ignore[misc]
         """Has the hook of Scrapy's pull request 8175, which copies the meta of the file, as its documentation does."""
 
-        def sitemap_request(self, loc: str, callback: Any, entry: Any, *, source: str, response: Response) -> Request:
-            meta = {**response.meta, "made_from": [source, response.url, entry["loc"], entry.get("lastmod")]}
+        def sitemap_request(
+            self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
+        ) -> Request:
+            meta = {
+                **response.meta,
+                "made_from": [source, response.url, entry["loc"], entry.get("lastmod")],
+            }
             made[loc] = Request(loc, callback, meta=meta, priority=7)
             return made[loc]
 
@@ -196,12 +216,22 @@ async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site
     site.pages["/part.xml"] = xml(urlset(site.url("/page"), lastmod="2026-01-02"))
     crawler = await crawl(Making, **given(spider, site))
     of_line = made[site.url("/s.xml")]
-    assert of_line.meta["made_from"] == ["robotstxt", site.url("/robots.txt"), site.url("/s.xml"), None]
+    assert of_line.meta["made_from"] == [
+        "robotstxt",
+        site.url("/robots.txt"),
+        site.url("/s.xml"),
+        None,
+    ]
     assert (of_line.priority, of_line.meta[SITEMAP]["line"]) == (7, 3)
     page = parsed(crawler)[site.url("/page")]
     if spider is Hosts or hasattr(SitemapSpider, "sitemap_request"):
         assert made[site.url("/part.xml")].meta["made_from"][0] == "sitemapindex"
-        assert page.meta["made_from"] == ["urlset", site.url("/part.xml"), site.url("/page"), "2026-01-02"]
+        assert page.meta["made_from"] == [
+            "urlset",
+            site.url("/part.xml"),
+            site.url("/page"),
+            "2026-01-02",
+        ]
     assert SITEMAP not in page.meta
     assert "allow_offsite" not in page.meta
 
@@ -213,7 +243,9 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
             for request in super()._parse_sitemap(response):
                 yield request.replace(meta={**response.meta, **request.meta})
 
-    site.pages["/s.xml"] = xml(index(*(site.url(f"/{n}.xml") for n in range(2)), other.url("/s.xml")))
+    site.pages["/s.xml"] = xml(
+        index(*(site.url(f"/{n}.xml") for n in range(2)), other.url("/s.xml"))
+    )
     site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"))) for n in range(1, 20)}
     site.pages["/0.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
     crawler = await crawl(Copies, start_urls=[site.url()], allowed_domains=["127.0.0.1"])
@@ -224,7 +256,9 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
 
 
 @in_reactor
-async def test_method_with_the_name_of_the_hook_and_other_arguments_is_left_alone(site: Site) -> None:
+async def test_method_with_the_name_of_the_hook_and_other_arguments_is_left_alone(
+    site: Site,
+) -> None:
     class NoHook(Sitemaps):
         def sitemap_request(self, url: str) -> None:
             raise AssertionError(url)
@@ -242,7 +276,11 @@ class EachRequest(BaseSpiderMiddleware):
             return request
         if what == "fail":
             raise KeyError(what)
-        return None if what == "drop" else request.replace(url=request.url.replace("/s.xml", "/other.xml"))
+        return (
+            None
+            if what == "drop"
+            else request.replace(url=request.url.replace("/s.xml", "/other.xml"))
+        )
 
 
 class AllRequests:
@@ -254,7 +292,9 @@ class AllRequests:
             yield one
 
 
-@pytest.mark.parametrize(("what", "crawled"), [("drop", None), ("change", "/other"), ("fail", None)])
+@pytest.mark.parametrize(
+    ("what", "crawled"), [("drop", None), ("change", "/other"), ("fail", None)]
+)
 @in_reactor
 async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(
     what: str, crawled: str | None, site: Site
@@ -274,7 +314,9 @@ async def test_handler_may_make_a_request_to_the_same_origin_and_gets_none_for_o
     class Asking(kind):  # type: ignore[valid-type,misc]
         async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
             assert (request is None) is (kind is Links)
-            self.parsed["terms"] = await self.crawler.engine.download_async(Request(f"{sitemap.url}?terms"))
+            self.parsed["terms"] = await self.crawler.engine.download_async(
+                Request(f"{sitemap.url}?terms")
+            )
 
     crawler = await crawl(Asking, start_urls=[site.url("/x")])
     assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}

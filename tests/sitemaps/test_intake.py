@@ -34,11 +34,16 @@ async def test_format_is_told_by_content_whatever_the_type_and_name(site: Site) 
 
 
 @in_reactor
-async def test_sitemap_may_list_pages_that_do_not_lie_below_it(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_sitemap_may_list_pages_that_do_not_lie_below_it(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     """S10.25: sitemaps.org says otherwise, but search engines accept it. `scope` decides: another port is another host."""
     listed = [site.url("/catalog/show?item=23"), site.url("/image/show?item=23")]
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
-    other_scheme, other_port = f"https://{site.host}:{site.port}/page1", f"http://{site.host}:1/page1"
+    other_scheme, other_port = (
+        f"https://{site.host}:{site.port}/page1",
+        f"http://{site.host}:1/page1",
+    )
     site.pages["/robots.txt"] = sitemap_lines(site.url("/catalog/sitemap.xml"))
     site.pages["/catalog/sitemap.xml"] = xml(urlset(*listed, other_scheme, other_port))
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
@@ -51,12 +56,25 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(site: Site, caplo
 
 @in_reactor
 async def test_bad_entries_cost_no_other(site: Site) -> None:
-    bad = ("", "http://[", "file:///etc/hostname", "javascript:alert(1)", "http://e/\x01", "mailto:a@b")
-    site.pages["/s.xml"] = xml(urlset(site.url("/1"), *bad, site.url("/ü a?b&c"), f"HTTP://127.0.0.1:{site.port}/3"))
+    bad = (
+        "",
+        "http://[",
+        "file:///etc/hostname",
+        "javascript:alert(1)",
+        "http://e/\x01",
+        "mailto:a@b",
+    )
+    site.pages["/s.xml"] = xml(
+        urlset(site.url("/1"), *bad, site.url("/ü a?b&c"), f"HTTP://127.0.0.1:{site.port}/3")
+    )
     crawler = await crawl(Hosts, hosts=[site.url()])
     assert set(parsed(crawler)) == {site.url("/1"), site.url("/%C3%BC%20a?b&c"), site.url("/3")}
     counted = sitemap_stats(crawler)
-    assert (counted["entries/broken"], counted["entries/malformed"], counted["entries/scheme"]) == (2, 1, 3)
+    assert (counted["entries/broken"], counted["entries/malformed"], counted["entries/scheme"]) == (
+        2,
+        1,
+        3,
+    )
     assert "failed" not in counted
     assert "spider_exceptions/count" not in stats(crawler)
 
@@ -66,8 +84,13 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
     """As Scrapy 2.20 does (pull request 8210)."""
     here = f"{site.host}:{site.port}"
     alternate = f'<x:link xmlns:x="x" rel="alternate" href="//{here}/alternate"/>'
-    listed = urlset("/a", f"//{here}/b?c", "d", "?e", "//[").replace(b"</url>", f"{alternate}</url>".encode(), 1)
-    site.pages |= {"/in/s.xml": xml(index("part.xml", "//other.example:1/i")), "/in/part.xml": xml(listed)}
+    listed = urlset("/a", f"//{here}/b?c", "d", "?e", "//[").replace(
+        b"</url>", f"{alternate}</url>".encode(), 1
+    )
+    site.pages |= {
+        "/in/s.xml": xml(index("part.xml", "//other.example:1/i")),
+        "/in/part.xml": xml(listed),
+    }
     site.pages["/robots.txt"] = sitemap_lines(site.url("/in/s.xml"))
 
     class Ruled(Hosts):
@@ -75,13 +98,17 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
         sitemap_alternate_links = True
 
     crawler = await crawl(Ruled, {"GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}, hosts=[site.url()])
-    assert set(parsed(crawler)) == set(map(site.url, ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e")))
+    assert set(parsed(crawler)) == set(
+        map(site.url, ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e"))
+    )
     assert sitemap_stats(crawler)["entries/malformed"] == 1
     assert sitemap_stats(crawler)["entries/host"] == 1
 
 
 @in_reactor
-async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_broken_file_is_used_as_far_as_it_goes_and_counted(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     many = gzip.compress(urlset(*(site.url(f"/{number}") for number in range(3000))))
     site.pages["/s.xml"] = many[: len(many) // 2]
     site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/html"))
@@ -96,7 +123,10 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(site: Site, cap
 
 @in_reactor
 async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Site) -> None:
-    pages = [urlset(site.url(f"/{date}"), lastmod=date) for date in ("2025-12-31", "2026-01-01", "2026", "soon", "")]
+    pages = [
+        urlset(site.url(f"/{date}"), lastmod=date)
+        for date in ("2025-12-31", "2026-01-01", "2026", "soon", "")
+    ]
     names = [f"/{number}.xml" for number in range(len(pages))]
     site.pages |= dict(zip(names, map(xml, pages), strict=True))
     site.pages["/old.xml"] = xml(urlset(site.url("/in-an-old-sitemap")))
@@ -115,7 +145,9 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
 
 
 @in_reactor
-async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_reactor_runs(site: Site) -> None:
+async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_reactor_runs(
+    site: Site,
+) -> None:
     class Looking(Hosts):
         most = known = at_first_page = 0
         is_open = True
@@ -139,7 +171,9 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
             self.is_open = False
 
     locs = (site.url(f"/no/{number}?{'x' * 2000}") for number in range(2700))
-    site.pages["/s.xml"] = xml(urlset(site.url("/page"), *locs))  # over 5 MB: Scrapy would hold requests back
+    site.pages["/s.xml"] = xml(
+        urlset(site.url("/page"), *locs)
+    )  # over 5 MB: Scrapy would hold requests back
     spider = (await crawl(Looking, hosts=[site.url()])).spider
     assert isinstance(spider, Looking)
     assert 0 < spider.at_first_page < 2000 < spider.known
@@ -150,7 +184,9 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
 async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site: Site) -> None:
     locs = [site.url(f"/no/{number}") for number in range(500)]
     body = gzip.compress(urlset(*locs))
-    site.pages["/s.xml"] = Reply(200, body, {"Content-Type": "text/xml", "Content-Encoding": "gzip"})
+    site.pages["/s.xml"] = Reply(
+        200, body, {"Content-Type": "text/xml", "Content-Encoding": "gzip"}
+    )
     crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": len(body)}, hosts=[site.url()])
     assert sitemap_stats(crawler)["entries"] == len(locs)
 

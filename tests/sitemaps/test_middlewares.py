@@ -39,7 +39,9 @@ async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> Non
     with Site({}) as gone:
         url = gone.url("/s.xml")
     site.pages |= {"/robots.txt": sitemap_lines(url, site.url("/500.xml")), "/500.xml": Reply(500)}
-    crawler = await crawl(Sitemaps, {"RETRY_ENABLED": True, "RETRY_TIMES": 2}, start_urls=[site.url()])
+    crawler = await crawl(
+        Sitemaps, {"RETRY_ENABLED": True, "RETRY_TIMES": 2}, start_urls=[site.url()]
+    )
     assert site.paths().count("/500.xml") == 3
     assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
 
@@ -62,13 +64,17 @@ async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
     assert "failed" not in sitemap_stats(crawler)
 
 
-@pytest.mark.parametrize(("spider", "stat"), [(Sitemaps, "refused/depth"), (Hosts, "entries/depth")])
+@pytest.mark.parametrize(
+    ("spider", "stat"), [(Sitemaps, "refused/depth"), (Hosts, "entries/depth")]
+)
 @in_reactor
 async def test_sitemap_indexes_without_end_are_followed_only_so_far(
     spider: type[Remembers], stat: str, site: Site
 ) -> None:
     site.pages["/robots.txt"] = sitemap_lines(site.url("/0.xml"))
-    site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))) for n in range(20)}
+    site.pages |= {
+        f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))) for n in range(20)
+    }
     crawler = await crawl(spider, **given(spider, site))
     assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
     assert sitemap_stats(crawler)[stat] == 2
@@ -97,7 +103,9 @@ async def test_spider_with_domains_only_starts_from_their_robots_txt_files() -> 
 
 
 @in_reactor
-async def test_spider_with_nothing_to_start_from_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+async def test_spider_with_nothing_to_start_from_is_told_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     await crawl(Sitemaps, start_urls=["nonsense"])
     assert own_warnings(caplog) == [
         "sitemaps cannot start from nonsense: no absolute URL with a host: nonsense",
@@ -130,14 +138,21 @@ async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spide
     )
     other.pages["/s.xml"] = xml(urlset(site.url("/other")))
     urls = [site.url("/robots.txt")]
-    crawler = await crawl(spider, settings, sitemap_urls=urls if spider is Sitemaps else [], start_urls=urls)
-    assert set(parsed(crawler)) == {site.url("/other"), *(site.url(f"/page{number}") for number in range(4))}
+    crawler = await crawl(
+        spider, settings, sitemap_urls=urls if spider is Sitemaps else [], start_urls=urls
+    )
+    assert set(parsed(crawler)) == {
+        site.url("/other"),
+        *(site.url(f"/page{number}") for number in range(4)),
+    }
     assert "spider_exceptions/count" not in stats(crawler)
     assert sitemap_stats(crawler) == {"found": 4, "refused": 2, "refused/scheme": 2}
 
 
 @in_reactor
-async def test_allowed_domains_decide_about_a_robots_txt_that_the_spider_asks_for(site: Site, other: Site) -> None:
+async def test_allowed_domains_decide_about_a_robots_txt_that_the_spider_asks_for(
+    site: Site, other: Site
+) -> None:
     site.pages["/robots.txt"] = sitemap_lines(other.url("/s.xml"))
     await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")], allowed_domains=["127.0.0.1"])
     assert other.paths() == []

@@ -18,7 +18,10 @@ NAMESPACE = b' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
 def urlset(*inner: bytes) -> bytes:
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n<urlset%s>%s</urlset>' % (NAMESPACE, b"".join(inner))
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n<urlset%s>%s</urlset>' % (
+        NAMESPACE,
+        b"".join(inner),
+    )
 
 
 def url(loc: bytes, more: bytes = b"") -> bytes:
@@ -46,7 +49,8 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><link hr
 <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><link href="http://e/no"/><p>a</p></div></content></entry>
 <entry><link rel="alternate" href="http://e/2"/></entry></feed>"""
 INDEX = (
-    b"<sitemapindex%s><sitemap><loc>http://e/1.xml</loc><lastmod>2026</lastmod></sitemap></sitemapindex>" % NAMESPACE
+    b"<sitemapindex%s><sitemap><loc>http://e/1.xml</loc><lastmod>2026</lastmod></sitemap></sitemapindex>"
+    % NAMESPACE
 )
 ONE = urlset(url(b"http://e/1"))
 DOCTYPE = b'<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://e/rss.dtd">\n<rss'
@@ -89,7 +93,12 @@ def test_format_is_told_by_the_content(body: bytes, paths: str) -> None:
     entries, reader = read(body)
     assert [entry["loc"] for entry in entries] == [f"http://e/{path}" for path in paths.split()]
     assert reader.is_index is (body is INDEX)
-    assert (reader.entries, reader.broken, reader.trouble, reader.over_limit) == (len(entries), 0, "", False)
+    assert (reader.entries, reader.broken, reader.trouble, reader.over_limit) == (
+        len(entries),
+        0,
+        "",
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +126,9 @@ def test_last_change_is_read(body: bytes, lastmod: str) -> None:
     ],
     ids=["all", "empty-elements", "no-elements"],
 )
-@pytest.mark.parametrize("entry", [b"<url><loc>http://e/1</loc>%s</url>", b"<url>%s<loc> http://e/1 </loc></url>"])
+@pytest.mark.parametrize(
+    "entry", [b"<url><loc>http://e/1</loc>%s</url>", b"<url>%s<loc> http://e/1 </loc></url>"]
+)
 def test_entry_is_the_one_that_scrapys_own_reader_gives(entry: bytes, more: bytes) -> None:
     """A spider's `sitemap_filter` may read `entry["lastmod"]` where the file has the element, even an empty one."""
     body = urlset(entry % more)
@@ -127,8 +138,12 @@ def test_entry_is_the_one_that_scrapys_own_reader_gives(entry: bytes, more: byte
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        pytest.param(b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}, id="empty-then-full"),
-        pytest.param(b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"),
+        pytest.param(
+            b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}, id="empty-then-full"
+        ),
+        pytest.param(
+            b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"
+        ),
         pytest.param(b"<lastmod><b>2026</b></lastmod>", {"lastmod": ""}, id="element-in-it"),
         pytest.param(b"<lastmod>\xff</lastmod>", {"lastmod": ""}, id="no-characters"),
         pytest.param(b"<alternate>http://e/2</alternate>", {}, id="text-where-scrapy-has-a-list"),
@@ -146,7 +161,9 @@ def test_first_value_that_is_not_empty_counts(more: bytes, expected: dict[str, s
         pytest.param(8_192, False, id="S10.23-too-long"),
     ],
 )
-@pytest.mark.parametrize("form", [lambda loc: urlset(url(loc)), lambda loc: loc], ids=["xml", "text"])
+@pytest.mark.parametrize(
+    "form", [lambda loc: urlset(url(loc)), lambda loc: loc], ids=["xml", "text"]
+)
 def test_url_may_be_longer_than_sitemaps_org_allows(
     form: Callable[[bytes], bytes], length: int, *, taken: bool
 ) -> None:
@@ -159,11 +176,23 @@ def test_url_may_be_longer_than_sitemaps_org_allows(
 @pytest.mark.parametrize(
     ("loc", "expected"),
     [
-        pytest.param(b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;", "http://e/?a=1&b=<>'\"", id="S10.24-escaped"),
+        pytest.param(
+            b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;",
+            "http://e/?a=1&b=<>'\"",
+            id="S10.24-escaped",
+        ),
         pytest.param(b"http://e/?a=1&b=2&c", "http://e/?a=1&b=2&c", id="ampersands-not-escaped"),
         pytest.param(b"http://e/?a&#38;b&#x26;c", "http://e/?a&b&c", id="character-references"),
-        pytest.param(b"<![CDATA[http://e/?a=1&b=2&amp;c]]>", "http://e/?a=1&b=2&amp;c", id="cdata-is-verbatim"),
-        pytest.param(b"http://e/&eacute;&nosuch;", "http://e/&eacute;&nosuch;", id="entities-of-html-are-text"),
+        pytest.param(
+            b"<![CDATA[http://e/?a=1&b=2&amp;c]]>",
+            "http://e/?a=1&b=2&amp;c",
+            id="cdata-is-verbatim",
+        ),
+        pytest.param(
+            b"http://e/&eacute;&nosuch;",
+            "http://e/&eacute;&nosuch;",
+            id="entities-of-html-are-text",
+        ),
         pytest.param(b"http://e/<!-- & -->x&y", "http://e/x&y", id="comment"),
     ],
 )
@@ -176,7 +205,10 @@ def test_pieces_may_end_anywhere(cut: int) -> None:
     """The reader cuts the file into pieces of 8,192 bytes. The padding moves the cut through each mark."""
     padding = b" " * (8_192 - len(urlset()) + len(b"</urlset>") - cut)
     loc = b"http://e/?a&b&amp;c&#x26;d<!-- & --><![CDATA[&e]]>"
-    assert locs(urlset(padding, url(loc), url(b"http://e/2"))) == ["http://e/?a&b&c&d&e", "http://e/2"]
+    assert locs(urlset(padding, url(loc), url(b"http://e/2"))) == [
+        "http://e/?a&b&c&d&e",
+        "http://e/2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -208,10 +240,20 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
             ["http://e/1"] * 300,
             id="url-never-closed",
         ),
-        pytest.param(urlset(url(b"http://e/1"), b"<url><loc>http://e/2")[:-9], ["http://e/1"], id="ends-in-a-loc"),
-        pytest.param(urlset(url(b"http://e/1"), b"</nonsense>", url(b"http://e/2")), ["http://e/1"], id="stray-end"),
         pytest.param(
-            b"http://e/1\nnot a URL\nhttp://e/\xff\nhttp://e/2", ["http://e/1", "not a URL", "http://e/2"], id="text"
+            urlset(url(b"http://e/1"), b"<url><loc>http://e/2")[:-9],
+            ["http://e/1"],
+            id="ends-in-a-loc",
+        ),
+        pytest.param(
+            urlset(url(b"http://e/1"), b"</nonsense>", url(b"http://e/2")),
+            ["http://e/1"],
+            id="stray-end",
+        ),
+        pytest.param(
+            b"http://e/1\nnot a URL\nhttp://e/\xff\nhttp://e/2",
+            ["http://e/1", "not a URL", "http://e/2"],
+            id="text",
         ),
     ],
 )
@@ -224,13 +266,17 @@ def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
     for length in (len(body) - 4, len(body) // 2):
         entries, reader = read(body[:length])
         assert 500 < len(entries) <= 5000
-        assert [entry["loc"] for entry in entries] == [f"http://e/{number}" for number in range(len(entries))]
+        assert [entry["loc"] for entry in entries] == [
+            f"http://e/{number}" for number in range(len(entries))
+        ]
         assert reader.trouble == "the compressed data ends too early"
     entries, reader = read(body[:length] + b"\xff" * 1000)
     assert entries
     assert reader.trouble
     deflated = zlib.compressobj(wbits=31)
-    entries, reader = read(deflated.compress(TEXT.encode() + b"http://e/3") + deflated.flush(zlib.Z_SYNC_FLUSH))
+    entries, reader = read(
+        deflated.compress(TEXT.encode() + b"http://e/3") + deflated.flush(zlib.Z_SYNC_FLUSH)
+    )
     assert [entry["loc"] for entry in entries] == ["http://e/1", "http://e/ü"]
     assert reader.trouble
 
@@ -255,21 +301,26 @@ def test_file_that_is_no_sitemap_has_trouble_and_no_entries(body: bytes) -> None
     assert reader.trouble.isprintable()
 
 
-LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (level, b"&l%d;" % (level - 1) * 10) for level in range(1, 10))
+LAUGHS = b"".join(
+    b'<!ENTITY l%d "%s">' % (level, b"&l%d;" % (level - 1) * 10) for level in range(1, 10)
+)
 
 
 @pytest.mark.parametrize(
     "body",
     [
         pytest.param(
-            b'<!DOCTYPE u [<!ENTITY l0 "lol">%s]>%s' % (LAUGHS, urlset(url(b"http://e/&l9;"))[39:]), id="billion-laughs"
+            b'<!DOCTYPE u [<!ENTITY l0 "lol">%s]>%s' % (LAUGHS, urlset(url(b"http://e/&l9;"))[39:]),
+            id="billion-laughs",
         ),
         pytest.param(
-            b'<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>' + urlset(url(b"http://e/&x;"))[39:],
+            b'<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+            + urlset(url(b"http://e/&x;"))[39:],
             id="local-file",
         ),
         pytest.param(
-            b'<!DOCTYPE u SYSTEM "http://127.0.0.1:9/x.dtd">' + urlset(url(b"http://e/&x;"))[39:], id="remote-dtd"
+            b'<!DOCTYPE u SYSTEM "http://127.0.0.1:9/x.dtd">' + urlset(url(b"http://e/&x;"))[39:],
+            id="remote-dtd",
         ),
     ],
 )
@@ -299,9 +350,14 @@ def test_hostile_file_costs_little(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(body())
     measure = [sys.executable, "-c", MEASURE, *(str(tmp_path / name) for name in HOSTILE)]
     run = subprocess.run(measure, capture_output=True, text=True, check=True, timeout=HANG_SECS)
-    measured = {name: (int(entries), float(grown)) for name, entries, grown in map(str.split, run.stdout.splitlines())}
+    measured = {
+        name: (int(entries), float(grown))
+        for name, entries, grown in map(str.split, run.stdout.splitlines())
+    }
     assert measured.keys() == HOSTILE.keys()
-    assert [name for name, (entries, megabytes) in measured.items() if entries or megabytes >= 60] == []
+    assert [
+        name for name, (entries, megabytes) in measured.items() if entries or megabytes >= 60
+    ] == []
 
 
 HANG_SECS = 300
@@ -342,13 +398,17 @@ def test_reader_pauses_while_it_finds_no_entry() -> None:
 
 
 def test_no_more_entries_are_read_than_the_limit() -> None:
-    entries, reader = read(urlset(*[url(b"http://e/%d" % number) for number in range(MAX_ENTRIES + 5)]))
+    entries, reader = read(
+        urlset(*[url(b"http://e/%d" % number) for number in range(MAX_ENTRIES + 5)])
+    )
     assert (len(entries), reader.over_limit, reader.trouble) == (MAX_ENTRIES, True, "")
     entries, reader = read(b"".join(b"http://e/%d\n" % number for number in range(MAX_ENTRIES)))
     assert (len(entries), reader.over_limit) == (MAX_ENTRIES, False)
 
 
-@pytest.mark.parametrize("pack", [bytes, lambda body: gzip.compress(body, 1)], ids=["plain", "gzip"])
+@pytest.mark.parametrize(
+    "pack", [bytes, lambda body: gzip.compress(body, 1)], ids=["plain", "gzip"]
+)
 def test_no_more_bytes_are_read_than_the_limit(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = 1_000_000
     monkeypatch.setattr(reader_module, "MAX_BYTES", limit)

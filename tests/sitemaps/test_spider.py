@@ -64,7 +64,8 @@ def test_what_is_no_host_is_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["a.com,b.com", " a.com , b.com,", "a.com b.com", ["a.com", " b.com "], ("a.com", "", "b.com")]
+    "given",
+    ["a.com,b.com", " a.com , b.com,", "a.com b.com", ["a.com", " b.com "], ("a.com", "", "b.com")],
 )
 def test_list_of_hosts_is_read(given: str | list[str]) -> None:
     assert list(given_in(given)) == ["a.com", "b.com"]
@@ -103,7 +104,9 @@ def test_long_file_of_hosts_takes_little_memory(tmp_path: Path) -> None:
         ("http://127.0.0.1:9000/", False),
     ],
 )
-def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(url: str, *, covered: bool) -> None:
+def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(
+    url: str, *, covered: bool
+) -> None:
     number, scope = survey(["example.org", "https://www.net.example", "no host", "127.0.0.1:8000"])
     assert number == 4
     assert covers(scope, Origin.of(url)) is covered
@@ -140,14 +143,21 @@ async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
         crawler = await crawl(Hosts, hosts=web.given, scope="any")
         assert set(parsed(crawler)) == web.pages | {web.sites["cdn"].url("/not-asked-for")}
         assert web.sites["cdn"].url("/own.xml") not in web.asked()
-        assert set(found(crawler)) == {web.sites[name].url("/robots.txt") for name in ("news", "shop")}
+        assert set(found(crawler)) == {
+            web.sites[name].url("/robots.txt") for name in ("news", "shop")
+        }
 
 
 @pytest.mark.parametrize(
     ("answer", "page", "crawled"),
     [
         pytest.param(Reply(404), None, True, id="sitemap"),
-        pytest.param(Reply(500, b"<title>Page not found</title>"), None, True, id="after-an-error-that-says-not-found"),
+        pytest.param(
+            Reply(500, b"<title>Page not found</title>"),
+            None,
+            True,
+            id="after-an-error-that-says-not-found",
+        ),
         pytest.param(Reply(404), b"<!DOCTYPE html><title>no</title>", False, id="error-page"),
         pytest.param(Reply(404), urlset(), False, id="empty-sitemap"),
         pytest.param(Reply(404), Reply(404), False, id="404"),
@@ -159,7 +169,11 @@ async def test_sitemap_is_guessed_where_none_is_listed(
 ) -> None:
     here = f"{site.host}:{site.port}"
     guessed = xml(index("/part.xml", "/no-sitemap.xml"))
-    site.pages |= {"/robots.txt": answer, "/sitemap.xml": page or guessed, "/part.xml": xml(urlset(site.url("/i")))}
+    site.pages |= {
+        "/robots.txt": answer,
+        "/sitemap.xml": page or guessed,
+        "/part.xml": xml(urlset(site.url("/i"))),
+    }
     crawler = await crawl(Hosts, hosts=here, guess="1")
     assert set(parsed(crawler)) == ({site.url("/i")} if crawled else set())
     assert host_stats(crawler) == {"guessed": 1} if crawled else {"guessed": 1, "without": 1}
@@ -185,7 +199,9 @@ async def test_attributes_of_a_sitemap_spider_work(site: Site) -> None:
     links = f'<x:link xmlns:x="x" rel="alternate" hreflang="de" href="{site.url("/hats/de")}"/>'
     entry = f"<url><loc>{site.url('/shoes/1')}</loc>{links}</url>"
     site.pages["/s.xml"] = xml(index(site.url("/part.xml"), site.url("/other.xml")))
-    site.pages["/part.xml"] = urlset(site.url("/hats/secret"), site.url("/x")).replace(b"</urlset>", entry.encode())
+    site.pages["/part.xml"] = urlset(site.url("/hats/secret"), site.url("/x")).replace(
+        b"</urlset>", entry.encode()
+    )
     crawler = await crawl(Choosy, hosts=[site.url()])
     assert set(parsed(crawler)) == {"shoe", site.url("/hats/de")}
     assert site.paths().count("/other.xml") == 0
@@ -208,9 +224,17 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in sites:
             listing(site)
-            site.pages["/robots.txt"] = Reply(200, sitemap_lines(site.url("/s.xml")), after_secs=0.2)
+            site.pages["/robots.txt"] = Reply(
+                200, sitemap_lines(site.url("/s.xml")), after_secs=0.2
+            )
         path = tmp_path / "hosts.txt"
-        lines = ["# six", *(f"127.0.0.1:{site.port}  # a comment" for site in sites), "", "no host", sites[0].url()]
+        lines = [
+            "# six",
+            *(f"127.0.0.1:{site.port}  # a comment" for site in sites),
+            "",
+            "no host",
+            sites[0].url(),
+        ]
         path.write_text("\n".join(lines))
         crawler = await crawl(Hosts, hosts_file=str(path))
         assert set(parsed(crawler)) == {site.url("/page") for site in sites}
@@ -220,11 +244,15 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(
         assert all(later - earlier > 0.15 for earlier, later in zip(asked, asked[2:], strict=False))
 
 
-@pytest.mark.parametrize("tls", [True, False], ids=["tls-on-another-port", "no-tls-on-a-port-that-looks-like-it"])
+@pytest.mark.parametrize(
+    "tls", [True, False], ids=["tls-on-another-port", "no-tls-on-a-port-that-looks-like-it"]
+)
 @in_reactor
 async def test_server_is_found_by_the_scheme_that_it_speaks(tls: bool) -> None:
     settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
-    with Site({"*": b"ok"}, port=0 if tls else free_port_like_tls(), tls=tls_context() if tls else None) as site:
+    with Site(
+        {"*": b"ok"}, port=0 if tls else free_port_like_tls(), tls=tls_context() if tls else None
+    ) as site:
         listing(site)
         crawler = await crawl(Hosts, settings, hosts=f"127.0.0.1:{site.port}")
         assert set(parsed(crawler)) == {site.url("/page")}
@@ -234,7 +262,9 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(tls: bool) -> None:
 @pytest.mark.parametrize(
     ("answer", "outcome", "why"),
     [
-        pytest.param(None, "unreachable", "connection refused", id="no-server"),  # it is not waited for
+        pytest.param(
+            None, "unreachable", "connection refused", id="no-server"
+        ),  # it is not waited for
         pytest.param(Reply(403), "refused", "its robots.txt is HTTP 403: refused", id="refused"),
         pytest.param(
             b"Sitemap: /s.xml",
@@ -260,24 +290,41 @@ async def test_host_without_a_sitemap_is_told_with_the_reason(
 async def test_host_that_is_unreachable_for_a_moment_is_waited_for(site: Site) -> None:
     call_later(0.5, site.pages.update, {"/robots.txt": site.pages["/robots.txt"]})
     site.pages["/robots.txt"] = Reply(503)
-    crawler = await crawl(Hosts, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, hosts=f"127.0.0.1:{site.port}")
+    crawler = await crawl(
+        Hosts, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, hosts=f"127.0.0.1:{site.port}"
+    )
     assert set(parsed(crawler)) == {site.url("/page")}
 
 
 def test_large_sitemaps_may_be_parsed_unless_the_user_sets_a_limit() -> None:
-    assert CrawlerRunner().create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") == 104_857_600
+    assert (
+        CrawlerRunner().create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
+        == 104_857_600
+    )
     runner = CrawlerRunner({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1})
     assert runner.create_crawler(Hosts).settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE") == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
-def test_hosts_are_crawled_under_another_reactor_and_without_one(way: dict[str, Any], site: Site) -> None:
+def test_hosts_are_crawled_under_another_reactor_and_without_one(
+    way: dict[str, Any], site: Site
+) -> None:
     site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(20))))
     settings = {**way, "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
-    command = [sys.executable, "-m", "scrapy", "crawl", "discover", "-a", f"hosts=127.0.0.1:{site.port}"]
+    command = [
+        sys.executable,
+        "-m",
+        "scrapy",
+        "crawl",
+        "discover",
+        "-a",
+        f"hosts=127.0.0.1:{site.port}",
+    ]
     done = run([*command, *as_arguments(settings)], EXAMPLE)
-    assert sorted(site.paths()) == sorted(["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))])
+    assert sorted(site.paths()) == sorted(
+        ["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))]
+    )
     assert "Traceback" not in done.stderr
     assert "URLs 20 found, 20 crawled, 0 blocked" in done.stderr
 
@@ -298,13 +345,19 @@ def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> Non
 
 
 @in_reactor
-async def test_progress_is_logged_during_the_crawl_and_at_its_end(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_progress_is_logged_during_the_crawl_and_at_its_end(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, Hosts.name)
     site.pages["/slow"] = Reply(200, b"ok", after_secs=0.7)
-    site.pages["/s.xml"] = xml(urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast")))
+    site.pages["/s.xml"] = xml(
+        urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast"))
+    )
     with Site({"/robots.txt": Reply(404)}) as bare:
         await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=[site.url(), bare.url()])
-    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("hosts ")]
+    lines = [
+        record.getMessage() for record in caplog.records if record.getMessage().startswith("hosts ")
+    ]
     begun = "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 1, URLs 4 found, "
     assert f"{begun}1 crawled, 2 blocked" in lines[:-1]
     assert lines[-1] == f"{begun}2 crawled, 2 blocked"
@@ -328,20 +381,28 @@ class Stock(SitemapSpider):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("spider", "asked"), [("discover", 1), ("discover", 20), ("stock", 10)])
-def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(spider: str, asked: int, tmp_path: Path) -> None:
+def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(
+    spider: str, asked: int, tmp_path: Path
+) -> None:
     """SIGINT, as Ctrl-C sends it, to a real process; then the same command again."""
     with Site({"*": Reply(200, b"<title>page</title>", after_secs=0.05)}) as site:
         site.pages["/robots.txt"] = Reply(200, sitemap_lines(site.url("/s.xml")), after_secs=0.3)
         site.pages["/s.xml"] = xml(index(*(site.url(f"/s{number}.xml") for number in range(3))))
         for number in range(3):
             locs = (site.url(f"/{page}") for page in range(20 * number, 20 * number + 20))
-            site.pages[f"/s{number}.xml"] = Reply(200, urlset(*locs), {"Content-Type": "text/xml"}, after_secs=0.1)
+            site.pages[f"/s{number}.xml"] = Reply(
+                200, urlset(*locs), {"Content-Type": "text/xml"}, after_secs=0.1
+            )
         (tmp_path / "stock.py").write_text(STOCK)
         own = {
             "discover": ["crawl", "discover", "-a", f"hosts=127.0.0.1:{site.port}"],
             "stock": ["runspider", str(tmp_path / "stock.py"), "-a", f"site={site.url()}"],
         }[spider]
-        settings = {"JOBDIR": str(tmp_path / "job"), "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
+        settings = {
+            "JOBDIR": str(tmp_path / "job"),
+            "GBOT_ROBOTS_STORAGE": "memory",
+            "DOWNLOAD_DELAY": "0",
+        }
         command = [sys.executable, "-m", "scrapy", *own, "-o", str(tmp_path / "items.jl")]
         command += as_arguments({**settings, "CONCURRENT_REQUESTS_PER_DOMAIN": "4"})
         process = start(command, EXAMPLE)
@@ -352,7 +413,9 @@ def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(spider: str,
         assert len(site.asked) < 60
         again = run(command, EXAMPLE)
         assert again.returncode == 0, again.stderr
-        items = [json.loads(line)["url"] for line in (tmp_path / "items.jl").read_text().splitlines()]
+        items = [
+            json.loads(line)["url"] for line in (tmp_path / "items.jl").read_text().splitlines()
+        ]
         assert sorted(items) == sorted(site.url(f"/{page}") for page in range(60))
         paths = [path for path in site.paths() if path != "/robots.txt"]
         assert len(paths) == len(set(paths)) == 64

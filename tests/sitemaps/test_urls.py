@@ -12,8 +12,12 @@ from scrapy_gbot_robots.sitemaps.urls import Refused, UrlCheck
 CHECK = UrlCheck(frozenset({"http", "https"}), "any", 50)
 
 
-def choose(body: str, hosts: str = "any", here: str = "https://www.example.com") -> tuple[list[str], Counter[str]]:
-    sitemaps, counts = CHECK._replace(hosts=hosts).choose(Origin.of(here), RobotsTxt.parse(body.encode()))
+def choose(
+    body: str, hosts: str = "any", here: str = "https://www.example.com"
+) -> tuple[list[str], Counter[str]]:
+    sitemaps, counts = CHECK._replace(hosts=hosts).choose(
+        Origin.of(here), RobotsTxt.parse(body.encode())
+    )
     return [sitemap.url for sitemap in sitemaps], counts
 
 
@@ -25,9 +29,17 @@ def choose(body: str, hosts: str = "any", here: str = "https://www.example.com")
             "https://ja.example.org/%E3%83%86%E3%82%B9%E3%83%88-%E3%82%B5%E3%82%A4%E3%83%88%E3%83%9E%E3%83%83%E3%83%97.xml",
             id="E10-raw-non-ascii",
         ),
-        pytest.param("http://e/ümlat.php&q=name", "http://e/%C3%BCmlat.php&q=name", id="S10.24-row"),
-        pytest.param("http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C", id="S10.4-spaces-and-brackets"),
-        pytest.param("HTTP://EXAMPLE.com/A?B=C", "http://example.com/A?B=C", id="S10.8-host-folds-path-does-not"),
+        pytest.param(
+            "http://e/ümlat.php&q=name", "http://e/%C3%BCmlat.php&q=name", id="S10.24-row"
+        ),
+        pytest.param(
+            "http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C", id="S10.4-spaces-and-brackets"
+        ),
+        pytest.param(
+            "HTTP://EXAMPLE.com/A?B=C",
+            "http://example.com/A?B=C",
+            id="S10.8-host-folds-path-does-not",
+        ),
         pytest.param("https://bücher.example/s", "https://xn--bcher-kva.example/s", id="idn"),
         pytest.param("http://user:secret@e/s", "http://e/s", id="user-info-is-left-out"),
         pytest.param("http://e:80/s", "http://e/s", id="default-port"),
@@ -35,7 +47,11 @@ def choose(body: str, hosts: str = "any", here: str = "https://www.example.com")
         pytest.param("http://e?s", "http://e/?s", id="no-path"),
         pytest.param("http://[::1]:80/s", "http://[::1]/s", id="ipv6"),
         pytest.param("\t http://e/s \n", "http://e/s", id="white-space-around"),
-        pytest.param(f"http://e/{'a' * (8_191 - 9)}", f"http://e/{'a' * (8_191 - 9)}", id="S10.23-the-longest"),
+        pytest.param(
+            f"http://e/{'a' * (8_191 - 9)}",
+            f"http://e/{'a' * (8_191 - 9)}",
+            id="S10.23-the-longest",
+        ),
     ],
 )
 def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
@@ -111,7 +127,9 @@ def test_repetitions_are_counted_however_they_are_written() -> None:
         ("same-host", "https://www.example.com", "https://cdn.www.example.com", False),
     ],
 )
-def test_sitemap_may_live_where_the_setting_says(hosts: str, here: str, there: str, *, allowed: bool) -> None:
+def test_sitemap_may_live_where_the_setting_says(
+    hosts: str, here: str, there: str, *, allowed: bool
+) -> None:
     urls, counts = choose(f"sitemap: {there}/s", hosts, here)
     assert urls == ([f"{there}/s"] if allowed else [])
     assert counts["refused/host"] == (not allowed)
@@ -136,5 +154,7 @@ def test_suffix_list_is_not_downloaded() -> None:
         "from scrapy_gbot_robots.sitemaps.urls import UrlCheck\n"
         "UrlCheck(frozenset(), 'same-site', 1).check_host('https://a.b.co.uk/', 'https://b.co.uk')\n"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr

@@ -40,11 +40,17 @@ class Opened(StorageClient):
     @property
     def said(self) -> list[str]:
         """The log: the first words of each warning, and of the line that the storage works again."""
-        return [record.getMessage()[:30] for record in self.caplog.records if record.levelno >= logging.INFO]
+        return [
+            record.getMessage()[:30]
+            for record in self.caplog.records
+            if record.levelno >= logging.INFO
+        ]
 
 
 @asynccontextmanager
-async def opened(opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> AsyncIterator[Opened]:
+async def opened(
+    opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture
+) -> AsyncIterator[Opened]:
     caplog.set_level(logging.INFO, logger=client_module.__name__)
     entries = Opened(opens, caplog)
     try:
@@ -77,7 +83,9 @@ async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCapture
     threads = set(threading.enumerate())
     async with opened(MemoryStorage, caplog) as entries:
         with pytest.raises(StopIteration) as ended:
-            entries.find(ORIGIN, is_there).send(None)  # a coroutine that has to wait does not end here
+            entries.find(ORIGIN, is_there).send(
+                None
+            )  # a coroutine that has to wait does not end here
         assert ended.value.value == (None, True)
         assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
@@ -162,7 +170,9 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
 
 
 @as_scrapy_runs_it
-async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(caplog: pytest.LogCaptureFixture) -> None:
+async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     gated = Gated()
     async with opened(lambda: gated, caplog) as entries:
         seeking = under_way(entries.find(ORIGIN, is_there)).addErrback(lambda _: None)
@@ -174,7 +184,9 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(cap
 
 
 @as_scrapy_runs_it
-async def test_failure_to_close_is_logged_and_the_crawl_ends(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failure_to_close_is_logged_and_the_crawl_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     class Sticky(MemoryStorage):
         def close(self) -> None:
             raise OSError("it sticks")
@@ -206,8 +218,12 @@ class Lame(MemoryStorage):
         (f"{__name__}.Lame", ValueError, "which is <class"),
     ],
 )
-def test_what_is_no_class_of_a_storage_is_refused_at_the_start(name: str, error: type[Exception], why: str) -> None:
+def test_what_is_no_class_of_a_storage_is_refused_at_the_start(
+    name: str, error: type[Exception], why: str
+) -> None:
     rule = "a subclass of scrapy_gbot_robots.storage.base.Storage that has all its methods"
     crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
-    with pytest.raises(error, match=f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"):
+    with pytest.raises(
+        error, match=f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"
+    ):
         choice_of(GbotSettings.of(crawler.settings), crawler)

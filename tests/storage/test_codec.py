@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
-from ..support.entries import BODY, DOWN, ENTRIES, GONE, MISSING, RULES, rules, sealed, summed_of, with_body
+from ..support.entries import (
+    BODY,
+    DOWN,
+    ENTRIES,
+    GONE,
+    MISSING,
+    RULES,
+    rules,
+    sealed,
+    summed_of,
+    with_body,
+)
 
 WHOLE = encode(Entry(RULES, DOWN))
 FACTS, _, BODY_OF_WHOLE = summed_of(Entry(RULES, DOWN)).partition(b"\n")
@@ -34,13 +45,23 @@ def test_any_entry_comes_back_as_it_was(entry: Entry) -> None:
     ("outage", "kept"),
     [
         pytest.param({"why": "a\ud800b"}, {"why": "a?b"}, id="text that is no UTF-8"),
-        pytest.param({"why": "x" * 40_000}, {"why": "x" * 32_768}, id="longer text than there is room for"),
-        pytest.param({"status": 2**31}, {"status": 2**31 - 1}, id="a larger status than there is room for"),
-        pytest.param({"failures": 2**32}, {"failures": 2**32 - 1}, id="more failures than there is room for"),
+        pytest.param(
+            {"why": "x" * 40_000}, {"why": "x" * 32_768}, id="longer text than there is room for"
+        ),
+        pytest.param(
+            {"status": 2**31}, {"status": 2**31 - 1}, id="a larger status than there is room for"
+        ),
+        pytest.param(
+            {"failures": 2**32}, {"failures": 2**32 - 1}, id="more failures than there is room for"
+        ),
     ],
 )
-def test_what_cannot_be_written_is_kept_as_well_as_can_be(outage: dict[str, Any], kept: dict[str, Any]) -> None:
-    assert decode(encode(Entry(None, replace(GONE, **outage)))) == Entry(None, replace(GONE, **kept))
+def test_what_cannot_be_written_is_kept_as_well_as_can_be(
+    outage: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    assert decode(encode(Entry(None, replace(GONE, **outage)))) == Entry(
+        None, replace(GONE, **kept)
+    )
 
 
 def test_compressed_where_it_pays() -> None:
@@ -49,7 +70,10 @@ def test_compressed_where_it_pays() -> None:
 
 
 def test_longest_is_long_enough_and_bounded() -> None:
-    assert max(len(encode(rules(body))) for body in (b"x" * 512_000, bytes(range(256)) * 2000)) <= longest()
+    assert (
+        max(len(encode(rules(body))) for body in (b"x" * 512_000, bytes(range(256)) * 2000))
+        <= longest()
+    )
     assert longest(100) < 200_000
 
 
@@ -75,20 +99,30 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(changed(b'"cut": false', b'"cut": 0'), id="flag-that-is-none"),
         pytest.param(changed(b'"failures": 3', b'"failures": true'), id="number-that-is-none"),
         pytest.param(changed(b'"failures": 3', b'"failures": -3'), id="failures-below-none"),
-        pytest.param(changed(b'"failures": 3', b'"failures": 4294967296'), id="more-failures-than-there-are"),
+        pytest.param(
+            changed(b'"failures": 3', b'"failures": 4294967296'), id="more-failures-than-there-are"
+        ),
         pytest.param(changed(b'"status": 503', b'"status": 503.0'), id="status-that-is-none"),
         pytest.param(changed(b'"status": 503', b'"status": 5030000000000'), id="status-too-large"),
         pytest.param(changed(b"https://www", b"https://" + b"w" * 40_000), id="text-too-long"),
         pytest.param(changed(b'"kind": "rules"', b'"kind": "other"'), id="unknown-kind"),
-        pytest.param(changed(b'"site_available": false', b'"site_available": null'), id="neither-up-nor-not"),
+        pytest.param(
+            changed(b'"site_available": false', b'"site_available": null'), id="neither-up-nor-not"
+        ),
         pytest.param(changed(b'"cut": false, ', b""), id="fact-that-is-missing"),
-        pytest.param(changed(b'"cut": false', b'"cut": false, "dut": false'), id="fact-of-a-later-version"),
+        pytest.param(
+            changed(b'"cut": false', b'"cut": false, "dut": false'), id="fact-of-a-later-version"
+        ),
         pytest.param(changed(b'"since": 1700000000.25', b'"since": NaN'), id="nan"),
         pytest.param(changed(b'"since": 1700000000.25', b'"since": 1e999'), id="too-late"),
-        pytest.param(changed(b'"since": 1700000000.25', b'"since": 1700000000'), id="whole-number-for-a-time"),
+        pytest.param(
+            changed(b'"since": 1700000000.25', b'"since": 1700000000'), id="whole-number-for-a-time"
+        ),
         pytest.param(changed(b"https://www", b"https://\\u0077ww"), id="escaped-without-need"),
         pytest.param(with_body(BODY, len(BODY)), id="not-compressed"),
-        pytest.param(with_body(zlib.compress(BODY) + b"x", len(BODY)), id="more-behind-the-compressed"),
+        pytest.param(
+            with_body(zlib.compress(BODY) + b"x", len(BODY)), id="more-behind-the-compressed"
+        ),
         pytest.param(with_body(zlib.compress(BODY)[:-1], len(BODY)), id="compressed-and-cut"),
         pytest.param(with_body(zlib.compress(BODY), len(BODY) - 1), id="body-longer-than-it-says"),
         pytest.param(with_body(zlib.compress(BODY), -1), id="size-below-none"),
@@ -103,7 +137,9 @@ def test_other_bytes_are_a_miss(data: bytes) -> None:
 
 def test_the_tests_own_seal_is_right() -> None:
     assert decode(sealed(summed_of(Entry(RULES)))) == Entry(RULES)
-    assert decode(changed(b'"failures": 3', b'"failures": 4')) == Entry(RULES, replace(DOWN, failures=4))
+    assert decode(changed(b'"failures": 3', b'"failures": 4')) == Entry(
+        RULES, replace(DOWN, failures=4)
+    )
     assert decode(with_body(zlib.compress(BODY), len(BODY))) == Entry(RULES)
 
 

@@ -28,11 +28,15 @@ from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, rul
         "one-valkey",
         "sentinels-redis",
         "cluster-redis",
-        pytest.param("sentinels-valkey", marks=pytest.mark.slow),  # several servers take seconds to start
+        pytest.param(
+            "sentinels-valkey", marks=pytest.mark.slow
+        ),  # several servers take seconds to start
         pytest.param("cluster-valkey", marks=pytest.mark.slow),
     ]
 )
-def opened(request: pytest.FixtureRequest, tmp_path: Path, emptied: Callable[[str, str], Any]) -> Callable[[], Storage]:
+def opened(
+    request: pytest.FixtureRequest, tmp_path: Path, emptied: Callable[[str, str], Any]
+) -> Callable[[], Storage]:
     """Opens the same storage as often as it is called; memory is one object."""
     if request.param == "memory":
         memory = MemoryStorage()
@@ -40,7 +44,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, emptied: Callable[[st
     if request.param == "sqlite":
         return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
     servers = emptied(*request.param.split("-"))
-    settings = Settings(getattr(servers, "settings", None) or {"GBOT_ROBOTS_REDIS_URL": servers.url})
+    settings = Settings(
+        getattr(servers, "settings", None) or {"GBOT_ROBOTS_REDIS_URL": servers.url}
+    )
     return redis_of(GbotSettings.of(settings), settings)
 
 
@@ -56,7 +62,11 @@ def good(entry: Entry | None) -> bool:
 
 def test_what_is_put_last_can_be_got_and_deleted(storage: Storage) -> None:
     hosts: dict[str, Any] = {f"https://{each.id}.example:443": each.values[0] for each in EACH_KIND}
-    entries = {**hosts, "https://rules.example:8443": Entry(MISSING), "http://rules.example:80": Entry(MISSING)}
+    entries = {
+        **hosts,
+        "https://rules.example:8443": Entry(MISSING),
+        "http://rules.example:80": Entry(MISSING),
+    }
     for origin, entry in entries.items():
         storage.put(origin, Entry(RULES, GONE))
         storage.put(origin, entry)
@@ -116,7 +126,9 @@ def test_threads_use_it_at_once_and_one_of_them_gets_the_lease(storage: Storage)
 # Many origins at once
 
 
-def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Callable[[], Storage]) -> None:
+def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(
+    opened: Callable[[], Storage],
+) -> None:
     with closing(opened()) as storage, closing(opened()) as other:
         storage.put("https://known.example", Entry(RULES))
         storage.put("https://down.example", Entry(RULES, DOWN))
@@ -127,11 +139,20 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
         origins = ["known", "new", "leased", "down", "leased-and-down"]
         wanted = [(f"https://{name}.example", good) for name in origins]
         found = storage.find(wanted, 60)
-        assert [entry for entry, _ in found] == [Entry(RULES), None, None, Entry(RULES, DOWN), Entry(RULES, DOWN)]
+        assert [entry for entry, _ in found] == [
+            Entry(RULES),
+            None,
+            None,
+            Entry(RULES, DOWN),
+            Entry(RULES, DOWN),
+        ]
         assert [token is not None for _, token in found] == [False, True, False, True, False]
         assert other.lease("https://new.example", 60) is None
         assert other.lease("https://known.example", 60)
-        ended = [(origin, Entry(MISSING), token or "") for (origin, _), (_, token) in zip(wanted, found, strict=True)]
+        ended = [
+            (origin, Entry(MISSING), token or "")
+            for (origin, _), (_, token) in zip(wanted, found, strict=True)
+        ]
         storage.store_and_release(ended)
         assert [other.get(origin) for origin, _ in wanted] == [Entry(MISSING)] * 5
         assert other.lease("https://new.example", 60)
@@ -141,7 +162,9 @@ def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(opened: Cal
 
 
 def test_leases_are_released_together(storage: Storage) -> None:
-    tokens = {origin: storage.lease(origin, 60) or "" for origin in "abc"} | {"b": "0123456789abcdef"}
+    tokens = {origin: storage.lease(origin, 60) or "" for origin in "abc"} | {
+        "b": "0123456789abcdef"
+    }
     storage.store_and_release([(origin, None, token) for origin, token in tokens.items()])
     assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, True]
     assert [storage.get(origin) for origin in "abc"] == [None] * 3

@@ -115,14 +115,20 @@ def server() -> Iterator[RedisServer]:
 
 
 async def assert_storage_is_replaced_and_taken_back(
-    fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: pytest.LogCaptureFixture
+    fault: Fault,
+    at: str,
+    settings: dict[str, Any],
+    opened: Callable[[], Any],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
     caplog.set_level(logging.INFO, logger=client_module.__name__)
 
     def said() -> list[str]:
         names = "scrapy_gbot_robots", " stores robots.txt files in "
-        logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
+        logged = [
+            record.getMessage() for record in caplog.records if record.name.startswith(names[0])
+        ]
         return [line[:30] for line in logged if names[1] not in line]
 
     async def script(visitor: Visitor) -> None:
@@ -143,7 +149,11 @@ async def assert_storage_is_replaced_and_taken_back(
         await until(lambda: said() == [FAILED, WORKS])
         await is_crawled(third)
 
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as first, Site(first.pages) as second, Site(first.pages) as third:
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as first,
+        Site(first.pages) as second,
+        Site(first.pages) as third,
+    ):
         await visit(script, **settings)
         assert [fetches(site) for site in (first, second, third)] == [1, 1, 1]
         assert said() == [FAILED, WORKS]
@@ -152,23 +162,37 @@ async def assert_storage_is_replaced_and_taken_back(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-@pytest.mark.parametrize(("fault", "at"), [*((fault, "mid-crawl") for fault in REDIS), ("hanging", "start")])
+@pytest.mark.parametrize(
+    ("fault", "at"), [*((fault, "mid-crawl") for fault in REDIS), ("hanging", "start")]
+)
 @in_reactor
 async def test_crawl_goes_on_from_memory_while_redis_fails(
     fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": server.url}
     opened = partial(RedisStorage, server.url)
-    await assert_storage_is_replaced_and_taken_back(partial(REDIS[fault], server), at, settings, opened, caplog)
+    await assert_storage_is_replaced_and_taken_back(
+        partial(REDIS[fault], server), at, settings, opened, caplog
+    )
 
 
 @pytest.mark.parametrize(
     ("fault", "at"),
-    [("full", "mid-crawl"), ("full", "start"), ("gone", "mid-crawl"), ("gone", "start"), ("read-only", "mid-crawl")],
+    [
+        ("full", "mid-crawl"),
+        ("full", "start"),
+        ("gone", "mid-crawl"),
+        ("gone", "start"),
+        ("read-only", "mid-crawl"),
+    ],
 )
 @in_reactor
 async def test_crawl_goes_on_from_memory_while_sqlite_fails(
-    fault: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    fault: str,
+    at: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     path = tmp_path / "directory" / "robots.sqlite"
     path.parent.mkdir()
@@ -186,7 +210,9 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
         "read-only": partial(read_only, connections),
     }
     settings = in_sqlite(path)
-    await assert_storage_is_replaced_and_taken_back(faults[fault], at, settings, partial(SqliteStorage, path), caplog)
+    await assert_storage_is_replaced_and_taken_back(
+        faults[fault], at, settings, partial(SqliteStorage, path), caplog
+    )
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -197,7 +223,9 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
 async def crawled_by(url: str, origins: int) -> Crawler:
     """Crawl one page of each of this number of new origins, with the Redis at `url`."""
     with ExitStack() as stack:
-        sites = [stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in range(origins)]
+        sites = [
+            stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"})) for _ in range(origins)
+        ]
         settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": url, "CONCURRENT_REQUESTS": 100}
         crawler = await crawl(Pages, settings, urls=[site.url("/") for site in sites])
         assert len(pages(crawler).crawled) == origins
@@ -206,7 +234,9 @@ async def crawled_by(url: str, origins: int) -> Crawler:
 
 
 @in_reactor
-async def test_many_new_origins_cost_few_round_trips(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_new_origins_cost_few_round_trips(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trips = 0
     execute = redis.client.Pipeline.execute
 
@@ -243,5 +273,9 @@ async def test_redis_that_trickles_does_not_hold_the_crawl(
     with Trickling({}) as server:
         crawler = await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
     assert stats(crawler)["gbot_robots/storage/errors"] >= 1
-    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert warning.startswith(FAILED)  # for want of an answer, or of a connection without old bytes on it
+    (warning,) = [
+        record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
+    ]
+    assert warning.startswith(
+        FAILED
+    )  # for want of an answer, or of a connection without old bytes on it

@@ -26,7 +26,9 @@ def test_least_recently_used_goes_first_and_what_is_too_large_at_once() -> None:
 def test_all_texts_of_an_entry_count() -> None:
     storage = MemoryStorage(max_bytes=100_000)
     for origin in "abc":
-        storage.put(origin, Entry(replace(RULES, url="https://e/" + "x" * 20_000, body=b"x" * 20_000)))
+        storage.put(
+            origin, Entry(replace(RULES, url="https://e/" + "x" * 20_000, body=b"x" * 20_000))
+        )
     assert sorted(storage.origins()) == ["b", "c"]
 
 
@@ -40,7 +42,9 @@ def test_bytes_are_counted_down_again() -> None:
     assert sorted(storage.origins()) == ["a", "c"]
 
 
-@pytest.mark.parametrize(("length", "least", "most"), [(2_000, 12_000, 30_000), (100_000, 500, 700)])
+@pytest.mark.parametrize(
+    ("length", "least", "most"), [(2_000, 12_000, 30_000), (100_000, 500, 700)]
+)
 def test_64_mebibytes_of_entries_are_kept(length: int, least: int, most: int) -> None:
     storage, entry = MemoryStorage(), rules(bytes(length))
     for number in range(most):
@@ -49,7 +53,9 @@ def test_64_mebibytes_of_entries_are_kept(length: int, least: int, most: int) ->
 
 
 @pytest.mark.parametrize(("days", "kept"), [(0.5, True), (-40, False), (40, False)])
-def test_clock_that_is_set_makes_it_forget(days: float, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_that_is_set_makes_it_forget(
+    days: float, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock()
     monkeypatch.setattr(memory, "time", clock)
     storage = MemoryStorage()

@@ -50,7 +50,9 @@ def storage(redis_url: str) -> Iterator[RedisStorage]:
         yield storage
 
 
-def test_keys_say_whose_they_are_and_the_server_ends_them(storage: RedisStorage, client: Any) -> None:
+def test_keys_say_whose_they_are_and_the_server_ends_them(
+    storage: RedisStorage, client: Any
+) -> None:
     storage.put(ORIGIN, Entry(RULES))
     storage.lease(ORIGIN, 2.5)
     assert set(client.keys()) == {ENTRY.encode(), LEASE.encode()}
@@ -58,8 +60,12 @@ def test_keys_say_whose_they_are_and_the_server_ends_them(storage: RedisStorage,
     assert 2000 < client.pttl(LEASE) <= 2500
 
 
-@pytest.mark.parametrize("millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")])
-def test_lease_that_none_of_us_took_ends_too(storage: RedisStorage, client: Any, millisecs: int | None) -> None:
+@pytest.mark.parametrize(
+    "millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")]
+)
+def test_lease_that_none_of_us_took_ends_too(
+    storage: RedisStorage, client: Any, millisecs: int | None
+) -> None:
     client.set(LEASE, "forged", px=millisecs)
     assert storage.lease(ORIGIN, 2.5) is None
     assert 2000 < client.pttl(LEASE) <= 2500
@@ -68,8 +74,12 @@ def test_lease_that_none_of_us_took_ends_too(storage: RedisStorage, client: Any,
     assert client.pttl(LEASE) <= 100  # another's is not made longer
 
 
-@pytest.mark.parametrize("value", [b"garbage", encode(rules(b"x" * 1001)), None], ids=["garbage", "too long", "a list"])
-def test_value_that_we_did_not_write_is_a_miss(storage: RedisStorage, client: Any, value: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "value", [b"garbage", encode(rules(b"x" * 1001)), None], ids=["garbage", "too long", "a list"]
+)
+def test_value_that_we_did_not_write_is_a_miss(
+    storage: RedisStorage, client: Any, value: bytes | None
+) -> None:
     if value is None:
         client.rpush(ENTRY, "a", "b")
     else:
@@ -79,7 +89,9 @@ def test_value_that_we_did_not_write_is_a_miss(storage: RedisStorage, client: An
     assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_of_a_huge_value_no_more_is_read_than_an_entry_can_have(storage: RedisStorage, client: Any) -> None:
+def test_of_a_huge_value_no_more_is_read_than_an_entry_can_have(
+    storage: RedisStorage, client: Any
+) -> None:
     client.setrange(ENTRY, 50_000_000, b"x")
     tracemalloc.start()
     try:
@@ -123,7 +135,9 @@ def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
         RedisStorage("mine", client=redis.Redis.from_url(redis_url, decode_responses=True))
 
 
-@pytest.mark.filterwarnings("ignore:.*deprecated usage of input argument:DeprecationWarning")  # by scrapy-redis
+@pytest.mark.filterwarnings(
+    "ignore:.*deprecated usage of input argument:DeprecationWarning"
+)  # by scrapy-redis
 def test_client_of_scrapy_redis_serves(redis_url: str) -> None:
     pytest.importorskip("scrapy_redis")
     path, _, db = redis_url.removeprefix("unix://").partition("?db=")
@@ -147,7 +161,9 @@ def assert_every_verb_fails(storage: RedisStorage) -> None:
     ]
     began = time.monotonic()
     for verb in verbs:
-        with pytest.raises(StorageError, match=f"cannot use Redis at {re.escape(storage.server)}: "):
+        with pytest.raises(
+            StorageError, match=f"cannot use Redis at {re.escape(storage.server)}: "
+        ):
             verb()
     assert time.monotonic() - began < 30
 
@@ -192,7 +208,9 @@ def test_replica_can_be_read(new_server: NewServer) -> None:
             storage.put(ORIGIN, Entry(None, GONE))
 
 
-def test_key_met_twice_in_a_scan_is_listed_once(storage: RedisStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_met_twice_in_a_scan_is_listed_once(
+    storage: RedisStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(storage._redis, "scan_iter", lambda **_: iter([ENTRY.encode()] * 2))
     assert list(storage.origins()) == [ORIGIN]
 
@@ -200,13 +218,19 @@ def test_key_met_twice_in_a_scan_is_listed_once(storage: RedisStorage, monkeypat
 def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
     with new_server() as server, closing(RedisStorage(server.url)) as storage:
         with redis.Redis.from_url(server.url) as client:
-            client.acl_setuser("default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"])
+            client.acl_setuser(
+                "default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"]
+            )
         with pytest.raises(StorageError, match="permission|can't run this command"):
             storage.get(ORIGIN)
 
 
-def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(new_server: NewServer) -> None:
-    commands = re.search(r"`(\+get [^`]*)`", (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8"))
+def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
+    new_server: NewServer,
+) -> None:
+    commands = re.search(
+        r"`(\+get [^`]*)`", (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8")
+    )
     assert commands
     with new_server() as server:
         with redis.Redis.from_url(server.url) as client:
@@ -216,8 +240,12 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(new_ser
             storage.put(ORIGIN, Entry(RULES))
             assert storage.get(ORIGIN) == Entry(RULES)
             assert list(storage.origins()) == [ORIGIN]
-            (_, one), (_, other) = storage.find([(origin, lambda _: False) for origin in (ORIGIN, "new")], 60)
-            storage.store_and_release([(ORIGIN, Entry(None, GONE), one or ""), ("new", None, other or "")])
+            (_, one), (_, other) = storage.find(
+                [(origin, lambda _: False) for origin in (ORIGIN, "new")], 60
+            )
+            storage.store_and_release(
+                [(ORIGIN, Entry(None, GONE), one or ""), ("new", None, other or "")]
+            )
             assert storage.lease(ORIGIN, 60)
             storage.beat({})
             assert storage.take_turn("a.example", 1) == 0
@@ -229,7 +257,8 @@ def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "redis", None)
     monkeypatch.delitem(sys.modules, "scrapy_gbot_robots.storage.redis")
     with pytest.raises(
-        ImportError, match=r"GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'"
+        ImportError,
+        match=r"GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'",
     ):
         __import__("scrapy_gbot_robots.storage.redis")
 
@@ -245,7 +274,10 @@ def test_server_that_is_no_redis_is_a_storage_error(answer: bytes) -> None:
             while connection.recv(65536):
                 connection.sendall(answer)
 
-    with NoRedis({}) as server, closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0", timeout=0.1)) as storage:
+    with (
+        NoRedis({}) as server,
+        closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0", timeout=0.1)) as storage,
+    ):
         assert_every_verb_fails(storage)
 
 
@@ -253,10 +285,15 @@ YEARS = 10 * 365 * 86_400.0
 
 
 @pytest.mark.parametrize("secs", [-YEARS, -240.0, 240.0, YEARS])
-def test_times_are_by_the_clock_of_the_server(secs: float, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_are_by_the_clock_of_the_server(
+    secs: float, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock, now = Clock(), time.time()
     monkeypatch.setattr(redis_module, "time", clock)
-    copy, down = replace(RULES, fetched_at=now, fresh_until=now + 60), replace(DOWN, since=now, retry_at=now + 8)
+    copy, down = (
+        replace(RULES, fetched_at=now, fresh_until=now + 60),
+        replace(DOWN, since=now, retry_at=now + 8),
+    )
     with closing(RedisStorage(redis_url)) as one, closing(RedisStorage(redis_url)) as other:
         one.put(ORIGIN, Entry(copy, down))
         clock.goes_on(secs)  # the machine of the other
@@ -295,8 +332,12 @@ def test_one_of_many_takes_a_turn_and_the_others_are_told_how_long_to_wait(redis
         assert turns.take_turn("b.example", 1) == 0  # its time has come
 
 
-@pytest.mark.parametrize("millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")])
-def test_forged_turn_holds_nobody_up_for_longer_than_another(millisecs: int | None, redis_url: str) -> None:
+@pytest.mark.parametrize(
+    "millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")]
+)
+def test_forged_turn_holds_nobody_up_for_longer_than_another(
+    millisecs: int | None, redis_url: str
+) -> None:
     with redis.Redis.from_url(redis_url) as client, closing(RedisStorage(redis_url)) as turns:
         client.set("gbot_robots:turn:a.example", "forged", px=millisecs)
         assert 0 < turns.take_turn("a.example", 5) <= 5

@@ -34,7 +34,9 @@ def path(tmp_path: Path) -> Path:
 
 def aside(path: Path) -> list[str]:
     """Names of what was set aside, WAL and shared memory left out."""
-    return sorted(each.name for each in path.parent.glob("*-*") if not each.name.endswith(("-wal", "-shm")))
+    return sorted(
+        each.name for each in path.parent.glob("*-*") if not each.name.endswith(("-wal", "-shm"))
+    )
 
 
 def filled(path: Path, entries: int = 200) -> bytes:
@@ -146,7 +148,10 @@ def test_leases_that_ran_out_are_swept_and_a_clock_set_back_holds_none(path: Pat
     [
         pytest.param(lambda whole: whole[:72], id="cut-in-the-header"),
         pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-in-half"),
-        pytest.param(lambda whole: whole[:100] + b"\xff" * (len(whole) - 100), id="all-but-the-header-overwritten"),
+        pytest.param(
+            lambda whole: whole[:100] + b"\xff" * (len(whole) - 100),
+            id="all-but-the-header-overwritten",
+        ),
     ],
 )
 def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
@@ -206,12 +211,20 @@ def test_file_of_another_version_is_set_aside(path: Path, change: str) -> None:
         pytest.param(b"BOT_NAME = 'example'\n", id="settings"),
         pytest.param(b"\n", id="one-byte"),
         pytest.param(b"\0" * 8192, id="zeros"),
-        pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="database-that-is-broken-and-does-not-say-whose"),
-        pytest.param(b"SQLite format 3\0" + bytes(52) + b"THEM" + b"\xff" * 5000, id="broken-database-of-another"),
+        pytest.param(
+            b"SQLite format 3\0" + b"\xff" * 5000,
+            id="database-that-is-broken-and-does-not-say-whose",
+        ),
+        pytest.param(
+            b"SQLite format 3\0" + bytes(52) + b"THEM" + b"\xff" * 5000,
+            id="broken-database-of-another",
+        ),
     ],
 )
 @pytest.mark.parametrize("read_only", [False, True])
-def test_file_of_another_is_neither_renamed_nor_overwritten(path: Path, theirs: str | bytes, read_only: bool) -> None:
+def test_file_of_another_is_neither_renamed_nor_overwritten(
+    path: Path, theirs: str | bytes, read_only: bool
+) -> None:
     if isinstance(theirs, bytes):
         path.write_bytes(theirs)
     else:
@@ -245,14 +258,22 @@ def test_reading_alone_changes_nothing(path: Path, in_use: bool) -> None:
         storage.put(ORIGIN, Entry(RULES))
         if not in_use:
             storage.close()
-        before = {each.name: each.read_bytes() for each in path.parent.iterdir() if not each.name.endswith("-shm")}
+        before = {
+            each.name: each.read_bytes()
+            for each in path.parent.iterdir()
+            if not each.name.endswith("-shm")
+        }
         clock.goes_on(DAY)
         with closing(SqliteStorage(path, read_only=True, clock=clock.time)) as reader:
             assert reader.get(ORIGIN) == Entry(RULES)
             assert list(reader.origins()) == [ORIGIN]
             with pytest.raises(StorageError):
                 reader.put(ORIGIN, Entry(None, GONE))
-        after = {each.name: each.read_bytes() for each in path.parent.iterdir() if not each.name.endswith("-shm")}
+        after = {
+            each.name: each.read_bytes()
+            for each in path.parent.iterdir()
+            if not each.name.endswith("-shm")
+        }
         assert after == before
 
 
@@ -320,7 +341,9 @@ SqliteStorage(sys.argv[1])
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_read_only_directory_is_a_storage_error(begun: bool) -> None:
-    with tempfile.TemporaryDirectory() as directory:  # others can enter this one, as they cannot enter tmp_path
+    with (
+        tempfile.TemporaryDirectory() as directory
+    ):  # others can enter this one, as they cannot enter tmp_path
         path = Path(directory) / "robots.sqlite"
         if begun:
             filled(path, 1)
@@ -328,11 +351,18 @@ def test_read_only_directory_is_a_storage_error(begun: bool) -> None:
         Path(directory).chmod(0o555)
         done = run([sys.executable, "-c", AS_NOBODY, str(path)])
         Path(directory).chmod(stat.S_IRWXU)
-    assert done.stderr.splitlines()[-1].startswith(f"scrapy_gbot_robots.storage.base.StorageError: cannot use {path}: ")
+    assert done.stderr.splitlines()[-1].startswith(
+        f"scrapy_gbot_robots.storage.base.StorageError: cannot use {path}: "
+    )
 
 
-def test_writer_is_waited_for_if_it_lets_go_in_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path, check_same_thread=False)) as other:
+def test_writer_is_waited_for_if_it_lets_go_in_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        closing(SqliteStorage(path)) as storage,
+        closing(sqlite3.connect(path, check_same_thread=False)) as other,
+    ):
         storage.put(ORIGIN, Entry(None, GONE))
         other.execute("BEGIN IMMEDIATE")
         Timer(0.1, other.rollback).start()
@@ -345,7 +375,9 @@ def test_writer_is_waited_for_if_it_lets_go_in_time(path: Path, monkeypatch: pyt
         assert storage.get(ORIGIN) == Entry(RULES)
 
 
-@pytest.mark.parametrize("released", [pytest.param(True, id="lets-go"), pytest.param(False, id="does-not")])
+@pytest.mark.parametrize(
+    "released", [pytest.param(True, id="lets-go"), pytest.param(False, id="does-not")]
+)
 def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
     path: Path, released: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,7 +394,9 @@ def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
                 SqliteStorage(path)
 
 
-def test_broken_file_that_cannot_be_looked_into_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_file_that_cannot_be_looked_into_stays(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     damaged = broken(path)
     monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
     with sqlite._alone(path), pytest.raises(StorageError, match="database is locked"):
@@ -399,7 +433,10 @@ for number in range(int(times)):
 
 def writers(path: Path, count: int, times: int) -> list[subprocess.Popen[str]]:
     """Processes that put entries, that many times."""
-    return [start([sys.executable, "-c", WRITER, str(path), f"{number}", str(times)]) for number in range(count)]
+    return [
+        start([sys.executable, "-c", WRITER, str(path), f"{number}", str(times)])
+        for number in range(count)
+    ]
 
 
 @pytest.mark.slow

@@ -18,13 +18,25 @@ def response(
     kind: str = "response",
 ) -> bytes:
     """A record of one response."""
-    http = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in (headers or {}).items()), "", ""]
+    http = [
+        f"HTTP/1.1 {status} Whatever",
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
+        "",
+        "",
+    ]
     block = "\r\n".join(http).encode() + body
-    return record(block, {"WARC-Type": kind, "WARC-Target-URI": url, "WARC-Date": date, **(warc_headers or {})})
+    return record(
+        block,
+        {"WARC-Type": kind, "WARC-Target-URI": url, "WARC-Date": date, **(warc_headers or {})},
+    )
 
 
 def record(block: bytes, headers: Mapping[str, str]) -> bytes:
-    head = {"Content-Type": "application/http; msgtype=response", "Content-Length": str(len(block)), **headers}
+    head = {
+        "Content-Type": "application/http; msgtype=response",
+        "Content-Length": str(len(block)),
+        **headers,
+    }
     lines = ["WARC/1.0", *(f"{name}: {value}" for name, value in head.items()), "", ""]
     return "\r\n".join(lines).encode("latin-1") + block + b"\r\n\r\n"
 

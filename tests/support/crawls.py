@@ -132,7 +132,9 @@ def crawl(
 
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
     assert crawler.stats is not None
-    return {name: value for name, value in crawler.stats.get_stats().items() if name.startswith(prefix)}
+    return {
+        name: value for name, value in crawler.stats.get_stats().items() if name.startswith(prefix)
+    }
 
 
 def in_sqlite(path: Path) -> dict[str, Any]:

@@ -24,7 +24,9 @@ class Block(NamedTuple):
     @property
     def engine(self) -> str | None:
         """The data engine that the block is an example for, if any."""
-        found = re.search(r"^(?:import|from) (duckdb|dask|polars|pyspark)\b", self.text, re.MULTILINE)
+        found = re.search(
+            r"^(?:import|from) (duckdb|dask|polars|pyspark)\b", self.text, re.MULTILINE
+        )
         return found[1] if found else None
 
 

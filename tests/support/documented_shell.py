@@ -64,5 +64,7 @@ def run_block(
             "REDIS_SOCKET": urlsplit(redis_url).path,
         }
     return run(
-        ["bash", "-euo", "pipefail", "-c", script.replace(REDIS, redis_url) + "\nwait\n"], directory, environment
+        ["bash", "-euo", "pipefail", "-c", script.replace(REDIS, redis_url) + "\nwait\n"],
+        directory,
+        environment,
     )

@@ -38,10 +38,24 @@ TIMES = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 STATUSES = st.integers(-(2**31) + 1, 2**31 - 1)
 COPIES = st.builds(
-    Copy, st.sampled_from(Kind), STATUSES, TEXTS, st.binary(max_size=2000), st.booleans(), TEXTS, TIMES, TIMES
+    Copy,
+    st.sampled_from(Kind),
+    STATUSES,
+    TEXTS,
+    st.binary(max_size=2000),
+    st.booleans(),
+    TEXTS,
+    TIMES,
+    TIMES,
 )
 OUTAGES = st.builds(
-    Outage, TIMES, st.integers(0, 2**32 - 1), st.one_of(st.none(), STATUSES), TEXTS, TIMES, st.booleans()
+    Outage,
+    TIMES,
+    st.integers(0, 2**32 - 1),
+    st.one_of(st.none(), STATUSES),
+    TEXTS,
+    TIMES,
+    st.booleans(),
 )
 ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
 
@@ -59,7 +73,9 @@ def summed_of(entry: Entry) -> bytes:
 def with_body(packed: bytes, size: int) -> bytes:
     """The bytes of an entry that calls its body `packed` `size` bytes long, with a right checksum."""
     facts, _, _ = summed_of(Entry(RULES)).partition(b"\n")
-    facts = facts.replace(b'"bytes": %d, "zlib": false' % len(BODY), b'"bytes": %d, "zlib": true' % size)
+    facts = facts.replace(
+        b'"bytes": %d, "zlib": false' % len(BODY), b'"bytes": %d, "zlib": true' % size
+    )
     return sealed(facts + b"\n" + packed)
 
 

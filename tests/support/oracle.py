@@ -67,7 +67,9 @@ def lines_for(lines: Iterable[Line], agents: Sequence[bytes], fields: set[bytes]
     return before
 
 
-def verdict_of(groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes], strict: bool) -> Verdict:
+def verdict_of(
+    groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes], strict: bool
+) -> Verdict:
     """The verdict on `url` for a crawler that tries `agents` in turn; `strict` as the groups were read."""
     followed = followed_by(groups, agents)
     if followed.group is None:
@@ -86,7 +88,9 @@ def verdict_by(rules: Sequence[Rule], path: str, group: str = "*", strict: bool 
     if found:
         return max(found)[1]
     empty = min(
-        (rule for rule in rules if not rule.pattern), key=lambda rule: (not rule.allow, rule.line), default=None
+        (rule for rule in rules if not rule.pattern),
+        key=lambda rule: (not rule.allow, rule.line),
+        default=None,
     )
     return Verdict(True, empty, EMPTY_RULE if empty else NO_MATCH, group)
 

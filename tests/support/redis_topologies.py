@@ -4,6 +4,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -44,6 +45,10 @@ def _agree(is_so: Callable[[], object]) -> None:
     block_until(is_so, despite=(redis.exceptions.RedisError, IndexError))
 
 
+def _cluster_says(client: Any, fact: str, value: str) -> bool:
+    return bool(client.execute_command("CLUSTER INFO")[fact] == value)
+
+
 class Topology(NamedTuple):
     """The servers that take writes, the settings of a crawl that uses them, and what waits until another has taken over."""
 
@@ -62,7 +67,9 @@ def sentinels(kind: str = "redis") -> Iterator[Topology]:
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="sentinels-")))
         first = stack.enter_context(redis_server(port=master, kind=kind))
-        stack.enter_context(redis_server("--replicaof", "127.0.0.1", str(master), port=replica, kind=kind))
+        stack.enter_context(
+            redis_server("--replicaof", "127.0.0.1", str(master), port=replica, kind=kind)
+        )
         for port in watchers:
             config = directory / f"{port}.conf"
             config.write_text(
@@ -73,10 +80,16 @@ def sentinels(kind: str = "redis") -> Iterator[Topology]:
         clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
 
         def all_know(**facts: int) -> bool:
-            return all(facts.items() <= client.sentinel_master(MASTER).items() for client in clients)
+            return all(
+                facts.items() <= client.sentinel_master(MASTER).items() for client in clients
+            )
 
         _agree(lambda: all_know(**{"num-slaves": 1, "num-other-sentinels": 2}))
-        yield Topology([first], _settings("sentinels", watchers), lambda: _agree(lambda: all_know(port=replica)))
+        yield Topology(
+            [first],
+            _settings("sentinels", watchers),
+            lambda: _agree(lambda: all_know(port=replica)),
+        )
 
 
 @contextmanager
@@ -88,14 +101,18 @@ def cluster(kind: str = "redis") -> Iterator[Topology]:
     ports = free_ports(3)
     options = "--cluster-enabled yes --cluster-node-timeout 1000 --cluster-require-full-coverage no".split()
     with ExitStack() as stack:
-        masters = [stack.enter_context(redis_server(*options, port=port, kind=kind)) for port in ports]
+        masters = [
+            stack.enter_context(redis_server(*options, port=port, kind=kind)) for port in ports
+        ]
         clients = [stack.enter_context(redis.Redis(port=port)) for port in ports]
         for number, client in enumerate(clients):
             first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3
             client.execute_command("CLUSTER ADDSLOTS", *range(first, last))
             client.execute_command("CLUSTER MEET", "127.0.0.1", ports[0])
-        for fact, value in (("cluster_known_nodes", "3"), ("cluster_state", "ok")):
-            _agree(lambda: all(client.execute_command("CLUSTER INFO")[fact] == value for client in clients))  # noqa: B023
+        for client in clients:
+            _agree(partial(_cluster_says, client, "cluster_known_nodes", "3"))
+        for client in clients:
+            _agree(partial(_cluster_says, client, "cluster_state", "ok"))
         yield Topology(masters, _settings("cluster", ports), lambda: None)
 
 

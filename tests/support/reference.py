@@ -18,7 +18,9 @@ import pytest
 
 DATA = Path(__file__).parents[1] / "data"
 REFERENCE = Path(os.environ.get("GBOT_ROBOTS_REFERENCE", "no-reference-data"))
-needs_reference = pytest.mark.skipif(not REFERENCE.is_dir(), reason="GBOT_ROBOTS_REFERENCE names no directory")
+needs_reference = pytest.mark.skipif(
+    not REFERENCE.is_dir(), reason="GBOT_ROBOTS_REFERENCE names no directory"
+)
 FILES = [
     pytest.param(DATA / "synthetic-cases.jsonl.gz", id="synthetic"),
     pytest.param(REFERENCE / "published-cases.jsonl.gz", id="published", marks=needs_reference),
@@ -34,7 +36,11 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
 @cache
 def real_bodies() -> dict[str, bytes]:
     with tarfile.open(REFERENCE / "robots-bodies.tar.gz") as archive:
-        return {Path(name.name).name: taken.read() for name in archive if (taken := archive.extractfile(name))}
+        return {
+            Path(name.name).name: taken.read()
+            for name in archive
+            if (taken := archive.extractfile(name))
+        }
 
 
 def body_of(case: dict[str, Any]) -> bytes:

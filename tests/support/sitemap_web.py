@@ -19,7 +19,9 @@ from .web import Reply, Site
 def urlset(*locs: str, lastmod: str = "") -> bytes:
     changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
     entries = "".join(f"<url><loc>{loc}</loc>{changed}</url>\n" for loc in locs)
-    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
+    return (
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
+    )
 
 
 def index(*locs: str, lastmod: str = "") -> bytes:
@@ -52,7 +54,9 @@ class Web(ExitStack):
         hosts = {"cdn": "127.0.0.2", "guarded": "127.0.0.3"}
         names = ("news", "shop", "cdn", "guarded", "bare", "ill")
         self.sites = {
-            name: self.enter_context(Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1")))
+            name: self.enter_context(
+                Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1"))
+            )
             for name in names
         }
         news, shop, cdn, guarded, bare, ill = self.sites.values()
@@ -73,8 +77,12 @@ class Web(ExitStack):
         news.pages |= {
             "/robots.txt": b"User-agent: *\nDisallow: /no\n" + sitemap_lines(*lines),
             "/plain.xml": xml(urlset(news.url("/a"), news.url("/no/b"))),
-            "/gr%C3%B6%C3%9Fe%20karte": gzip.compress(urlset(news.url("/c"), "file:///etc/hostname")),
-            "/index.xml": xml(index(news.url("/part.xml"), news.url("/index.xml"), "file:///etc/hostname")),
+            "/gr%C3%B6%C3%9Fe%20karte": gzip.compress(
+                urlset(news.url("/c"), "file:///etc/hostname")
+            ),
+            "/index.xml": xml(
+                index(news.url("/part.xml"), news.url("/index.xml"), "file:///etc/hostname")
+            ),
             "/part.xml": xml(urlset(news.url("/d"))),
             "/gone.xml": Reply(404),
         }
@@ -94,7 +102,13 @@ class Web(ExitStack):
         self.good = {
             *(
                 news.url(path)
-                for path in ("/plain.xml", "/gr%C3%B6%C3%9Fe%20karte", "/index.xml", "/part.xml", "/gone.xml")
+                for path in (
+                    "/plain.xml",
+                    "/gr%C3%B6%C3%9Fe%20karte",
+                    "/index.xml",
+                    "/part.xml",
+                    "/gone.xml",
+                )
             ),
             *(cdn.url(path) for path in ("/for-news.xml", "/for-shop.xml", "/for-shop-1.xml")),
             shop.url("/shared.xml"),
@@ -112,7 +126,10 @@ class Web(ExitStack):
     def asked(self) -> list[str]:
         """All requested URLs but those of robots.txt files, sorted."""
         return sorted(
-            site.url(path) for site in self.sites.values() for path in site.paths() if not path.endswith("/robots.txt")
+            site.url(path)
+            for site in self.sites.values()
+            for path in site.paths()
+            if not path.endswith("/robots.txt")
         )
 
     def robots_txts_asked(self) -> dict[str, int]:
@@ -194,4 +211,7 @@ def without(crawler: Crawler) -> dict[str, str]:
 
 
 def host_stats(crawler: Crawler) -> dict[str, int]:
-    return {name.rpartition("/")[2]: count for name, count in stats(crawler, "gbot_robots/hosts/").items()}
+    return {
+        name.rpartition("/")[2]: count
+        for name, count in stats(crawler, "gbot_robots/hosts/").items()
+    }

@@ -41,7 +41,10 @@ LINES = _one_after_another(LEADS, KEYS, SEPARATORS, VALUES, TRAILS)
 BODIES = st.builds(
     lambda bom, lines: bom + b"".join(lines),
     st.sampled_from(BOMS),
-    st.lists(st.tuples(LINES | st.binary(max_size=12), st.sampled_from([*LINE_ENDS, b""])).map(b"".join), max_size=12),
+    st.lists(
+        st.tuples(LINES | st.binary(max_size=12), st.sampled_from([*LINE_ENDS, b""])).map(b"".join),
+        max_size=12,
+    ),
 )
 
 
@@ -51,8 +54,12 @@ PIECES = [
     "/", "a", "b", "ab", "abc", "aaaaa", "abcde", "$", "?", "%c3%A9", "é", ".html", "index.htm", "x" * 7, "bcdeab", "%2f",
 ]  # fmt: skip
 PATTERNS = st.lists(st.sampled_from(["*", "/", *PIECES]), max_size=7).map("".join)
-LONG_PATTERNS = st.builds(lambda text, times, end: text * times + end, PATTERNS, st.integers(1, 30), PATTERNS)
-TOKENS = st.sampled_from(["*", "Googlebot", "googlebot-news", "Googlebot-Image", "a", "A", "foo_bot"])
+LONG_PATTERNS = st.builds(
+    lambda text, times, end: text * times + end, PATTERNS, st.integers(1, 30), PATTERNS
+)
+TOKENS = st.sampled_from(
+    ["*", "Googlebot", "googlebot-news", "Googlebot-Image", "a", "A", "foo_bot"]
+)
 
 
 class WrittenGroup(NamedTuple):
@@ -101,27 +108,37 @@ USER_AGENTS = (
 )
 
 PATHS = st.lists(st.sampled_from(PIECES), max_size=9).map(lambda pieces: "/" + "".join(pieces))
-LONG_PATHS = st.builds(lambda path, times, end: path * times + end, PATHS, st.integers(1, 30), PATHS)
+LONG_PATHS = st.builds(
+    lambda path, times, end: path * times + end, PATHS, st.integers(1, 30), PATHS
+)
 _SHARDS_OF_URLS = [
     "http://", "HTTPS://", "ftp://", "//", "/", "?", "#", ";", ":", "@", "%", "%c3", "[", "]", "[::1]", ":80", ":99999",
     "\0", "\x1b", "\u202e", "\ud800", "ä", "ß", "。", "xn--", "e.com", "E.COM.", "u:p@", "*", "$", "\\", " ", "/robots.txt",
 ]  # fmt: skip
 URLS = (
-    PATHS.map("http://e.com{}".format) | st.lists(st.sampled_from(_SHARDS_OF_URLS), max_size=12).map("".join) | ANY_TEXT
+    PATHS.map("http://e.com{}".format)
+    | st.lists(st.sampled_from(_SHARDS_OF_URLS), max_size=12).map("".join)
+    | ANY_TEXT
 )
 
 
 # HTTP answers
 
-NUMBERS = st.sampled_from(["0", "1", "60", "-1", "1e3", "+5", "0x10", "٣", "", "9" * 400]) | st.integers().map(str)
+NUMBERS = st.sampled_from(
+    ["0", "1", "60", "-1", "1e3", "+5", "0x10", "٣", "", "9" * 400]
+) | st.integers().map(str)
 _CACHE_WORDS = [
     "max-age=", "s-maxage=", "no-store", "no-cache", "public", 'no-cache="a"', ",", ";", "=", '"', "\\", " ",
 ]  # fmt: skip
-CACHE_CONTROL = st.lists(st.sampled_from(_CACHE_WORDS) | NUMBERS, max_size=8).map(lambda parts: "".join(parts).encode())
+CACHE_CONTROL = st.lists(st.sampled_from(_CACHE_WORDS) | NUMBERS, max_size=8).map(
+    lambda parts: "".join(parts).encode()
+)
 _DATE_WORDS = [
     "Sun,", "06", "Nov", "1994", "94", "08:49:37", "GMT", "-0000", "+9999", "Sunday,", "06-Nov-94", "9999", " ",
 ]  # fmt: skip
-DATES = st.lists(st.sampled_from(_DATE_WORDS), max_size=7).map(lambda parts: " ".join(parts).encode())
+DATES = st.lists(st.sampled_from(_DATE_WORDS), max_size=7).map(
+    lambda parts: " ".join(parts).encode()
+)
 SECONDS_OR_DATE = NUMBERS.map(str.encode) | DATES | st.binary(max_size=40)
 LOCATIONS = URLS.map(lambda url: url.encode("utf-8", "surrogatepass")) | st.binary(max_size=40)
 _USUAL_STATUSES = [200, 204, 206, 301, 302, 304, 307, 401, 404, 410, 429, 500, 503, 599]
@@ -138,7 +155,9 @@ PAGES = st.builds(
 )
 _CODINGS = ["gzip", "x-gzip", "deflate", "br", "identity", "GZIP ", "", "zstd", "\xff"]
 PACKED = st.recursive(
-    st.binary(max_size=300), lambda packed: packed.map(gzip.compress) | packed.map(zlib.compress), max_leaves=3
+    st.binary(max_size=300),
+    lambda packed: packed.map(gzip.compress) | packed.map(zlib.compress),
+    max_leaves=3,
 )
 HEADERS_OF_ANSWERS = st.fixed_dictionaries(
     {},
@@ -151,5 +170,9 @@ HEADERS_OF_ANSWERS = st.fixed_dictionaries(
     },
 )
 HTTP_ANSWERS = st.builds(
-    Response, st.just("http://e.com/robots.txt"), STATUSES, HEADERS_OF_ANSWERS, BODIES | PAGES | PACKED
+    Response,
+    st.just("http://e.com/robots.txt"),
+    STATUSES,
+    HEADERS_OF_ANSWERS,
+    BODIES | PAGES | PACKED,
 )

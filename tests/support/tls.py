@@ -17,7 +17,9 @@ def tls_context() -> ssl.SSLContext:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(timezone.utc)
-    certificate = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    certificate = x509.CertificateBuilder(
+        name, name, key.public_key(), 1, now, now + timedelta(days=1)
+    )
     pem = certificate.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     pem += key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

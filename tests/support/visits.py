@@ -41,7 +41,9 @@ class Visitor(Spider):
         """Request a page; return whether it may be crawled."""
         assert self.crawler.engine
         try:
-            await self.crawler.engine.download_async(Request(url, headers={"User-Agent": user_agent}))
+            await self.crawler.engine.download_async(
+                Request(url, headers={"User-Agent": user_agent})
+            )
         except IgnoreRequest:
             return False
         return True

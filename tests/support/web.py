@@ -29,10 +29,16 @@ class Reply:
 
     def __call__(self, connection: socket) -> None:
         time.sleep(self.after_secs)
-        phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else "Odd"
+        phrase = (
+            HTTPStatus(self.status).phrase
+            if self.status in HTTPStatus._value2member_map_
+            else "Odd"
+        )
         headers = {"Content-Length": str(len(self.body)), "Connection": "close", **self.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
-        connection.sendall(f"HTTP/1.1 {self.status} {phrase}\r\n{head}\r\n".encode("latin-1") + self.body)
+        connection.sendall(
+            f"HTTP/1.1 {self.status} {phrase}\r\n{head}\r\n".encode("latin-1") + self.body
+        )
 
 
 def redirect(to: str, status: int = 302) -> Reply:
@@ -90,7 +96,12 @@ class Site:
     """
 
     def __init__(
-        self, pages: Mapping[str, Content], *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
+        self,
+        pages: Mapping[str, Content],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.pages = dict(pages)
         self.asked: list[Asked] = []
@@ -142,7 +153,10 @@ class Site:
                 head += got
             start, *lines = head.split(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
             path = start.split(" ")[1]
-            headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            headers = {
+                name.lower(): value.strip()
+                for name, _, value in (line.partition(":") for line in lines)
+            }
             self.asked.append(Asked(path, headers, time.monotonic()))
             content = self._content(path, headers)
             if isinstance(content, str):

@@ -24,14 +24,18 @@ def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             answer = {
                 "url": wanted["url"],
                 "statusCode": 404 if "://none" in wanted["url"] and is_robots_txt else 200,
-                "httpResponseBody": base64.b64encode(RULES.encode() if is_robots_txt else b"page").decode(),
+                "httpResponseBody": base64.b64encode(
+                    RULES.encode() if is_robots_txt else b"page"
+                ).decode(),
                 "httpResponseHeaders": [
                     {"name": "content-type", "value": "text/plain"},
                     {"name": "content-encoding", "value": "gzip"},  # the API has decoded it already
                 ],
             }
             ill = "://ill" in wanted["url"]
-            body = json.dumps({"type": "/download/internal-error", "status": 500} if ill else answer).encode()
+            body = json.dumps(
+                {"type": "/download/internal-error", "status": 500} if ill else answer
+            ).encode()
             self.send_response(500 if ill else 200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -26,7 +26,8 @@ def main() -> int:
         for seed in options.seed:
             mutants = draw(sources, options.sample, seed)
             print(
-                f"\n{' '.join(options.where)}, seed {seed}: {len(mutants)} mutants, {len(tests.secs)} tests", flush=True
+                f"\n{' '.join(options.where)}, seed {seed}: {len(mutants)} mutants, {len(tests.secs)} tests",
+                flush=True,
             )
             tried: Counter[str] = Counter()
             killed: Counter[str] = Counter()
@@ -45,11 +46,21 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tools.mutants", description="Changes of the code that no test notices"
     )
-    parser.add_argument("where", nargs="+", help=f"a room ({', '.join(ROOMS)}), or modules of one, as obeying/lookup")
-    parser.add_argument("--sample", type=int, default=100, help="mutants to try (default: %(default)s)")
+    parser.add_argument(
+        "where",
+        nargs="+",
+        help=f"a room ({', '.join(ROOMS)}), or modules of one, as obeying/lookup",
+    )
+    parser.add_argument(
+        "--sample", type=int, default=100, help="mutants to try (default: %(default)s)"
+    )
     parser.add_argument("--seed", nargs="+", default=["1"], help="another one draws another sample")
-    parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time (default: %(default)s)")
-    parser.add_argument("--longest", type=float, default=6, help="leave out tests that take more seconds alone")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="mutants tried at a time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--longest", type=float, default=6, help="leave out tests that take more seconds alone"
+    )
     return parser.parse_args()
 
 
@@ -58,7 +69,10 @@ def _tell(mutant: Mutant, killer: str, met: int) -> None:
     if killer:
         print(f"killed {where} by {killer}", flush=True)
     else:
-        print(f"SURVIVED {where} ({met} tests)\n    - {mutant.before}\n    + {mutant.after}", flush=True)
+        print(
+            f"SURVIVED {where} ({met} tests)\n    - {mutant.before}\n    + {mutant.after}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -47,7 +47,9 @@ def draw(sources: list[Path], sample: int, seed: str) -> list[Mutant]:
         if mutated is not None and _means_something_else(code, mutated):
             before, after = _difference(code, mutated)
             name = operator.removeprefix("core/")
-            mutants.append(Mutant(str(source.relative_to(HOME)), mutated, line, name, before, after))
+            mutants.append(
+                Mutant(str(source.relative_to(HOME)), mutated, line, name, before, after)
+            )
     return sorted(mutants)
 
 
@@ -65,7 +67,9 @@ def _candidates(source: Path, seed: str) -> Iterator[tuple[bytes, Path, str, int
 def _difference(code: str, mutated: str) -> tuple[str, str]:
     """The first line in which two modules differ."""
     before, after = code.splitlines(), [*mutated.splitlines(), ""]
-    number = next(number for number, old in enumerate(before) if old != after[min(number, len(after) - 1)])
+    number = next(
+        number for number, old in enumerate(before) if old != after[min(number, len(after) - 1)]
+    )
     return before[number].strip(), after[min(number, len(after) - 1)].strip()
 
 
@@ -124,5 +128,7 @@ class _AtRunTime(ast.NodeTransformer):
 
 def _means_something_else(code: str, mutated: str) -> bool:
     with suppress(SyntaxError):
-        return ast.dump(_AtRunTime().visit(ast.parse(code))) != ast.dump(_AtRunTime().visit(ast.parse(mutated)))
+        return ast.dump(_AtRunTime().visit(ast.parse(code))) != ast.dump(
+            _AtRunTime().visit(ast.parse(mutated))
+        )
     return False

@@ -21,5 +21,7 @@ def modules(where: str) -> list[Path]:
     path = HOME / PACKAGE / where
     found = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
     if where.partition("/")[0] not in ROOMS or not found[0].exists():
-        raise SystemExit(f"{where} is neither a room ({', '.join(ROOMS)}) nor a module of one, such as obeying/lookup")
+        raise SystemExit(
+            f"{where} is neither a room ({', '.join(ROOMS)}) nor a module of one, such as obeying/lookup"
+        )
     return [module for module in found if module.name != "__init__.py"]

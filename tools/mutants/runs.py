@@ -40,10 +40,15 @@ def copies_of_the_project(number: int) -> Iterator[list[Path]]:
     for library in _LIBRARIES.split():
         with suppress(ImportError):
             importlib.import_module(library)
-    directory = Path(tempfile.mkdtemp(prefix="mutants-"))  # TemporaryDirectory would remove it when a fork ends
+    directory = Path(
+        tempfile.mkdtemp(prefix="mutants-")
+    )  # TemporaryDirectory would remove it when a fork ends
     ignored = shutil.ignore_patterns(".*", "*.sqlite", "__pycache__", "build")
     try:
-        yield [Path(shutil.copytree(HOME, directory / str(one), ignore=ignored)) for one in range(number)]
+        yield [
+            Path(shutil.copytree(HOME, directory / str(one), ignore=ignored))
+            for one in range(number)
+        ]
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -58,7 +63,9 @@ def without_a_mutant(copy: Path, room: str, longest: float) -> Tests:
     return tests_of(result, longest)
 
 
-def killers(mutants: list[Mutant], tests: Tests, copies: list[Path]) -> Iterator[tuple[Mutant, str, int]]:
+def killers(
+    mutants: list[Mutant], tests: Tests, copies: list[Path]
+) -> Iterator[tuple[Mutant, str, int]]:
     """Try mutants, as many at a time as there are copies.
 
     Yields each mutant, what killed it ("" if nothing did), and the number of tests that it met.
@@ -100,7 +107,10 @@ class _Meeting:
         self._killer = killer
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda i: self._order[i.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self._order),
+            key=lambda i: self._order[i.nodeid],
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
@@ -116,7 +126,9 @@ class _Meeting:
 def _meeting(met: list[str], tests: Tests, killer: Path) -> Callable[[], int]:
     killer.unlink(missing_ok=True)
     files = sorted({file_of(test) for test in met})
-    return lambda: int(pytest.main(["-x", *QUIETLY, *files], plugins=[_Meeting(met, tests.secs, killer)]))
+    return lambda: int(
+        pytest.main(["-x", *QUIETLY, *files], plugins=[_Meeting(met, tests.secs, killer)])
+    )
 
 
 def _killer(status: int, killer: Path) -> str:

@@ -59,7 +59,9 @@ class _Watch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self) -> None:
         self._seen = set()
-        sys.settrace(self.trace)  # again for each test: Python stops to trace after a RecursionError
+        sys.settrace(
+            self.trace
+        )  # again for each test: Python stops to trace after a RecursionError
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         for path, line in self._seen:
@@ -89,7 +91,10 @@ def tests_of(result: Path, longest: float) -> Tests:
     return Tests(
         {test: taken for test, taken in secs.items() if test not in left_out},
         {
-            module: {int(line): [test for test in tests if test not in left_out] for line, tests in lines.items()}
+            module: {
+                int(line): [test for test in tests if test not in left_out]
+                for line, tests in lines.items()
+            }
             for module, lines in running.items()
         },
         sorted(left_out),
@@ -123,10 +128,16 @@ def _statement(tree: ast.Module, line: int) -> range | None:
         if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or line):
             continue
         inside |= isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef)
-        if isinstance(node, ast.FunctionDef) and any("cache" in ast.dump(each) for each in node.decorator_list):
+        if isinstance(node, ast.FunctionDef) and any(
+            "cache" in ast.dump(each) for each in node.decorator_list
+        ):
             return None
         found = node
-    if not inside or found is None or isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if (
+        not inside
+        or found is None
+        or isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ):
         return None
     body = getattr(found, "body", None)
     last = body[0].lineno - 1 if body else found.end_lineno

@@ -86,7 +86,8 @@ class DemoSpider(SitemapSpider):
             ]
             width = max(len(path) for _, path, _ in rows)
             lines += [
-                f"    {'✓' if what == 'crawled' else '✗'} {what}  {path:{width}}  {why}" for what, path, why in rows
+                f"    {'✓' if what == 'crawled' else '✗'} {what}  {path:{width}}  {why}"
+                for what, path, why in rows
             ]
         lines += ["", "  Sitemaps"]
         for origin, robotstxt in self.robotstxts.items():
