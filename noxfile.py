@@ -78,6 +78,13 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Every test, and the branches of the whole package that they cover: it fails below the floor."""
+    session.install("-q", "-e", ".[test]")
+    session.run("python", "-m", "tests", "--coverage")
+
+
+@nox.session
 def engines(session: nox.Session) -> None:
     """The documentation's examples for engines. Spark needs Java 17 or newer."""
     session.install("-q", "-e", ".[bulk,engines,test]")

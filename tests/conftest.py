@@ -24,6 +24,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with suppress(ValueError):  # this is not the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
+IN_CI = os.environ.get("CI", "").lower() in {"true", "1"}  # `CI=false` is no CI
+
 # Reasons of skips with the oldest Scrapy, with which CI runs some tests again.
 _LACKING = (
     ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd")
@@ -78,7 +80,7 @@ def pytest_runtest_setup() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple):
+    if report.skipped and IN_CI and isinstance(report.longrepr, tuple):
         reason = str(report.longrepr[2])
         if not any(name in reason for name in MAY_BE_SKIPPED_IN_CI) and not hasattr(
             report, "wasxfail"

@@ -148,13 +148,17 @@ def test_pure_room_uses_no_clock_network_file_or_log(path: Path) -> None:
     assert not called & _IMPURE_NAMES
 
 
+def imported_modules(path: Path) -> set[Path]:
+    """The modules of the package that the one at `path` imports, type-only and late imports included."""
+    names = [name[1:].split(".") for name in _imports(path) if name.startswith(".")]
+    targets = {PACKAGE.joinpath(*name).with_suffix(".py") for name in names}
+    return {target for target in targets if target.exists()} - {path}
+
+
 def test_few_modules_are_chapters_of_another() -> None:
-    files = sorted(PACKAGE.rglob("*.py"))
-    imported = {
-        path: {PACKAGE.joinpath(*name[1:].split(".")).with_suffix(".py") for name in _imports(path)}
-        for path in files
-    }
-    importers = Counter(target for path in files for target in imported[path] & {*files} - {path})
+    importers: Counter[Path] = Counter()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        importers.update(imported_modules(path))
     chapters = [
         path for path, number in importers.items() if number == 1 and path.parent.name != "commands"
     ]
