@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 URL, STATUS, BODY = "url", "status", "body"
 
+_TEXTS = {"string", "binary", "null"}
+
 _BATCH_BYTES = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
 _MOST_COMPRESSED = 100  # times; robots.txt files are compressed to a fifth
 
@@ -32,10 +34,9 @@ def judge_batch(
     """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
 
     Args:
-        batch: has the columns `url` (text), `body` (binary or text) and `status` (a whole number).
-        Where status is null
-            there was no answer. Without that column, a body was served with 200, and null means no
-            answer.
+        batch: has the columns `url` (text: the page), `body` (binary or text) and `status` (a whole
+            number, which may be text). Where status is null there was no answer. Without that column,
+            a body was served with 200, and null means no answer.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
@@ -48,12 +49,15 @@ def judge_batch(
         https or ftp URL.
 
     Raises:
-        BulkError: a column is missing.
+        BulkError: a column is missing, or `url` or `body` is neither text nor binary.
+        TypeError: a status is no number.
     """
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
     need(batch.schema.names, [URL, BODY], "the batch")
+    for name in (URL, BODY):
+        need_text(batch.schema.field(name), "the batch")
     kept = [name for name in batch.schema.names if name != BODY]
     bodies = pc.dictionary_encode(batch[BODY])  # so that each is in memory once
     different = [
@@ -85,6 +89,19 @@ def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
         several = "more than one" if any(name in names for name in wrong) else "no"
         raise BulkError(
             f"{where} has {several} column {' and '.join(map(repr, wrong))}; its columns are {there}"
+        )
+
+
+def need_text(column: pa.Field, where: str) -> None:
+    """Check that a column has text or bytes, in any of Arrow's forms. Raises BulkError that says what it has."""
+    from pyarrow import types  # noqa: PLC0415
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if str(kind).removeprefix("large_").removesuffix("_view") not in _TEXTS:
+        raise BulkError(
+            f"{where}: the column {column.name!r} holds {shown(str(column.type))}, not text"
         )
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import NamedTuple, TypeAlias
+from math import isnan
+from operator import index
+from typing import NamedTuple, SupportsIndex, TypeAlias
 
 from ..core.crawlers import AllOf, Crawler, RobotsAgent
 from ..core.lines import MAX_BYTES
@@ -31,6 +33,7 @@ NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
+_MOST_DIGITS = 9  # of a status in text
 _MOST_HELD = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their rules take
 
 _ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
@@ -247,7 +250,7 @@ def judge(
         urls: absolute URLs, in any order.
         robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a column as long as
             `urls`. Each is a status and a body, a body that was served with 200, or None: there was
-            no answer. An origin that is missing counts as None.
+            no answer. A status may be text, such as "200". An origin that is missing counts as None.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
@@ -261,10 +264,16 @@ def judge(
 
     Raises:
         ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none of its setting's.
-        TypeError: `urls` is one text, or a value of `robots` is of another type.
+        TypeError: `urls` or `robots` is one text, a status is no number, or a value of `robots` is
+            of another type.
     """
     if isinstance(urls, (str, bytes)):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
+    if isinstance(robots, (str, bytes, bytearray, memoryview)):
+        raise TypeError(
+            "robots says which origin served what, such as {'https://example.com': body}, or has "
+            f"a row for each URL; it is not one {type(robots).__name__}"
+        )
     several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
     crawlers = dict.fromkeys(
         each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several
@@ -304,16 +313,46 @@ def _rows_by_robots(
 
 
 def _served(robots: Robots) -> Served:
-    if robots is None:
+    if _is_missing(robots):
         return _NOT_ASKED
     if isinstance(robots, (bytes, bytearray, memoryview)):
         return Served(200, bytes(robots))
     if isinstance(robots, tuple) and len(robots) == 2:  # noqa: PLR2004
         status, body = robots
-        return Served(status, body or b"", why="no answer")
+        return Served(_status_of(status), _body_of(body), why="no answer")
     raise TypeError(
         f"what was served is (status, body), bytes or None, not {type(robots).__name__}"
     )
+
+
+def _is_missing(value: object) -> bool:
+    """Whether this is None, or NaN, which stands for it in a data frame."""
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def _status_of(status: object) -> int | None:
+    """Return a status as a number: some tables have text or floats. None: there was no answer."""
+    if type(status) is int:  # most are
+        return status
+    if _is_missing(status):
+        return None
+    if isinstance(status, str) and len(status) <= _MOST_DIGITS and status.isdecimal():
+        return int(status)
+    if isinstance(status, float) and status.is_integer():
+        return int(status)
+    if isinstance(status, SupportsIndex) and not isinstance(status, bool):
+        return index(status)  # such as an integer of numpy
+    raise TypeError(f"a status is a whole number such as 200, or None, not {status!r:.100}")
+
+
+def _body_of(body: object) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    if _is_missing(body):
+        return b""
+    if isinstance(body, (bytearray, memoryview)):
+        return bytes(body)
+    raise TypeError(f"the body of a robots.txt is bytes or None, not {type(body).__name__}")
 
 
 def _as_text(url: str | bytes | None) -> str:

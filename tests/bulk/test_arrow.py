@@ -57,3 +57,33 @@ def test_missing_column_is_named_with_those_there_are() -> None:
         BulkError, match=r"the batch has no column 'body'; its columns are 'url', 'robots'"
     ):
         judge_batch(pa.record_batch({"url": ["x"], "robots": [b""]}), "a")
+
+
+def test_status_may_be_text() -> None:
+    batch = pa.record_batch(
+        {
+            "url": ["https://a.example/no"] * 4,
+            "status": ["200", "404", "503", None],
+            "body": [ROBOTS] * 4,
+        }
+    )
+    assert judge_batch(batch, "a")["a"].to_pylist() == [0, 1, 2, 2]
+    wrong = batch.set_column(1, "status", pa.array(["200 OK"] * 4))
+    with pytest.raises(TypeError, match="a status is a whole number such as 200, .* '200 OK'"):
+        judge_batch(wrong, "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("url", [{"a": "x"}]),
+        ("url", [1]),
+        ("body", [[ROBOTS]]),
+        ("body", [{"a": b""}]),
+        ("body", [1]),
+    ],
+)
+def test_column_without_text_is_refused(name: str, column: list[Any]) -> None:
+    rows = {"url": ["https://a.example/no"], "status": [200], "body": [ROBOTS], name: column}
+    with pytest.raises(BulkError, match=f"the batch: the column '{name}' holds .*, not text"):
+        judge_batch(pa.record_batch(rows), "a")

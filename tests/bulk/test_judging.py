@@ -119,11 +119,39 @@ def test_robots_txt_may_stand_beside_each_url() -> None:
         ([ROBOTS], ValueError, "2 URLs, and what was served for 1"),
         ({"nothing": ROBOTS}, ValueError, "no absolute URL"),
         ({"https://a.example": 200}, TypeError, "not int"),
+        (ROBOTS, TypeError, "which origin served what, .* it is not one bytes"),
+        ([("OK", ROBOTS)] * 2, TypeError, "a status is a whole number .* not 'OK'"),
+        ([("", ROBOTS)] * 2, TypeError, "a status is a whole number"),
+        ([("2" * 5_000, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+        ([(200.5, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+        ([(True, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+        ([(200, "user-agent: *")] * 2, TypeError, "the body of a robots.txt is bytes .* not str"),
     ],
 )
 def test_what_does_not_fit_is_refused(robots: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         judge(["https://a.example/", "https://b.example/"], robots, "a")
+
+
+def test_status_may_be_written_in_any_way_that_tables_have() -> None:
+    nan = float("nan")
+
+    class OfNumpy:  # what its integers promise
+        def __index__(self) -> int:
+            return 200
+
+    rows: list[tuple[Any, int]] = [
+        ((200, ROBOTS), 0),
+        (("200", ROBOTS), 0),
+        ((200.0, bytearray(ROBOTS)), 0),
+        ((OfNumpy(), ROBOTS), 0),
+        (("404", None), 1),
+        (("503", b""), 2),
+        ((nan, nan), 2),
+        (nan, 2),
+    ]
+    urls, robots = ["https://a.example/no"] * len(rows), [served for served, _ in rows]
+    assert judge(urls, robots, "a") == {"a": [answer for _, answer in rows]}
 
 
 def test_file_is_cut_at_its_limit_and_strict_is_heeded() -> None:
