@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
+from ..core.asker import MODES, Asker, group_in_words, group_line, verdict_on
 from ..core.crawlers import Crawler
 from ..core.lines import split_lines
-from ..core.robots import RobotsTxt, groups_of
-from ..core.urls import ROBOTS_PATH, Origin
-from ..core.verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
+from ..core.robots import RobotsTxt
+from ..core.urls import Origin
+from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal, word_on
 from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND
-from .crawlers import Asker, named
+from .crawlers import named
 from .inputs import add_shared, checked_url, read, typed
 from .output import Terminal
 from .overrides import override_facts
@@ -48,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(parser, "--as", "--purpose", "--json")
     parser.add_argument(
         "--mode",
-        choices=("first", "all"),
+        choices=MODES,
         help='take the crawlers of --as as one: "first" heeds the group of the first that has one, "all" heeds those of '
         "all; without --mode, each crawler gets its own verdict",
     )
@@ -95,13 +96,6 @@ def _by_file(options: Namespace, askers: list[Asker], settings: Settings) -> lis
         for url in options.urls
         for asker in askers
     ]
-
-
-def verdict_on(url: str, asker: Asker, robotstxt: RobotsTxt) -> Verdict:
-    """Return what a file says of a URL or path. A robots.txt itself is never disallowed (RFC 9309 2.2.2)."""
-    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
-        return Verdict(True, None, ROBOTS_TXT_ITSELF)
-    return robotstxt.verdict(url, asker.crawler)
 
 
 def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
@@ -180,25 +174,13 @@ class Check:
 
     @cached_property
     def group_line(self) -> int | None:
-        """The number of the user-agent line whose group was used: of several, the one above the deciding rule, if any."""
-        agent, rule = self.verdict.group or "", self.verdict.rule
-        groups = (each for each in groups_of(self.robotstxt) if agent in each.agents)
-        return next(
-            (each.agents[agent] for each in groups if rule is None or rule in each.rules), None
-        )
+        """The number of the user-agent line whose group was used."""
+        return group_line(self.robotstxt, self.verdict)
 
     @property
     def group(self) -> str:
         """The group that was used, and why, in words."""
-        crawler, group = self.crawler, self.verdict.group
-        heeded = [*crawler.tokens, "*"] if crawler.heeds_global else list(crawler.tokens)
-        if not heeded:
-            return f"none: {IGNORES_ROBOTS}"
-        tried = [token.lower() for token in heeded]
-        unnamed = f"no group names {' or '.join(heeded[: tried.index(group)] if group in tried else heeded)}"
-        if group is None:
-            return f"none: {unnamed}{'' if crawler.heeds_global else '; it ignores *'}"
-        return f'"{group}" (line {self.group_line}): {"it names the crawler" if group == tried[0] else unnamed}'
+        return group_in_words(self.crawler, self.verdict.group, self.group_line)
 
     @cached_property
     def facts(self) -> dict[str, Any]:

@@ -6,20 +6,14 @@ from argparse import ArgumentParser, Namespace
 
 from scrapy.settings import Settings
 
-from ..core.changes import AgentChange, changes
-from ..core.verdict import Rule
+from ..core.changes import AgentChange, change_in_words, changes, written
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE, FOUND
 from .inputs import SOURCE, add_shared, versions
 from .output import Terminal
 
-_TURNED = {
-    True: "everything is disallowed to it now",
-    False: "not everything is disallowed to it any more",
-}
-_NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
-_SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
+_STYLES = {"-": "bad", "+": "good", "?": "warning"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -46,31 +40,19 @@ def _show(change: AgentChange, out: Terminal) -> None:
         (f"User-agent: {change.agent}", "strong"),
         f"  (group {change.group})" if change.group else "",
     )
-    if change.closed is not None:
-        out.say(("  ! ", "bad" if change.closed else "good"), _TURNED[change.closed])
-    for sign, style, rules in (("-", "bad", change.removed), ("+", "good", change.added)):
-        for rule in rules:
-            out.say((f"  {sign} {_text(rule)}", style), (f"  (line {rule.line})", "faint"))
-    if change.delays[0] != change.delays[1]:
-        before, after = ("none" if delay is None else f"{delay:g} s" for delay in change.delays)
-        out.say(f"  crawl-delay: {before} -> {after}")
-    for turned in change.preferences:
-        where = "" if turned.path == "/" else f" for {turned.path}"
-        was, now = _SAID.get(turned.before, turned.before), _SAID.get(turned.after, turned.after)
-        out.say(f"  preference {turned.label}{where}: {was} -> {now}")
-    if not change.compared:
-        out.say(("  ? ", "warning"), _NOT_COMPARED)
-
-
-def _text(rule: Rule) -> str:
-    return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
+    for sign, text, line in change_in_words(change):
+        style = _STYLES.get(sign, "")
+        if sign == "!":
+            style = "bad" if change.closed else "good"
+        where = "" if line is None else f"  (line {line})"
+        out.say((f"  {sign} {text}" if sign else f"  {text}", style), (where, "faint"))
 
 
 def _facts(change: AgentChange) -> dict[str, object]:
     return {
         "agent": change.agent,
-        "added": [{"rule": _text(rule), "line": rule.line} for rule in change.added],
-        "removed": [{"rule": _text(rule), "line": rule.line} for rule in change.removed],
+        "added": [{"rule": written(rule), "line": rule.line} for rule in change.added],
+        "removed": [{"rule": written(rule), "line": rule.line} for rule in change.removed],
         "group": change.group or None,
         "full_disallow": change.closed,
         "crawl_delay": list(change.delays),

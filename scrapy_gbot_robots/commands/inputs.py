@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import Settings
 
+from ..core import asker
 from ..core.urls import Origin, as_text
 from ..experimental.purposes import PURPOSES
 from ..policy.outages import Copy
@@ -88,17 +89,10 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     Raises:
         CommandError: it is neither.
     """
-    if has_robots and text.startswith("/"):
-        return text
-    if not is_url(text):
-        wanted = (
-            "an absolute URL, or a path such as /a"
-            if has_robots
-            else "an absolute URL, such as https://example.com/"
-        )
-        raise CommandError(f'"{text}" is not {wanted}')
-    origin_of(text)
-    return text
+    try:
+        return asker.checked_url(text, has_robots=has_robots)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def origin_of(text: str) -> Origin:

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from scrapy.settings import Settings
 
+from ..core.asker import Asker, verdict_on
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
-from .check import Check, show_line, verdict_on
+from .check import Check, show_line
 from .command import FINE, FOUND, CommandError
-from .crawlers import Asker
 from .inputs import SOURCE, STDIN, Version, add_shared, checked_url, is_url, read, versions
 from .output import Terminal
 

@@ -11,7 +11,7 @@ groups. That work is bounded, since both may be hostile: 16,000 agents fit into 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .robots import RobotsTxt, groups_by_agent, groups_of, may_differ_within_groups, size_of
@@ -25,6 +25,13 @@ MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seco
 _WORK_OF_PAIR = (
     50  # bytes that are read while a preference of one version is held against one of the other
 )
+
+_TURNED = {
+    True: "everything is disallowed to it now",
+    False: "not everything is disallowed to it any more",
+}
+_NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
+_SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
 _RulesByPattern = dict[tuple[bool, str], Rule]
 
@@ -114,3 +121,40 @@ def _by_pattern(rules: Rules) -> _RulesByPattern:
     for rule in entries_of(rules):
         found.setdefault((rule.allow, rule.pattern), rule)
     return found
+
+
+class ChangeInWords(NamedTuple):
+    """One line about a change."""
+
+    sign: str  # "-" or "+" for a rule, "!" if all is closed or opened, "?" if not compared, or ""
+    text: str
+    line: int | None = None  # of a rule, in the version that has it
+
+
+def change_in_words(change: AgentChange) -> Iterator[ChangeInWords]:
+    """Yield what changed for an agent, line by line, in the words that people read."""
+    if change.closed is not None:
+        yield ChangeInWords("!", _TURNED[change.closed])
+    for rule in change.removed:
+        yield ChangeInWords("-", written(rule), rule.line)
+    for rule in change.added:
+        yield ChangeInWords("+", written(rule), rule.line)
+    if change.delays[0] != change.delays[1]:
+        before, after = map(_delay_in_words, change.delays)
+        yield ChangeInWords("", f"crawl-delay: {before} -> {after}")
+    for turned in change.preferences:
+        where = "" if turned.path == "/" else f" for {turned.path}"
+        before = _SAID.get(turned.before, str(turned.before))
+        after = _SAID.get(turned.after, str(turned.after))
+        yield ChangeInWords("", f"preference {turned.label}{where}: {before} -> {after}")
+    if not change.compared:
+        yield ChangeInWords("?", _NOT_COMPARED)
+
+
+def written(rule: Rule) -> str:
+    """Return the rule as in a robots.txt, whole."""
+    return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
+
+
+def _delay_in_words(delay: float | None) -> str:
+    return "none" if delay is None else f"{delay:g} s"

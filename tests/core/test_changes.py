@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.changes import AgentChange, changes
+from scrapy_gbot_robots.core.changes import AgentChange, change_in_words, changes
 from scrapy_gbot_robots.experimental.preferences import PreferenceChange
 
 
@@ -190,3 +190,28 @@ def test_hostile_preferences_take_seconds_at_the_most() -> None:
     lines = "".join(f"Content-Usage: /*{number} search=n\n" for number in range(15_000))
     (change,) = changed("User-agent: *\n" + lines, "User-agent: *\nAllow: /\n" + lines)
     assert not change.compared
+
+
+def test_change_is_told_line_by_line() -> None:
+    (change,) = changed(
+        "user-agent: *\ndisallow: /a\ncrawl-delay: 2\ncontent-signal: use=immediate\n",
+        "user-agent: *\ndisallow: /\ncontent-usage: /x train-ai=n\n",
+    )
+    assert list(change_in_words(change)) == [
+        ("!", "everything is disallowed to it now", None),
+        ("-", "Disallow: /a", 2),
+        ("+", "Disallow: /", 2),
+        ("", "crawl-delay: 2 s -> none", None),
+        ("", "preference use: immediate -> not said", None),
+        ("", "preference train_ai for /x: not said -> refused", None),
+    ]
+    (change,) = changed("user-agent: *\ndisallow: /", "user-agent: *\nallow: /a")
+    assert [text for _, text, _ in change_in_words(change)] == [
+        "not everything is disallowed to it any more",
+        "Disallow: /",
+        "Allow: /a",
+    ]
+    (change,) = changes(RobotsTxt.parse(OLD.encode()), RobotsTxt.parse(b""), most_work=0)[-1:]
+    assert list(change_in_words(change)) == [
+        ("?", "not compared: these files have too many rules for too many user agents", None)
+    ]

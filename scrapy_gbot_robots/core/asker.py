@@ -1,0 +1,156 @@
+"""Who asks a robots.txt, which group each of them heeds and why, in the words that people read.
+
+A verdict has its own words (verdict.py). Here are the words around it: how a crawler was named,
+what counts of that name, which group it heeds, and which texts can be asked about. The command and
+the "Try it" page of the documentation show the same words.
+
+Boundary: nothing is fetched, and no settings are read. The command adds what a crawl knows.
+Source: RFC 9309 2.2.1 (product tokens, groups) and 2.2.2 (a robots.txt itself); Google's page
+("Order of precedence for user agents").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .crawlers import AllOf, Crawler, RobotsAgent, cut_token
+from .known_crawlers import meant_by
+from .robots import RobotsTxt, groups_of
+from .urls import ROBOTS_PATH, Origin, shown
+from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
+
+NAMED = "--as"  # the option of the command that names crawlers
+MODES = ("first", "all")  # how several crawlers are taken as one
+
+
+class Asker(NamedTuple):
+    """The crawler for which somebody asks, or several taken as one."""
+
+    crawler: RobotsAgent
+    source: str  # where it was named, such as "--as" or the name of a setting
+    text: str  # there
+
+    @classmethod
+    def of(cls, name: str, source: str) -> Asker:
+        """Take the crawler of a product token or User-Agent header; "*" is one that no group names.
+
+        Raises:
+            ValueError: `name` has no product token.
+        """
+        crawler = Crawler.of("" if name == "*" else name)
+        if not crawler.name and name != "*":
+            raise ValueError(f'"{shown(name)}" names no crawler')
+        cut = cut_token(name)
+        if cut is not None:
+            raise ValueError(
+                f'"{shown(name)}" is no name of a crawler: it would be read as "{cut}"'
+            )
+        return cls(crawler, source, name)
+
+    def __str__(self) -> str:
+        """Return the name, with its source and text unless these say nothing more."""
+        if self.text != self.name:
+            return f'{self.name}, from {self.source} "{self.text}"'
+        if self.source == NAMED:
+            return self.name
+        return f"{self.name}, from {self.source}"
+
+    @property
+    def name(self) -> str:
+        """The crawler's name; "*" if it has none."""
+        return self.crawler.name or "*"
+
+    def judged(self, verdict: Verdict) -> Crawler:
+        """Return the crawler that `verdict` is about: of several the disallowed one, else the first."""
+        if not isinstance(self.crawler, AllOf):
+            return self.crawler
+        for crawler in self.crawler:
+            if crawler.name == verdict.crawler:
+                return crawler
+        return self.crawler[0]
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of crawlers in a text, parted by commas.
+
+    A text with a parenthesis is one User-Agent header.
+    """
+    if "(" in text:
+        return [text.strip()]
+    return [name.strip() for name in text.split(",")]
+
+
+def as_one(names: list[str], mode: str) -> Asker:
+    """Return the asker that several crawlers are together. `mode` is one of `MODES`."""
+    crawler = AllOf(names) if mode == "all" else Crawler.of(names)
+    return Asker(crawler, f"{NAMED} ({mode})", ", ".join(names))
+
+
+def hints_on(names: Iterable[str]) -> list[str]:
+    """Return a hint for each name that no known crawler has, and that looks like the name of one."""
+    hints: list[str] = []
+    for name in names:
+        meant = meant_by(name)
+        if meant:
+            hints.append(f'no known crawler is called "{name}"; did you mean {" or ".join(meant)}?')
+    return hints
+
+
+def checked_url(text: str, *, has_robots: bool) -> str:
+    """Return a URL that can be judged: an absolute one or, if somebody `has_robots`, a path.
+
+    Raises:
+        ValueError: it is neither, or has no origin.
+    """
+    if has_robots and text.startswith("/"):
+        return text
+    if "://" not in text:
+        wanted = "an absolute URL, such as https://example.com/"
+        if has_robots:
+            wanted = "an absolute URL, or a path such as /a"
+        raise ValueError(f'"{text}" is not {wanted}')
+    Origin.of(text)
+    return text
+
+
+def verdict_on(url: str, asker: Asker, robotstxt: RobotsTxt) -> Verdict:
+    """Return what a file says of a URL or path: a robots.txt itself is never disallowed."""
+    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
+        return Verdict(True, None, ROBOTS_TXT_ITSELF)
+    return robotstxt.verdict(url, asker.crawler)
+
+
+def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
+    """Return the number of the user-agent line whose group was used.
+
+    Of several groups that are merged, it is the one with the deciding rule, if any.
+    """
+    agent, rule = verdict.group or "", verdict.rule
+    for group in groups_of(robotstxt):
+        if agent in group.agents and (rule is None or rule in group.rules):
+            return group.agents[agent]
+    return None
+
+
+def group_in_words(crawler: Crawler, group: str | None, line: int | None) -> str:
+    """Return which group the crawler heeds, and why.
+
+    `group` is the agent that names the group, `line` its user-agent line.
+    """
+    heeded = [*crawler.tokens]
+    if crawler.heeds_global:
+        heeded.append("*")
+    if not heeded:
+        return f"none: {IGNORES_ROBOTS}"
+    if group is None:
+        ignored = "" if crawler.heeds_global else "; it ignores *"
+        return f"none: no group names {' or '.join(heeded)}{ignored}"
+    tried = [token.lower() for token in heeded]
+    unnamed = heeded
+    if group in tried:
+        unnamed = heeded[: tried.index(group)]
+    why = "it names the crawler"
+    if unnamed:
+        why = f"no group names {' or '.join(unnamed)}"
+    return f'"{group}" (line {line}): {why}'

@@ -1,0 +1,121 @@
+"""Who asks: what counts of a name, which texts can be asked about, and the words for the group that is heeded."""
+
+import pytest
+
+from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots.core.asker import (
+    Asker,
+    as_one,
+    checked_url,
+    group_in_words,
+    group_line,
+    hints_on,
+    names_in,
+    verdict_on,
+)
+
+ROBOTS_TXT = b"""\
+User-agent: a
+Disallow: /one
+
+User-agent: b
+User-agent: a
+Disallow: /two
+
+User-agent: *
+Disallow: /
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "shown"),
+    [
+        ("mybot", "--as", "mybot"),
+        ("*", "--as", "*"),
+        ("mybot", "USER_AGENT", "mybot, from USER_AGENT"),
+        ("mybot/1.0", "--as", 'mybot, from --as "mybot/1.0"'),
+    ],
+)
+def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
+    assert str(Asker.of(name, source)) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("123", '"123" names no crawler'),
+        ("bot2000/1.0", '"bot2000/1.0" is no name of a crawler: it would be read as "bot"'),
+    ],
+)
+def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
+    with pytest.raises(ValueError, match=f"^{error}$"):
+        Asker.of(name, "--as")
+
+
+def test_commas_part_names_but_a_header_is_one() -> None:
+    assert names_in("a, b,*") == ["a", "b", "*"]
+    header = "Mozilla/5.0 (KHTML, like Gecko; compatible; bot/1)"
+    assert names_in(f" {header} ") == [header]
+
+
+def test_several_crawlers_are_one_asker() -> None:
+    robotstxt = RobotsTxt.parse(ROBOTS_TXT)
+    first, every = as_one(["b", "c"], "first"), as_one(["b", "c"], "all")
+    assert (str(first), str(every)) == (
+        "b, c, from --as (first)",
+        "b, c, from --as (all)",
+    )
+    assert verdict_on("/one", first, robotstxt).allowed
+    refused = verdict_on("/one", every, robotstxt)
+    assert (refused.allowed, every.judged(refused).name) == (False, "c")
+    assert every.judged(verdict_on("/robots.txt", every, robotstxt)).name == "b"
+    assert first.judged(refused).tokens == ("b", "c")
+
+
+def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
+    assert hints_on(["GPT-Bot", "GPTBot", "mybot"]) == [
+        'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
+    ]
+
+
+def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
+    assert checked_url("/a", has_robots=True) == "/a"
+    assert checked_url("https://a.example/b", has_robots=False) == "https://a.example/b"
+    with pytest.raises(ValueError, match='^"a" is not an absolute URL, or a path such as /a$'):
+        checked_url("a", has_robots=True)
+    with pytest.raises(ValueError, match='^"/a" is not an absolute URL, such as https://example'):
+        checked_url("/a", has_robots=False)
+    with pytest.raises(ValueError, match="mailto"):
+        checked_url("mailto://a", has_robots=True)
+
+
+@pytest.mark.parametrize("url", ["/robots.txt", "https://a.example/robots.txt"])
+def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
+    verdict = verdict_on(url, Asker.of("*", "--as"), RobotsTxt.parse(ROBOTS_TXT))
+    assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "line", "words"),
+    [
+        ("/one", "a", 1, '"a" (line 1): it names the crawler'),
+        ("/two", "a", 5, '"a" (line 5): it names the crawler'),  # the group of the deciding rule
+        ("/x", "a", 1, '"a" (line 1): it names the crawler'),
+        ("/x", "c", 8, '"*" (line 8): no group names c'),
+        ("/x", "*", 8, '"*" (line 8): it names the crawler'),
+        ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
+        ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
+    ],
+)
+def test_words_for_the_group_that_a_crawler_heeds(
+    url: str, name: str, line: int | None, words: str
+) -> None:
+    robotstxt, asker = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as")
+    verdict = verdict_on(url, asker, robotstxt)
+    assert group_line(robotstxt, verdict) == line
+    assert group_in_words(asker.judged(verdict), verdict.group, line) == words
+
+
+def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
+    assert group_in_words(Crawler.of("a"), None, None) == "none: no group names a or *"
+    assert group_in_words(Crawler.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
