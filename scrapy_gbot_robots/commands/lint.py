@@ -22,6 +22,7 @@ from scrapy.settings import Settings
 from .. import __version__
 from ..core.lines import split_lines
 from ..core.lint import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding, findings
+from ..experimental.preferences import on_preferences
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND, CommandError
@@ -93,7 +94,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             status = FAILED
             continue
         found = findings(
-            source.body, strict=gbot.strict, max_bytes=gbot.max_bytes, truncated=source.truncated
+            source.body,
+            strict=gbot.strict,
+            max_bytes=gbot.max_bytes,
+            truncated=source.truncated,
+            more=on_preferences,
         )
         found = [finding for finding in found if finding.kind not in ignored]
         results.append((source, found))

@@ -99,12 +99,24 @@ KNOWN_CRAWLERS = tuple(
 )
 
 
+# They index whole sites; Googlebot-Image and Googlebot-News only a part, which many sites leave out on purpose.
+_PARTIAL = {"Googlebot-Image", "Googlebot-News"}
+SEARCH_ENGINES = tuple(
+    row for row in KNOWN_CRAWLERS if row.purpose == "search" and row.tokens[0] not in _PARTIAL
+)
+
+
 def _letters(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 _REAL = {name.lower(): name for row in KNOWN_CRAWLERS for name in (*row.tokens, *GOOGLE_NAMES)}
 _BY_LETTERS = {_letters(name): name for name in _REAL.values()}
+
+
+def is_known(name: str) -> bool:
+    """Whether `name` is that of a well-known crawler, in any case."""
+    return name.lower() in _REAL
 
 
 def meant_by(name: str) -> list[str]:

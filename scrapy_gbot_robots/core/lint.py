@@ -1,9 +1,9 @@
 """What the author of a robots.txt should know about it: the findings, the greatest harm first.
 
-All kinds of finding are in one table, with their level, their words and what to write instead. How
-harmful a kind is, is our judgement. Some kinds only show when several lines are compared, such as a
-rule that another rule always outweighs: an index of the other rules is asked about the paths of
-each rule (`stand_in` of patterns.py).
+Each kind of finding has a level, its words and what to write instead. `KINDS` is the order in which
+they are told, the greatest harm first: that is our judgement. Some kinds only show when several
+lines are compared, such as a rule that another rule always outweighs: an index of the other rules
+is asked about the paths of each rule (`stand_in` of patterns.py).
 
 Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of lines.
 Source: RFC 9309, Google's page and Google's parser.
@@ -12,14 +12,14 @@ Source: RFC 9309, Google's page and Google's parser.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import NamedTuple
 
 from . import lines
 from .crawlers import Crawler
-from .known_crawlers import meant_by
+from .known_crawlers import SEARCH_ENGINES, is_known, meant_by
 from .lines import Line, agent_of, split_lines, without_bom
 from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
 from .robots import Group, RobotsTxt, groups_by_agent, groups_of, lines_of
@@ -61,6 +61,7 @@ class Finding(NamedTuple):
         return f"line {self.line}: {self.text}"
 
 
+SHUT_OUT = Kind("search engine shut out", ERROR, "{crawlers} may fetch nothing: {why}")
 NO_ROBOTS_FILE = Kind(
     "no robots file",
     ERROR,
@@ -76,7 +77,7 @@ NO_AGENT = Kind("no user agent", ERROR, '"{value}" names no user agent')
 AGENT_CUT = Kind(
     "user agent cut",
     ERROR,
-    'this is for "{agent}", not for "{value}": a name ends where anything but letters, "-" and "_" begins',
+    'this is for "{agent}", not for "{value}"{advice}',
 )
 MISSPELT = Kind(
     "misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?'
@@ -158,8 +159,49 @@ TOO_MANY = Kind(
     "from this group on, not all rules were compared with each other: there are too many",
 )
 
-# All of them, the greatest harm first.
-KINDS = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, Kind)}
+# All of them in the order in which they are told: what shuts pages off that nobody meant, what opens
+# pages that nobody meant, what only misses something.
+_IN_ORDER = (
+    # errors
+    SHUT_OUT,
+    NO_ROBOTS_FILE,
+    CUT,
+    OTHER_FIELD,
+    COMMENT_IN_PATH,
+    RULE_BEFORE_GROUP,
+    NO_AGENT,
+    AGENT_CUT,
+    MISSPELT,
+    IGNORED,
+    NO_SLASH,
+    SPACE,
+    REGEX,
+    SHADOWED,
+    OVER_LONG,
+    NOT_UTF8,
+    NOINDEX,
+    BAD_SITEMAP,
+    UNREADABLE,
+    BAD_LICENSE,
+    # warnings
+    CLOSED,
+    JOINED,
+    NO_CRAWLER,
+    CONTRADICTING,
+    NOT_REPEATED,
+    TYPO,
+    MISSING_COLON,
+    UNUSED_FIELD,
+    UNKNOWN_FIELD,
+    # notes
+    OWN_GROUP,
+    NO_RULES,
+    DOLLAR,
+    DUPLICATE,
+    RAW,
+    TOO_MANY,
+)
+KINDS = {kind.name: kind for kind in _IN_ORDER}
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
 # What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by
@@ -190,6 +232,7 @@ _RULES = {lines.ALLOW, lines.DISALLOW}
 _LICENSE = b"license"  # a field of RSL 1.0
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
 _MOST_NAMES = 3  # that a finding names
+_BETWEEN_NAMES = re.compile(r"[,;|]\s*")
 
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of
 # theirs and each of the path.
@@ -209,6 +252,7 @@ def findings(
     strict: bool = False,
     max_bytes: int | None = lines.MAX_BYTES,
     truncated: bool = False,
+    more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] | None = None,
 ) -> list[Finding]:
     """Return what is odd about a robots.txt, the greatest harm first, then by line. No `body` makes this raise.
 
@@ -217,22 +261,25 @@ def findings(
         strict: as for `RobotsTxt.parse`.
         max_bytes: as for `RobotsTxt.parse`.
         truncated: whether more was served than `body`.
+        more: adds findings, each as its line, the name of its kind, and its text.
     """
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
     all_lines, groups = lines_of(robotstxt), groups_of(robotstxt)
     what = _something_else(body, all_lines)
     if what:
-        return [
-            finding(1, NO_ROBOTS_FILE, what=what, rules=sum(len(group.rules) for group in groups))
-        ]
-    found = {*_on_lines(robotstxt, body[:max_bytes])}
-    from ..experimental.preferences import on_preferences  # noqa: PLC0415 - it is above core
+        rules = sum(len(group.rules) for group in groups)
+        return [finding(1, NO_ROBOTS_FILE, what=what, rules=rules)]
+    unsorted = {*_on_lines(robotstxt, body[:max_bytes])}
+    if more is not None:
+        for line, kind, text in more(robotstxt):
+            unsorted.add(finding(line, KINDS[kind], what=text))
+    unsorted.update(_on_groups(groups, all_lines))
+    unsorted.update(_on_crawlers(groups, strict=strict))
+    return sorted(unsorted, key=_place)
 
-    found |= {
-        finding(line, KINDS[kind], what=text) for line, kind, text in on_preferences(robotstxt)
-    }
-    found |= {*_on_groups(groups, all_lines), *_on_crawlers(groups, strict=strict)}
-    return sorted(found, key=lambda each: (_RANK[each.kind], each.line, each.text))
+
+def _place(told: Finding) -> tuple[int, int, str]:
+    return _RANK[told.kind], told.line, told.text
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
@@ -240,44 +287,55 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     text = without_bom(body)
     if _PAGE_BEGINS.match(text):
         return "a web page"
-    said = [line for line in all_lines if not line.flags & (lines.EMPTY | lines.IS_COMMENT)]
     is_binary = b"\0" in text
-    if (not said and not is_binary) or any(
-        line.kind != lines.UNKNOWN
-        or line.key.lower() == _LICENSE
-        or _nearest_field(_text(line.key))
-        for line in said
-    ):
+    is_empty = True
+    for line in all_lines:
+        if line.flags & (lines.EMPTY | lines.IS_COMMENT):
+            continue
+        is_empty = False
+        if _is_understood(line):
+            return ""
+    if is_empty and not is_binary:
         return ""
     if text.startswith(_UTF_16):
         return 'UTF-16 (Notepad\'s "Unicode"; save it as UTF-8)'
     if is_binary:
         return "no text"
-    return "JSON" if text.lstrip().startswith((b"{", b"[")) else "another text"
+    if text.lstrip().startswith((b"{", b"[")):
+        return "JSON"
+    return "another text"
 
 
-def _nearest_field(key: str) -> list[str]:
-    return (
-        get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75)
-        if len(key) <= _MAX_FIELD
-        else []
-    )
+def _is_understood(line: Line) -> bool:
+    """Whether a line has a field of a robots.txt, or one that is spelt nearly like one."""
+    if line.kind != lines.UNKNOWN or line.key.lower() == _LICENSE:
+        return True
+    return _nearest_field(_text(line.key)) is not None
 
 
-def remarks_on(robotstxt: RobotsTxt, body: bytes) -> list[Finding]:
-    """Return the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
-    found = [each for each in _on_lines(robotstxt, body) if each.kind in _REMARKS]
-    return [each._replace(kind=_REMARKS[each.kind]) for each in found]
+def _nearest_field(key: str) -> str | None:
+    """Return the field that is spelt nearly like `key`."""
+    if len(key) > _MAX_FIELD:
+        return None
+    nearest = get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75)
+    if not nearest:
+        return None
+    return nearest[0]
+
+
+def remarks_on(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
+    """Yield the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
+    for told in _on_lines(robotstxt, body):
+        if told.kind in _REMARKS:
+            yield told._replace(kind=_REMARKS[told.kind])
 
 
 def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
     """Look at each line for itself."""
     in_group = False
     number = 0
-    for number, (line, raw) in enumerate(
-        zip(lines_of(robotstxt), split_lines(body), strict=True), 1
-    ):
-        in_group = in_group or line.kind == lines.USER_AGENT
+    for line, raw in zip(lines_of(robotstxt), split_lines(body), strict=True):
+        number = line.number
         yield from _on_form(line)
         if line.flags & lines.HAS_DIRECTIVE:
             yield from _on_bytes(line, raw.partition(b"#")[0])
@@ -286,13 +344,18 @@ def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
                 yield finding(number, RULE_BEFORE_GROUP)
             yield from _on_path(line, raw)
         elif line.kind == lines.USER_AGENT:
+            in_group = True
             yield from _on_agent(number, line.value)
-        elif line.kind == lines.SITEMAP and (
-            len(line.value.split()) > 1 or not is_absolute(as_text(line.value))
-        ):
+        elif line.kind == lines.SITEMAP and not _is_one_url(line.value):
             yield finding(number, BAD_SITEMAP, value=_text(line.value))
     if robotstxt._cut:  # noqa: SLF001 - a user has the remark
         yield finding(number, CUT, size=len(body))
+
+
+def _is_one_url(value: bytes) -> bool:
+    if len(value.split()) > 1:
+        return False
+    return is_absolute(as_text(value))
 
 
 def _on_form(line: Line) -> Iterator[Finding]:
@@ -312,20 +375,26 @@ def _on_field(line: Line, key: str) -> Iterator[Finding]:
     number, name = line.number, _FIELD_NAMES.get(line.kind, "")
     if line.kind == lines.UNKNOWN:
         nearest = _nearest_field(key)
-        if nearest:
-            yield finding(number, MISSPELT, key=key, name=nearest[0])
+        if nearest is not None:
+            yield finding(number, MISSPELT, key=key, name=nearest)
         elif line.key.lower() != _LICENSE:
             yield finding(number, UNKNOWN_FIELD, key=key)
     elif line.kind == lines.UNUSED:
-        yield finding(number, NOINDEX if line.key.lower() == _NOINDEX else UNUSED_FIELD, key=key)
-    elif (
-        line.kind in _RULES
-        and not line.flags & lines.TYPO
-        and _ENDING < len(key) - len(name) <= _MAX_FIELD
-    ):
+        if line.key.lower() == _NOINDEX:
+            yield finding(number, NOINDEX, key=key)
+        else:
+            yield finding(number, UNUSED_FIELD, key=key)
+    elif _is_another_field(line, key, name):
         yield finding(number, OTHER_FIELD, rule=f"{name.capitalize()}: {_text(line.value, 60)}")
     elif key.lower() != name:
         yield finding(number, TYPO, key=key, name=name)
+
+
+def _is_another_field(line: Line, key: str, name: str) -> bool:
+    """Whether a rule's field only begins with the `name` of a rule, and is no misspelling of it."""
+    if line.kind not in _RULES or line.flags & lines.TYPO:
+        return False
+    return _ENDING < len(key) - len(name) <= _MAX_FIELD
 
 
 def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
@@ -348,10 +417,10 @@ def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     if hash_sign and path and not before[-1:].isspace():
         name = _FIELD_NAMES[line.kind].capitalize()
         yield finding(number, COMMENT_IN_PATH, rule=f"{name}: {_text(path)}")
-    regex = _REGEX.search(path) or (
-        path.count(b"*") == path.count(b".*") and _DOT_STAR.search(path)
-    )
-    if regex:
+    regex = _REGEX.search(path)
+    if regex is None and path.count(b"*") == path.count(b".*"):
+        regex = _DOT_STAR.search(path)
+    if regex is not None:
         yield finding(number, REGEX, part=_text(regex[0]))
     elif b"$" in path[1:-1]:
         yield finding(number, DOLLAR)
@@ -360,114 +429,275 @@ def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
 def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     """Look at the name in a user-agent line."""
     agent = agent_of(value).decode("ascii")
+    text = _text(value, 60)
     if not agent:
         yield finding(number, NO_AGENT, value=_text(value))
     elif len(agent) == len(value):
         names = meant_by(agent)
         if names:
-            yield finding(
-                number, NO_CRAWLER, agent=_text(value), names=" or ".join(names[:_MOST_NAMES])
-            )
+            yield finding(number, NO_CRAWLER, agent=text, names=" or ".join(names[:_MOST_NAMES]))
+    elif _has_several_names(text):
+        advice = ": write one user-agent line for each name"
+        yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)
     elif not _PRODUCT.match(value):
-        yield finding(number, AGENT_CUT, agent=agent, value=_text(value, 60))
+        names = meant_by(text)
+        advice = ': a name ends where anything but letters, "-" and "_" begins'
+        if names:
+            advice = f"; did you mean {' or '.join(names[:_MOST_NAMES])}?"
+        yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)
+
+
+def _has_several_names(text: str) -> bool:
+    """Whether a user-agent line lists names: with commas between them, or known ones with spaces."""
+    if "(" in text:  # a whole header
+        return False
+    names = _BETWEEN_NAMES.split(text)
+    if len(names) > 1:
+        return all(name[:1].isalpha() for name in names)
+    words = text.split()
+    return len(words) > 1 and all(is_known(word) for word in words)
 
 
 def _text(raw: bytes, limit: int = 200) -> str:
     return shown(raw.decode("utf-8", "backslashreplace"), limit)
 
 
+class _Join(NamedTuple):
+    """Two user-agent lines of one group that look like two groups: something else than a comment is between them."""
+
+    before: int  # their lines
+    after: int
+
+
+def _joins_in(group: Group, all_lines: Sequence[Line]) -> list[_Join]:
+    joins = []
+    for before, after in pairwise(group.agents.values()):
+        for line in all_lines[before : after - 1]:
+            if line.kind != lines.USER_AGENT and not line.flags & lines.IS_COMMENT:
+                joins.append(_Join(before, after))
+                break
+    return joins
+
+
 def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Find groups without rules, two that are one, and a site that is closed to all crawlers.
+    """Find groups without rules, two that are one, and a site that is closed to search engines or to all crawlers.
 
     Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
     until it was public.
     """
-    closed = [closing_rule(group.rules) for group in groups]
-    all_closed = None not in closed
-    for group, closing in zip(groups, closed, strict=True):
-        if closing is not None and "*" in group.agents and all_closed:
+    joins = [_joins_in(group, all_lines) for group in groups]
+    closing_rules = [closing_rule(group.rules) for group in groups]
+    is_closed = None not in closing_rules and any("*" in group.agents for group in groups)
+    shut_out = _shut_out(groups, joins, is_closed=is_closed)
+    for shut in shut_out:
+        yield _on_shut_out(shut, all_lines)
+    already_told = {shut.join for shut in shut_out}
+    by_join = {shut.rule for shut in shut_out if shut.by_all}
+    for group, closing, its_joins in zip(groups, closing_rules, joins, strict=True):
+        is_for_all = is_closed and "*" in group.agents
+        if is_for_all and closing is not None and closing not in by_join:
             yield finding(closing.line, CLOSED, rule=closing)
-        for agent, line in group.agents.items():
-            if agent and not group.rules:
-                yield finding(line, NO_RULES, agent=agent)
-        for before, line in pairwise(group.agents.values()):
-            between = all_lines[before : line - 1]
-            if any(
-                each.kind != lines.USER_AGENT and not each.flags & lines.IS_COMMENT
-                for each in between
-            ):
-                yield finding(line, JOINED, other=before)
+        if not group.rules:
+            for agent, line in group.agents.items():
+                if agent:
+                    yield finding(line, NO_RULES, agent=agent)
+        for join in its_joins:
+            if join not in already_told:
+                yield finding(join.after, JOINED, other=join.before)
+
+
+class _ShutOut(NamedTuple):
+    """Search engines that may fetch nothing."""
+
+    rule: Rule  # that says so
+    names: list[str]
+    join: _Join | None  # why the rule is for them, if it was written for others
+    by_all: bool  # whether that is the group of "*"
+
+
+def _shut_out(
+    groups: Sequence[Group], joins: Sequence[Sequence[_Join]], *, is_closed: bool
+) -> list[_ShutOut]:
+    """Return the search engines that may fetch nothing, by their own group or by one that was joined with theirs.
+
+    A rule that was written for all crawlers is no mistake. If `is_closed`, the whole site is: only
+    what a join has done counts.
+    """
+    merged = groups_by_agent(groups)
+    by_rule: dict[Rule, _ShutOut] = {}
+    for engine in SEARCH_ENGINES:
+        agent = _agent_heeded(engine.crawler, merged)
+        rules = [rule for number in merged.get(agent, ()) for rule in groups[number].rules]
+        closing = closing_rule(rules)
+        if closing is None:
+            continue
+        number = next(number for number in merged[agent] if closing in groups[number].rules)
+        named_in = groups[number].agents[agent]
+        join = next((join for join in joins[number] if join.after > named_in), None)
+        if join is None and agent == "*":
+            continue
+        shut = by_rule.setdefault(closing, _ShutOut(closing, [], None, by_all=False))
+        shut.names.append(engine.tokens[0])
+        if join is not None:
+            by_all = shut.by_all or agent == "*"
+            by_rule[closing] = shut._replace(join=shut.join or join, by_all=by_all)
+    return [shut for shut in by_rule.values() if shut.join is not None or not is_closed]
+
+
+def _agent_heeded(crawler: Crawler, merged: Mapping[str, object]) -> str:
+    """Return the agent whose groups a crawler follows: its first token that has any, else "*"."""
+    for token in crawler.tokens:
+        if token.lower() in merged:
+            return token.lower()
+    return "*"
+
+
+def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
+    crawlers = _listed(shut.names)
+    why = f'"{shut.rule}" keeps them away from the whole site'
+    if shut.join is not None:
+        before, after = shut.join
+        joined = f'"User-agent: {_text(all_lines[after - 1].value, 60)}"'
+        why = (
+            f'"{shut.rule}" is for them, too, as {joined} in line {after} begins no new group: '
+            f"no rule stands between it and line {before}"
+        )
+    return finding(shut.rule.line, SHUT_OUT, crawlers=crawlers, why=why)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return some names as a list in words."""
+    if len(names) > _MOST_NAMES + 1:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} other crawlers"
+    *most, last = names
+    if not most:
+        return last
+    return f"{', '.join(most)} and {last}"
+
+
+class _Merged(NamedTuple):
+    """Agents that follow the same groups, and the rules of these."""
+
+    agents: list[str]
+    rules: list[Rule]  # without those that have no path
+    line: int  # the first of their user-agent lines
+
+
+def _merged_agents(groups: Sequence[Group]) -> Iterator[_Merged]:
+    """Yield the agents that have the same groups, together. Each yield costs what its rules cost."""
+    agents_of: dict[tuple[int, ...], list[str]] = {}
+    for agent, numbers in groups_by_agent(groups).items():
+        agents_of.setdefault(numbers, []).append(agent)
+    for numbers, agents in agents_of.items():
+        rules: list[Rule] = []
+        for number in numbers:
+            rules += [rule for rule in groups[number].rules if rule.pattern]
+        yield _Merged(agents, rules, min(groups[numbers[0]].agents.values()))
+
+
+class _Rivals(NamedTuple):
+    """The rules of one crawler, to hold paths against them."""
+
+    allows: Index
+    disallows: Index
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule], *, strict: bool) -> _Rivals:
+        """Take the rules. An allow rule for an index page is one for its directory, too, unless `strict`."""
+        allows: list[tuple[str, int]] = []
+        disallows: list[tuple[str, int]] = []
+        for rule in rules:
+            if not rule.allow:
+                disallows.append((rule.pattern, rule.line))
+                continue
+            allows.append((rule.pattern, rule.line))
+            directory = directory_of_index(rule.pattern)
+            if directory is not None and not strict:
+                allows.append((directory, rule.line))
+        return cls(Index(allows, ()), Index((), disallows))
+
+    def against(self, rule: Rule) -> Index:
+        """The rules of the other kind."""
+        if rule.allow:
+            return self.disallows
+        return self.allows
+
+    def work_for(self, patterns: Iterable[str]) -> int:
+        """How much work it is to hold the paths of `patterns` against the rules."""
+        wildcards = self.allows.wildcard_chars + self.disallows.wildcard_chars
+        paths = sum(_WORK_OF_PATH + len(pattern) for pattern in patterns)
+        return (2 * _WORK_OF_RULE + wildcards) * paths
 
 
 def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     """Compare the rules of each crawler with each other, and with those of "*"."""
-    merged: dict[tuple[int, ...], list[str]] = {}
-    for agent, numbers in groups_by_agent(groups).items():
-        merged.setdefault(numbers, []).append(agent)
-    of_all = [
-        rule for group in groups if "*" in group.agents for rule in group.rules if not rule.allow
-    ]
-    shared = [
-        rule.pattern
-        for rule in of_all
-        if rule.pattern[:1] in _PATHS_BEGIN and not covers(rule.pattern, "/")
-    ]
-    left = _MOST_WORK
-    for numbers, agents in merged.items():
-        rules = [rule for number in numbers for rule in groups[number].rules if rule.pattern]
-        disallows = [(rule.pattern, rule.line) for rule in rules if not rule.allow]
-        allows = [(rule.pattern, rule.line) for rule in rules if rule.allow]
-        for pattern, line in () if strict else tuple(allows):
-            directory = directory_of_index(pattern)
-            allows += [] if directory is None else [(directory, line)]
-        rivals = Index(allows, ()), Index((), disallows)
-        compared = [rule.pattern for rule in rules] + shared
-        work = sum(_WORK_OF_RULE + index.wildcard_chars for index in rivals)
-        left -= work * sum(_WORK_OF_PATH + len(pattern) for pattern in compared)
-        if left < 0:
-            yield finding(min(groups[numbers[0]].agents.values()), TOO_MANY)
+    closed_to_all = _paths_closed_to_all(groups)
+    work_left = _MOST_WORK
+    for merged in _merged_agents(groups):
+        rivals = _Rivals.of(merged.rules, strict=strict)
+        patterns = [rule.pattern for rule in merged.rules]
+        work_left -= rivals.work_for(patterns + closed_to_all)
+        if work_left < 0:
+            yield finding(merged.line, TOO_MANY)
             return
-        yield from _on_outweighed(rules, rivals, agents)
-        heeding = [agent for agent in agents if Crawler.of(agent).heeds_global]
-        if heeding and disallows and "*" not in agents:
-            yield from _on_opened(shared, rivals, heeding, groups[numbers[0]])
+        yield from _on_outweighed(merged, rivals)
+        if "*" not in merged.agents and not all(rule.allow for rule in merged.rules):
+            yield from _on_opened(closed_to_all, rivals, merged, groups)
 
 
-def _on_outweighed(
-    rules: Sequence[Rule], rivals: Sequence[Index], agents: Sequence[str]
-) -> Iterator[Finding]:
+def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
+    """Return the patterns of paths that "*" must not fetch, without those for the whole site."""
+    patterns = []
+    for group in groups:
+        if "*" not in group.agents:
+            continue
+        for rule in group.rules:
+            is_path = rule.pattern.startswith(_PATHS_BEGIN)
+            if is_path and not rule.allow and not covers(rule.pattern, "/"):
+                patterns.append(rule.pattern)
+    return patterns
+
+
+def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
     """Find rules that are there already, and rules that never decide.
 
     A rule never decides if a rule of the other kind matches all its paths and is preferred (RFC
-    9309 2.2.2). `rivals` are the allow rules and the disallow rules.
+    9309 2.2.2).
     """
     first: dict[tuple[bool, str], Rule] = {}
-    at = {rule.line: rule for rule in rules}
-    for rule in rules:
+    at = {rule.line: rule for rule in merged.rules}
+    whom = _quoted(merged.agents)
+    for rule in merged.rules:
         before = first.setdefault((rule.allow, rule.pattern), rule)
         if before.line != rule.line:
             yield finding(rule.line, DUPLICATE, rule=rule, other=before.line)
-        best = rivals[rule.allow].decider(stand_in(rule.pattern))
+        best = rivals.against(rule).decider(stand_in(rule.pattern))
         if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
             rival = at[line_of(best)]
-            yield finding(
-                rule.line, SHADOWED, rule=rule, whom=_names(agents), rival=rival, other=rival.line
-            )
+            yield finding(rule.line, SHADOWED, rule=rule, whom=whom, rival=rival, other=rival.line)
 
 
 def _on_opened(
-    shared: Iterable[str], rivals: Sequence[Index], names: Sequence[str], group: Group
+    closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged, groups: Iterable[Group]
 ) -> Iterator[Finding]:
     """Find crawlers whose own group forgets rules of "*". One that may fetch everything is let in on purpose."""
-    opened = [
-        pattern
-        for pattern in ("/", *shared)
-        if all(index.decider(stand_in(pattern)) == NO_RULE for index in rivals)
-    ]
-    if opened[1:] and opened[0] == "/":
-        paths = shown(", ".join(opened[1:]))
-        yield finding(group.agents[names[0]], OWN_GROUP, whom=_names(names), paths=paths)
+    names = [agent for agent in merged.agents if Crawler.of(agent).heeds_global]
+    if not names or not _is_undecided("/", rivals):
+        return
+    opened = [pattern for pattern in closed_to_all if _is_undecided(pattern, rivals)]
+    if opened:
+        line = min(group.agents[names[0]] for group in groups if names[0] in group.agents)
+        paths = shown(", ".join(opened))
+        yield finding(line, OWN_GROUP, whom=_quoted(names), paths=paths)
 
 
-def _names(agents: Sequence[str]) -> str:
-    return f'"{agents[0]}"{" and others" if agents[1:] else ""}'
+def _is_undecided(pattern: str, rivals: _Rivals) -> bool:
+    """Whether no rule is for the paths of `pattern`."""
+    path = stand_in(pattern)
+    return rivals.allows.decider(path) == NO_RULE and rivals.disallows.decider(path) == NO_RULE
+
+
+def _quoted(agents: Sequence[str]) -> str:
+    if len(agents) > 1:
+        return f'"{agents[0]}" and others'
+    return f'"{agents[0]}"'

@@ -11,10 +11,15 @@ import pytest
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lint as kinds
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, meant_by
-from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, findings
+from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, Finding
 from scrapy_gbot_robots.core.robots import lines_of
+from scrapy_gbot_robots.experimental.preferences import on_preferences
 
 HEAD = b"user-agent: *\n"
+
+
+def findings(body: bytes, **options: Any) -> list[Finding]:
+    return kinds.findings(body, more=on_preferences, **options)
 
 
 def found(body: bytes, **options: Any) -> list[tuple[int, str]]:
