@@ -175,10 +175,11 @@ class RobotsState:
     @property
     def why(self) -> str:
         """What the answer rests on, in words; with a hint if the server may speak plain HTTP only."""
-        why = self.decision.why
-        if self.decision.temporary and self.origin.scheme == "https" and Failure.TLS.value in why:
-            return f"{why}; if the server speaks no TLS, try http{str(self.origin).removeprefix('https')}"
-        return why
+        why, outage = self.decision.why, self.decision.outage
+        if outage is None or outage.failure is not Failure.TLS or self.origin.scheme != "https":
+            return why
+        in_the_clear = f"http{str(self.origin).removeprefix('https')}"
+        return f"{why}; if the server speaks no TLS, try {in_the_clear}"
 
     @property
     def unreachable(self) -> bool:

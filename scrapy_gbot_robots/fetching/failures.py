@@ -52,6 +52,8 @@ _SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the U
     "TCPTimedOutError",
     "TimeoutError",
 }
+# How a connection fails to begin. With a proxy, it is the connection to the proxy.
+_OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
@@ -62,11 +64,19 @@ class NotCachedError(Exception):
     """`HTTPCACHE_IGNORE_MISSING` is on, and Scrapy's HTTP cache does not have this robots.txt."""
 
 
-def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
+def failure_of(
+    error: BaseException, redirected_to: str = "", *, proxied: bool = False
+) -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
     The reason contains the message of `error` if that says more than the failure. Passwords in its
-    URLs are left out. `redirected_to` is the URL that failed, if a redirect led there.
+    URLs are left out.
+
+    Args:
+        error: what the download handler, or a middleware, raised.
+        redirected_to: the URL that failed, if a redirect led there.
+        proxied: whether the request went to a proxy: then it was the proxy that was not found, or
+            that refused the connection.
     """
     kinds: list[Failure] = []
     detail = _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS]))
@@ -76,11 +86,15 @@ def failure_of(error: BaseException, redirected_to: str = "") -> Unreachable:
         kinds += _kinds(error, _MOST_CAUSES)
     if type(error).__name__ in _SAYS_NO_MORE:
         detail = ""
-    if redirected_to:
-        detail = f"redirected to {redirected_to}{': ' if detail else ''}{detail}"
-    return failed(
-        Failure.PROXY if Failure.PROXY in kinds else next(iter(kinds), Failure.OTHER), detail
-    )
+    failure = Failure.OTHER
+    if Failure.PROXY in kinds:
+        failure = Failure.PROXY
+    elif kinds:
+        failure = kinds[0]
+    if proxied and failure in _OF_CONNECTING:
+        detail = f"{failure.value}: {detail}" if detail else failure.value
+        failure = Failure.PROXY
+    return failed(failure, detail, redirected_to)
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -197,6 +198,11 @@ class Exchange:
         self.recalled, self.stopped = True, len(response.body) > self._most_bytes
 
     @property
+    def has_proxy(self) -> bool:
+        """Whether the request went to a proxy, as it was sent in the end."""
+        return bool((self.request or self.own).meta.get("proxy"))
+
+    @property
     def is_answered(self) -> bool:
         """Whether a server has answered, or a middleware has dropped the request: no stored response counts then."""
         return (
@@ -236,7 +242,7 @@ class Exchange:
             url,
             body,
             soft_404=settings.soft_404,
-            proxied=bool((self.request or self.own).meta.get("proxy")),
+            proxied=self.has_proxy,
             headers={
                 name: value.decode("latin-1")
                 for name in HEADERS
@@ -377,11 +383,12 @@ class Fetcher:
             exchange = await self._ask_or_recall(asked[-1], request, left)
             exchanges.append(exchange)
             answer = exchange.response
+            redirected_to = asked[-1] if len(asked) > 1 else ""
             if answer is None:
                 if exchange.error is None:
-                    return failed(Failure.REPLACED)
+                    return failed(Failure.REPLACED, redirected_to=redirected_to)
                 self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
-                return failure_of(exchange.error, asked[-1] if len(asked) > 1 else "")
+                return failure_of(exchange.error, redirected_to, proxied=exchange.has_proxy)
             if answer.status not in REDIRECTS:
                 read = partial(exchange.outcome, answer, asked[-1], self._settings)
                 outcome = (
@@ -389,6 +396,8 @@ class Fetcher:
                     if len(answer.body) > _READ_IN_THREAD_BYTES
                     else read()
                 )
+                if isinstance(outcome, Unreachable):
+                    outcome = replace(outcome, redirected_to=redirected_to)
                 if not exchange.recalled:
                     self._crawler.signals.send_catch_log(
                         robotstxt_served,
@@ -406,7 +415,7 @@ class Fetcher:
                 return hop
             left -= time.monotonic() - looking_at
             if left <= 0:
-                return failed(Failure.TIMEOUT, f"redirected to {hop}")
+                return failed(Failure.TIMEOUT, redirected_to=hop)
             asked.append(hop)
 
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
@@ -419,7 +428,7 @@ class Fetcher:
         try:
             inside = await within(max(0.0, left), leads_inside(hop, asked[-1]))
         except TimeoutError:
-            return failed(Failure.TIMEOUT, f"redirected to {hop}: its address was not found")
+            return failed(Failure.TIMEOUT, "its address was not found", hop)
         if not inside:
             return hop
         self._crawler.stats.inc_value("gbot_robots/refused_private")

@@ -18,8 +18,8 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
-from ..policy.outages import Decision, Kind, State
-from ..policy.outcome import Failure, failure_in
+from ..policy.outages import Decision, Kind, Outage, State
+from ..policy.outcome import Failure
 
 if TYPE_CHECKING:
     from ..experimental.preferences import Preferences
@@ -112,6 +112,7 @@ class CachedAnswer(Answer):
         copy = decision.copy
         self.redirected_to = copy.url if copy is not None and copy.url != origin.robots_url else ""
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
+        self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
         self.temporary_since = time.monotonic()  # when this crawl first noticed that
         self.tries = 1  # fetches that this crawl knows to have failed since then
         self.site_available = False  # another page of the origin was served since then
@@ -149,8 +150,13 @@ class CachedAnswer(Answer):
 
     @property
     def failure(self) -> Failure | None:
-        """How the last fetch has failed, if robots.txt is unreachable because no server answered; else None."""
-        return failure_in(self.why) if self.temporary and self.status is None else None
+        """What the last fetch failed of, if robots.txt is unreachable and no server has said so by a status; else None."""
+        return None if self.outage is None else self.outage.failure
+
+    @property
+    def cause(self) -> str:
+        """What is wrong with an unreachable robots.txt, in a few words."""
+        return self.why if self.outage is None else self.outage.cause
 
     @property
     def bars_for_now(self) -> bool:

@@ -229,7 +229,7 @@ class Gates:
         if (
             answer.tries < TRIES
             or answer.failure not in {Failure.DNS, Failure.REFUSED}
-            or "redirected" in answer.why
+            or (answer.outage is not None and answer.outage.redirected_to)
         ):
             return False
         lately = time.monotonic() - _LATELY_SECS

@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from .outcome import Fetched, Outcome, Unreachable
+from .outcome import Failure, Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
@@ -79,9 +79,22 @@ class Outage:
     since: float  # the first failure
     failures: int
     status: int | None  # of the last failure; None: no response came at all
-    why: str  # of the last failure
+    why: str  # of the last failure, for people
     retry_at: float  # when to ask again
     site_available: bool = False  # another URL of the origin was served since the first failure
+    # What the last fetch failed of; None: the status says it, or an older version of this package
+    # has written the entry.
+    failure: Failure | None = None
+    alike: int = 1  # so many of the last failures in a row were of this kind
+    failed_at: float = 0.0  # the last failure; 0.0: not known
+    redirected_to: str = ""  # the URL that the last fetch ended at, if a redirect led there
+
+    @property
+    def cause(self) -> str:
+        """What the last fetch failed of, in a few words."""
+        if self.failure is not None:
+            return self.failure.value
+        return self.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,24 +170,16 @@ class Decision:
     refresh_at: float  # from then on, the crawl fetches robots.txt again in the background
     ask_at: float  # from then on, requests wait for that fetch
     copy: Copy | None = None  # the definite answer that this rests on
-    one_page: bool = (
-        False  # no page has shown yet that the site is available: one may be requested to find out
-    )
+    # no page has shown yet that the site is available: one may be requested to find out
+    one_page: bool = False
+    outage: Outage | None = None  # the outage for which this is temporary, if there is one
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
     """Return `entry` brought up to date with a fetch that ended at `now`. A definite answer ends an outage."""
     if isinstance(outcome, Unreachable):
         entry = entry or Entry()
-        before = entry.outage or Outage(now, 0, None, "", now)
-        failures = before.failures + 1
-        since, retry_at = min(before.since, now), now + _wait(outcome, failures)
-        return replace(
-            entry,
-            outage=Outage(
-                since, failures, outcome.status, outcome.why, retry_at, before.site_available
-            ),
-        )
+        return replace(entry, outage=_prolonged(entry.outage, outcome, now))
     lifetime = DAY if outcome.max_age is None else max(outcome.max_age, _MIN_AGE)
     times = (now, now + min(lifetime, policy.max_age_secs))
     if isinstance(outcome, Fetched):
@@ -184,6 +189,28 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         )
     kind = Kind.WALL if outcome.wall else Kind.NONE
     return Entry(Copy(kind, outcome.status, outcome.url, b"", False, outcome.why, *times))
+
+
+def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outage:
+    """Return the outage after one more failure; `before` is the outage until then, if there was one."""
+    since, failures, site_available, alike = now, 1, False, 1
+    if before is not None:
+        since, failures = min(before.since, now), before.failures + 1
+        site_available = before.site_available
+        if outcome.failure is before.failure:
+            alike = before.alike + 1
+    return Outage(
+        since=since,
+        failures=failures,
+        status=outcome.status,
+        why=outcome.why,
+        retry_at=now + _wait(outcome, failures),
+        site_available=site_available,
+        failure=outcome.failure,
+        alike=alike,
+        failed_at=now,
+        redirected_to=outcome.redirected_to,
+    )
 
 
 def available(entry: Entry) -> Entry:
@@ -258,13 +285,15 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     retry_at = _retry_at(outage, now)
     stands_until = retry_at + _GRACE
     if meaning is Meaning.COPY and copy:
-        return _definite(
-            copy, f"{why}; the last answer counts", retry_at, stands_until, policy, temporary=True
-        )
+        why = f"{why}; the last answer counts"
+        decision = _definite(copy, why, retry_at, stands_until, policy, temporary=True)
+        return replace(decision, outage=outage)
     one_page = meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not outage.site_available
     if one_page or meaning is Meaning.DISALLOW:
-        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=one_page)
-    return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until)
+        return Decision(
+            State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=one_page, outage=outage
+        )
+    return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until, outage=outage)
 
 
 def span(secs: float) -> str:

@@ -49,21 +49,6 @@ class Unavailable:
     wall: str = ""  # whose wall has answered in place of the site, and how that shows
 
 
-@dataclass(frozen=True, slots=True)
-class Unreachable:
-    """No definite answer: everything is restricted for now (RFC 9309 2.3.1.4)."""
-
-    why: str
-    status: int | None = None  # None: no response came at all
-    retry_after: float | None = (
-        None  # for how many seconds the server wants to be left alone; None: it does not say
-    )
-    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
-
-
-Outcome: TypeAlias = Fetched | Unavailable | Unreachable
-
-
 class Failure(Enum):
     """Ways in which a fetch ends without a whole response. Each is Unreachable: incomplete data is no short file."""
 
@@ -78,21 +63,43 @@ class Failure(Enum):
     INVALID = "not an HTTP answer"
     NO_HANDLER = "no download handler for this scheme"
     CANCELLED = "the fetch was cancelled"
-    PROXY = "the proxy refused the request"
+    PROXY = "the proxy failed"
     REPLACED = "the download failed, and another middleware put a response in its place"
     NOT_CACHED = "HTTPCACHE_IGNORE_MISSING is on, and Scrapy's HTTP cache does not have it"
     OTHER = "the fetch failed"
 
 
-def failed(failure: Failure, detail: str = "") -> Unreachable:
-    """Return the outcome of a fetch that ended in `failure`. `detail` is the error's own message, for people."""
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """No definite answer: everything is restricted for now (RFC 9309 2.3.1.4)."""
+
+    why: str  # for people: no code reads it
+    status: int | None = None  # None: no response came at all
+    # for how many seconds the server wants to be left alone; None: it does not say
+    retry_after: float | None = None
+    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
+    failure: Failure | None = None  # None: the status says it
+    redirected_to: str = ""  # the URL that was asked last, if a redirect led there
+
+
+Outcome: TypeAlias = Fetched | Unavailable | Unreachable
+
+
+def failed(failure: Failure, detail: str = "", redirected_to: str = "") -> Unreachable:
+    """Return the outcome of a fetch that ended in `failure`.
+
+    `detail` is the error's own message, for people. `redirected_to` is the URL that failed, if a
+    redirect led there.
+    """
+    why = failure.value
+    if redirected_to and detail:
+        detail = f"redirected to {redirected_to}: {detail}"
+    elif redirected_to:
+        detail = f"redirected to {redirected_to}"
     detail = shown(" ".join(detail[:_DETAIL_CHARS].split()))
-    return Unreachable(f"{failure.value} ({detail})" if detail else failure.value)
-
-
-def failure_in(why: str) -> Failure | None:
-    """Return the failure that `why` names, which has the reason of an `Unreachable` in it; None if a server answered."""
-    return next((failure for failure in Failure if failure.value in why), None)
+    if detail:
+        why = f"{why} ({detail})"
+    return Unreachable(why, failure=failure, redirected_to=redirected_to)
 
 
 def recalled(outcome: Outcome) -> Outcome:

@@ -100,6 +100,7 @@ class OriginRow(NamedTuple):
     )
     unreachable: bool = False
     redirected_to: str = ""  # the URL that gave it, if a redirect led there
+    cause: str = ""  # what is wrong with an unreachable one, in a few words
 
 
 class Origins:
@@ -126,9 +127,16 @@ class Origins:
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
         if origin in self._rows or len(self._rows) < MOST_ORIGINS:
-            about = (answer.state, answer.status, answer.why)
             row = OriginRow(
-                origin, *about, source, fetched_at, answer.temporary, answer.redirected_to
+                origin,
+                answer.state,
+                answer.status,
+                answer.why,
+                source,
+                fetched_at,
+                answer.temporary,
+                answer.redirected_to,
+                answer.cause,
             )
             self._rows[origin] = row
         else:

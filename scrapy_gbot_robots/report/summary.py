@@ -91,18 +91,10 @@ def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
 def _unreachable(counts: CrawlCounts) -> Iterator[str]:
     rows = counts.origins.rows(_MOST, unreachable=True)
     for row, blocked in rows:
-        yield f"unreachable: {row.origin.robots_url} ({_cause(row.why)}), {count(blocked, 'request')} blocked"
+        yield f"unreachable: {row.origin.robots_url} ({shown(row.cause)}), {count(blocked, 'request')} blocked"
     more = counts.origins.unreachable - len(rows)
     if more:
         yield f"unreachable: {amount(more, exact=counts.origins.exact)} more"
-
-
-def _cause(why: str) -> str:
-    """Return what is wrong with an unreachable robots.txt, without the words around it and the error's own text."""
-    start, _, cause = why.partition(": ")
-    return shown(
-        (cause if start.startswith("robots.txt unreachable") and cause else why).partition(" (")[0]
-    )
 
 
 def _rules(counts: CrawlCounts) -> Iterator[str]:

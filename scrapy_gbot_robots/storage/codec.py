@@ -4,12 +4,13 @@ Any bytes that `encode` would not write are a miss (None): nothing raises, nothi
 imported, and decoding never takes more memory than the longest body allowed. An entry is one line
 that people can read, and the body:
 
-    GRB2 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {"kind": "rules", ...}, "outage": null}\n
+    GRB3 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {"kind": "rules", ...}, "outage": null}\n
     disallow:
 
-`GRB2` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then
-the facts as JSON in ASCII with sorted names. A new field makes a new version; an entry of another
-version is a miss.
+`GRB3` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then
+the facts as JSON in ASCII with sorted names. A new field makes a new version. Entries of the last
+version, `GRB2`, are read, too: its outages have no failure, and do not say when the last one was.
+An entry of any other version is a miss.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..policy.outages import Copy, Entry, Kind, Outage
+from ..policy.outcome import Failure
 
 __all__ = ["decode", "encode"]
 
 MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told otherwise
-VERSION = b"GRB2"
+VERSION = b"GRB3"
 _CRC_AT = len(VERSION) + 1
 _FACTS_AT = _CRC_AT + 8 + 1
 
@@ -35,6 +37,8 @@ _FACTS_BYTES = 4 * _TEXT_CHARS  # more than the facts can take
 
 _PACK_FROM = 150  # bytes: a shorter body hardly becomes smaller
 _ZLIB_LEVEL = 4  # takes a third of the time of the best level, and is a few percent larger
+_Fields: TypeAlias = Mapping[str, Callable[[Any], Any]]
+
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
@@ -43,15 +47,16 @@ def encode(entry: Entry) -> bytes:
     body = entry.copy.body if entry.copy is not None else b""
     packed = zlib.compress(body, _ZLIB_LEVEL) if len(body) >= _PACK_FROM else body
     is_packed = len(packed) < len(body)
-    summed = _facts(entry, packed=is_packed) + b"\n" + (packed if is_packed else body)
+    summed = _facts(entry, _OUTAGE, packed=is_packed) + b"\n" + (packed if is_packed else body)
     return b"%s %08x %s" % (VERSION, zlib.crc32(summed), summed)
 
 
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     """Read bytes that `encode` wrote; None for any other bytes, and for a body of more than `max_body` bytes."""
-    if not data.startswith(VERSION) or data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(
-        data[_FACTS_AT:]
-    ):
+    outage_fields = _OUTAGE_FIELDS.get(data[: len(VERSION)])
+    if outage_fields is None:
+        return None
+    if data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
         return None
     end = data.find(b"\n", _FACTS_AT, _FACTS_AT + _FACTS_BYTES)
     try:
@@ -62,10 +67,10 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
         body = _unpacked(data[end + 1 :], of_body["bytes"], max_body) if packed else data[end + 1 :]
         entry = Entry(
             None if copy is None else Copy(**{**copy, "kind": Kind(copy["kind"]), "body": body}),
-            None if outage is None else Outage(**outage),
+            None if outage is None else _outage(outage),
         )
         is_sound = end > 0 and len(body) <= max_body and (copy is not None or not body)
-        is_as_written = is_sound and _facts(entry, packed=packed) == head
+        is_as_written = is_sound and _facts(entry, outage_fields, packed=packed) == head
     except (
         ValueError,
         KeyError,
@@ -95,27 +100,34 @@ def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
     return body
 
 
-def _facts(entry: Entry, *, packed: bool) -> bytes:
+def _outage(facts: dict[str, Any]) -> Outage:
+    failure = facts.get("failure")
+    if failure is not None:
+        facts = {**facts, "failure": Failure[failure]}
+    return Outage(**facts)
+
+
+def _facts(entry: Entry, outage_fields: _Fields, *, packed: bool) -> bytes:
     facts = {
         "body": {"bytes": len(entry.copy.body) if entry.copy is not None else 0, "zlib": packed},
         "copy": _written(entry.copy, _COPY),
-        "outage": _written(entry.outage, _OUTAGE),
+        "outage": _written(entry.outage, outage_fields),
     }
     return _JSON.encode(facts).encode("ascii")
 
 
-def _written(
-    part: Copy | Outage | None, fields: Mapping[str, Callable[[Any], Any]]
-) -> dict[str, Any] | None:
-    return (
-        None
-        if part is None
-        else {name: write(getattr(part, name)) for name, write in fields.items()}
-    )
+def _written(part: Copy | Outage | None, fields: _Fields) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    return {name: write(getattr(part, name)) for name, write in fields.items()}
 
 
 def _status(status: Any) -> int:
     return max(-_MOST_STATUS, min(int(status), _MOST_STATUS))
+
+
+def _number(failures: Any) -> int:
+    return min(max(0, int(failures)), _MOST_FAILURES)
 
 
 def _text(text: object) -> str:
@@ -124,7 +136,7 @@ def _text(text: object) -> str:
 
 
 # How each fact is written: one of another type, or out of bounds, would be written in another way.
-_COPY: dict[str, Callable[[Any], Any]] = {
+_COPY: _Fields = {
     "cut": bool,
     "fetched_at": float,
     "fresh_until": float,
@@ -133,11 +145,19 @@ _COPY: dict[str, Callable[[Any], Any]] = {
     "url": _text,
     "why": _text,
 }
-_OUTAGE: dict[str, Callable[[Any], Any]] = {
-    "failures": lambda number: min(max(0, int(number)), _MOST_FAILURES),
+_OUTAGE_OF_GRB2: _Fields = {
+    "failures": _number,
     "retry_at": float,
     "since": float,
     "site_available": bool,
     "status": lambda status: None if status is None else _status(status),
     "why": _text,
 }
+_OUTAGE: _Fields = {
+    **_OUTAGE_OF_GRB2,
+    "alike": _number,
+    "failed_at": float,
+    "failure": lambda failure: None if failure is None else failure.name,
+    "redirected_to": _text,
+}
+_OUTAGE_FIELDS = {VERSION: _OUTAGE, b"GRB2": _OUTAGE_OF_GRB2}

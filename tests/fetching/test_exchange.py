@@ -11,7 +11,14 @@ from scrapy.http import Response
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.fetching.fetcher import NEVER_SENT, Exchange
-from scrapy_gbot_robots.policy.outcome import Failure, Fetched, Outcome, Unavailable, Unreachable
+from scrapy_gbot_robots.policy.outcome import (
+    Failure,
+    Fetched,
+    Outcome,
+    Unavailable,
+    Unreachable,
+    failed,
+)
 from scrapy_gbot_robots.settings import GbotSettings
 
 from ..support.crawls import as_scrapy_runs_it
@@ -44,7 +51,7 @@ def outcome(
 )
 @pytest.mark.parametrize("body", [RULES, b""], ids=["some", "none"])
 def test_part_of_a_body_is_no_robots_txt(body: bytes, flags: list[str], stopped: bool) -> None:
-    assert outcome(body, 200, *flags, stopped=stopped) == Unreachable(Failure.TRUNCATED.value)
+    assert outcome(body, 200, *flags, stopped=stopped) == failed(Failure.TRUNCATED)
 
 
 def test_body_that_is_cut_at_the_limit_is_good_and_known_to_be_cut() -> None:

@@ -67,16 +67,48 @@ class UnspeakableError(Exception):
     ],
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
-    assert failure_of(error).why.startswith(failure.value)
+    outcome = failure_of(error)
+    assert outcome.failure is failure
+    assert outcome.why.startswith(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        pytest.param(
+            named("TunnelError")("Could not open CONNECT tunnel: connection refused"),
+            "the proxy failed (Could not open CONNECT tunnel: connection refused)",
+            id="tunnel",
+        ),
+        pytest.param(
+            twisted.ConnectionRefusedError(111, "Connection refused"),  # type: ignore[no-untyped-call]
+            "the proxy failed (connection refused)",
+            id="refused",
+        ),
+        pytest.param(
+            twisted.DNSLookupError("no results for proxy.example"),
+            "the proxy failed (the host name does not resolve: DNS lookup failed: no results for "
+            "proxy.example.)",
+            id="not-found",
+        ),
+    ],
+)
+def test_failure_to_reach_a_proxy_is_the_proxys(error: BaseException, why: str) -> None:
+    outcome = failure_of(error, proxied=True)
+    assert (outcome.failure, outcome.why) == (Failure.PROXY, why)
+
+
+def test_failure_behind_a_proxy_is_what_it_is() -> None:
+    assert failure_of(TimeoutError(), proxied=True).failure is Failure.TIMEOUT
 
 
 def test_causes_that_go_in_a_circle_end() -> None:
     first, second = named("Odd")(), named("Odder")()
-    assert failure_of(with_cause(first, with_cause(second, first))).why == Failure.OTHER.value
+    assert failure_of(with_cause(first, with_cause(second, first))).failure is Failure.OTHER
     late: BaseException = TimeoutError()
     for _ in range(5):
         late = with_cause(named("Odd")(), late)
-    assert failure_of(late).why == Failure.TIMEOUT.value
+    assert failure_of(late).failure is Failure.TIMEOUT
 
 
 def test_message_is_kept_without_passwords_and_at_no_length() -> None:

@@ -26,6 +26,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
+from scrapy_gbot_robots.signals import robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
@@ -389,6 +390,40 @@ async def test_long_body_is_decoded_off_the_reactor(
     packed = gzip.compress(RULES + b"#" + random.Random(1).randbytes(size).hex().encode())
     assert await run_all([Scenario("", OBEY, coded("gzip", packed))]) == {"": OBEY}
     assert [thread is not threading.current_thread() for thread in seen] == [off]
+
+
+@in_reactor
+async def test_failure_and_the_end_of_redirects_are_known_as_data() -> None:
+    answers: dict[str, Any] = {}
+
+    def hear(answer: Any) -> None:
+        answers[answer.origin.robots_url] = answer
+
+    pages_of: dict[str, Any] = {
+        "/1": Reply(503),
+        "/2": raw(b"no HTTP\r\n\r\n"),
+        "/3": redirect("http://no.invalid/"),
+    }
+    with ExitStack() as stack:
+        sites = [
+            stack.enter_context(Site({"/robots.txt": redirect(path), path: page}))
+            for path, page in pages_of.items()
+        ]
+        sites.append(stack.enter_context(Site({"/robots.txt": Reply(503)})))
+        urls = [site.url("/page") for site in sites]
+        await crawl(Pages, hears={robotstxt_unreachable: hear}, urls=urls)
+        facts = []
+        for site in sites:
+            answer = answers[site.url("/robots.txt")]
+            failure = answer.failure.name if answer.failure else None
+            where = answer.outage.redirected_to.replace(site.url(""), "")
+            facts.append((answer.status, failure, where, answer.cause))
+    assert facts == [
+        (503, None, "/1", "HTTP 503"),
+        (None, "INVALID", "/2", "not an HTTP answer"),
+        (None, "DNS", "http://no.invalid/", "the host name does not resolve"),
+        (503, None, "", "HTTP 503"),
+    ]
 
 
 @in_reactor

@@ -15,9 +15,10 @@ from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.fetching.fetcher import Exchange, Fetcher
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.signals import robotstxt_served
+from scrapy_gbot_robots.signals import robotstxt_served, robotstxt_unreachable
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
 from ..support.tls import tls_context
@@ -156,7 +157,36 @@ async def test_refusal_of_the_proxy_is_not_the_sites_answer(
         assert not pages(crawler).crawled
         assert stats(crawler)["gbot_robots/unreachable"] == 1
         assert len(proxy.asked) == 1
-    assert "the proxy refused the request" in own_warnings(caplog)[0]
+    assert "the proxy failed" in own_warnings(caplog)[0]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    ("proxy", "why"),
+    [
+        pytest.param("http://127.0.0.1:9", "connection refused", id="refuses-connections"),
+        pytest.param(
+            "http://proxy.invalid:8080", "the host name does not resolve", id="does-not-resolve"
+        ),
+    ],
+)
+@in_reactor
+async def test_proxy_that_cannot_be_reached_makes_no_site_gone(
+    scheme: str, proxy: str, why: str
+) -> None:
+    answers: list[Any] = []
+
+    def hear(answer: Any) -> None:
+        answers.append(answer)
+
+    request = Request(f"{scheme}://far.example/page", meta={"proxy": proxy})
+    hears: dict[object, Any] = {robotstxt_unreachable: hear}
+    crawler = await crawl(Pages, hears=hears, urls=[request])
+    assert [answer.failure.name for answer in answers] == ["PROXY"]
+    assert why in answers[0].why
+    (refusal,) = pages(crawler).refused.values()
+    assert isinstance(refusal, ForbiddenByRobotsTxt)
+    assert refusal.__cause__ is None  # Scrapy's error for a page would speak of the site
 
 
 class Elsewhere:

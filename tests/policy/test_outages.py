@@ -166,6 +166,37 @@ def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
     assert decision.why == f"robots.txt unreachable{words}"
 
 
+def test_outage_has_the_last_failure_as_data() -> None:
+    refused = failed(Failure.REFUSED, "with many words", "http://b.example/r.txt")
+    entry = renew(renew(SERVED, DOWN, NOW, GOOGLE), refused, NOW + 5, GOOGLE)
+    assert entry.copy == SERVED.copy
+    outage = entry.outage
+    assert outage is not None
+    assert (outage.since, outage.failures, outage.status) == (NOW, 2, None)
+    assert (outage.failure, outage.alike, outage.failed_at) == (Failure.REFUSED, 1, NOW + 5)
+    assert outage.redirected_to == "http://b.example/r.txt"
+    assert outage.cause == "connection refused"
+    for ladder in LADDERS:
+        for days in (0, 1, 40):
+            assert decide(entry, NOW + days * DAY, Policy(ladder)).outage == outage
+    assert decide(SERVED, NOW, GOOGLE).outage is None
+
+
+def test_outage_counts_the_last_failures_that_are_alike() -> None:
+    lost, unknown = failed(Failure.REFUSED), failed(Failure.DNS)
+    for outcomes, alike in (
+        ([lost], 1),
+        ([lost, lost, lost], 3),
+        ([DOWN, DOWN, lost, lost], 2),
+        ([lost, lost, unknown], 1),
+        ([lost, lost, DOWN], 1),
+        ([lost, lost, DOWN, lost], 1),
+    ):
+        outage = after(*outcomes).outage
+        assert outage is not None
+        assert (outage.alike, outage.failures) == (alike, len(outcomes))
+
+
 # Asking again
 
 

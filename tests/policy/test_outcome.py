@@ -12,7 +12,6 @@ from scrapy_gbot_robots.policy.outcome import (
     Unavailable,
     Unreachable,
     failed,
-    failure_in,
     outcome_of,
     recalled,
 )
@@ -52,7 +51,10 @@ def test_status_code_decides(statuses: Iterable[int], outcome: type[Outcome]) ->
         (meant(503, URL, BODY, retry_after=60.0), Unreachable("HTTP 503", 503, 60.0)),
         (
             meant(2**64, URL, BODY),
-            Unreachable("not an HTTP answer (a status code of more than three digits)"),
+            Unreachable(
+                "not an HTTP answer (a status code of more than three digits)",
+                failure=Failure.INVALID,
+            ),
         ),
         (
             meant(500, URL, NOT_FOUND_PAGE),
@@ -74,16 +76,18 @@ def test_only_a_5xx_that_says_not_found_is_a_404() -> None:  # S2.19
 def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.11, S2.20
     outcome = meant(407, URL, b"", proxied=True)
     assert isinstance(outcome, Unreachable)
-    assert Failure.PROXY.value in outcome.why
+    assert (outcome.failure, outcome.why) == (Failure.PROXY, "the proxy failed (HTTP 407)")
 
 
 @pytest.mark.parametrize(
     "failure", [pytest.param(failure, id=f"S2.20-{failure.name}") for failure in Failure]
 )
 def test_every_failure_is_unreachable(failure: Failure) -> None:
-    assert failed(failure) == Unreachable(failure.value)
-    assert failure_in(failed(failure, "in the error's own words").why) is failure
-    assert failure_in("HTTP 503") is None
+    assert failed(failure) == Unreachable(failure.value, failure=failure)
+    at = "http://b.example/r.txt"
+    outcome = failed(failure, "in the error's own words", at)
+    assert (outcome.failure, outcome.redirected_to) == (failure, at)
+    assert outcome.why == f"{failure.value} (redirected to {at}: in the error's own words)"
 
 
 def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outages import Entry
+from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.storage.codec import decode, encode, longest
 
 from ..support.entries import (
@@ -30,6 +30,23 @@ WHOLE = encode(Entry(RULES, DOWN))
 FACTS, _, BODY_OF_WHOLE = summed_of(Entry(RULES, DOWN)).partition(b"\n")
 
 
+# As 1.0.0rc1 wrote them.
+OF_GRB2 = [
+    b'GRB2 12983f71 {"body": {"bytes": 74, "zlib": false}, "copy": {"cut": false, "fetched_at": '
+    b'1700000000.25, "fresh_until": 1700086400.25, "kind": "rules", "status": 200, "url": '
+    b'"https://www.example.com/robots.txt", "why": "HTTP 200"}, "outage": {"failures": 3, '
+    b'"retry_at": 1700000008.25, "since": 1700000000.25, "site_available": false, "status": 503, '
+    b'"why": "HTTP 503"}}\nUser-agent: *\nDisallow: /private\n'
+    b"Sitemap: https://example.com/sitemap.xml\n",
+    b'GRB2 7977f49b {"body": {"bytes": 0, "zlib": false}, "copy": null, "outage": {"failures": 1, '
+    b'"retry_at": 1700000001.25, "since": 1700000000.25, "site_available": false, "status": null, '
+    b'"why": "the host name does not resolve"}}\n',
+    b'GRB2 9c757d53 {"body": {"bytes": 0, "zlib": false}, "copy": {"cut": false, "fetched_at": '
+    b'1700000000.25, "fresh_until": 1700000060.25, "kind": "none", "status": 404, "url": '
+    b'"https://www.example.com/robots.txt", "why": "HTTP 404"}, "outage": null}\n',
+]
+
+
 def changed(old: bytes, new: bytes) -> bytes:
     """The bytes of an entry with other facts and a checksum that is right."""
     assert FACTS.count(old) == 1
@@ -41,6 +58,19 @@ def test_any_entry_comes_back_as_it_was(entry: Entry) -> None:
     assert decode(encode(entry)) == entry
 
 
+def test_entries_of_the_last_layout_are_read() -> None:
+    assert [decode(data) for data in OF_GRB2] == [
+        Entry(RULES, Outage(1700000000.25, 3, 503, "HTTP 503", 1700000008.25)),
+        Entry(
+            None,
+            Outage(1700000000.25, 1, None, "the host name does not resolve", 1700000001.25),
+        ),
+        Entry(MISSING),
+    ]
+    for place, byte in enumerate(OF_GRB2[0]):
+        assert decode(OF_GRB2[0][:place] + bytes([byte ^ 0x20]) + OF_GRB2[0][place + 1 :]) is None
+
+
 @pytest.mark.parametrize(
     ("outage", "kept"),
     [
@@ -48,6 +78,8 @@ def test_any_entry_comes_back_as_it_was(entry: Entry) -> None:
         pytest.param(
             {"why": "x" * 40_000}, {"why": "x" * 32_768}, id="longer text than there is room for"
         ),
+        pytest.param({"redirected_to": "\ud800"}, {"redirected_to": "?"}, id="a URL, too"),
+        pytest.param({"alike": 2**32}, {"alike": 2**32 - 1}, id="too many failures that are alike"),
         pytest.param(
             {"status": 2**31}, {"status": 2**31 - 1}, id="a larger status than there is room for"
         ),
@@ -66,7 +98,7 @@ def test_what_cannot_be_written_is_kept_as_well_as_can_be(
 
 def test_compressed_where_it_pays() -> None:
     assert len(encode(rules(BODY * 50))) < len(BODY) * 5
-    assert len(encode(Entry(None, GONE))) < 250
+    assert len(encode(Entry(None, GONE))) < 320
 
 
 def test_longest_is_long_enough_and_bounded() -> None:
@@ -88,7 +120,7 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
     [
         pytest.param(b"", id="nothing"),
         pytest.param(WHOLE + b"x", id="more"),
-        pytest.param(sealed(summed_of(Entry(RULES)), version=b"GRB3"), id="next-version"),
+        pytest.param(sealed(summed_of(Entry(RULES)), version=b"GRB4"), id="next-version"),
         pytest.param(sealed(b"\n"), id="no-facts"),
         pytest.param(sealed(FACTS), id="no-body"),
         pytest.param(sealed(b"[]\n"), id="list"),
@@ -105,6 +137,14 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(changed(b'"status": 503', b'"status": 503.0'), id="status-that-is-none"),
         pytest.param(changed(b'"status": 503', b'"status": 5030000000000'), id="status-too-large"),
         pytest.param(changed(b"https://www", b"https://" + b"w" * 40_000), id="text-too-long"),
+        pytest.param(
+            changed(b'"failure": null', b'"failure": "MELTED"'), id="failure-that-is-not-known"
+        ),
+        pytest.param(changed(b'"failure": null', b'"failure": []'), id="failure-that-is-no-name"),
+        pytest.param(
+            sealed(summed_of(Entry(RULES, DOWN)), version=b"GRB2"), id="new-facts-in-an-old-layout"
+        ),
+        pytest.param(OF_GRB2[0].replace(b"GRB2", b"GRB3"), id="old-facts-in-the-new-layout"),
         pytest.param(changed(b'"kind": "rules"', b'"kind": "other"'), id="unknown-kind"),
         pytest.param(
             changed(b'"site_available": false', b'"site_available": null'), id="neither-up-nor-not"
@@ -146,7 +186,7 @@ def test_the_tests_own_seal_is_right() -> None:
 def test_what_is_known_can_be_read_by_people() -> None:
     line, _, body = encode(Entry(MISSING, DOWN)).partition(b"\n")
     version, _, facts = line.decode("ascii").split(" ", 2)
-    assert version == "GRB2"
+    assert version == "GRB3"
     assert json.loads(facts)["copy"]["status"] == 404
     assert json.loads(facts)["outage"]["why"] == "HTTP 503"
     assert body == b""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.storage.codec import VERSION, encode
 
 NOW = 1_700_000_000.25
@@ -16,7 +17,9 @@ ORIGIN = "https://example.com:443"
 RULES = Copy(Kind.RULES, 200, URL, BODY, False, "HTTP 200", NOW, NOW + 86400)
 MISSING = Copy(Kind.NONE, 404, URL, b"", False, "HTTP 404", NOW, NOW + 60)
 DOWN = Outage(NOW, 3, 503, "HTTP 503", NOW + 8)
-GONE = Outage(NOW, 1, None, "the host name does not resolve", NOW + 1)
+GONE = Outage(
+    NOW, 1, None, "the host name does not resolve", NOW + 1, failure=Failure.DNS, failed_at=NOW
+)
 
 
 def rules(body: bytes) -> Entry:
@@ -56,6 +59,10 @@ OUTAGES = st.builds(
     TEXTS,
     TIMES,
     st.booleans(),
+    st.one_of(st.none(), st.sampled_from(Failure)),
+    st.integers(0, 2**32 - 1),
+    TIMES,
+    TEXTS,
 )
 ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
 
