@@ -46,9 +46,6 @@ DOORS = {
     "__main__": {"commands"},
 }
 
-# When somebody asks for use preferences, `core` asks the room that knows their drafts, which stands above it.
-LATE = {"core": {"experimental"}}
-
 # What these rooms may import from outside, besides the standard library.
 OUTSIDE = {
     "core": {"idna"},
@@ -113,7 +110,7 @@ def test_room_imports_only_rooms_of_its_row(room: str) -> None:
         for name in _imports(path)
         if name.startswith(".")
     }
-    assert used - {room} <= DOORS[room] | LATE.get(room, set())
+    assert used - {room} <= DOORS[room]
 
 
 def test_imports_between_rooms_run_one_way() -> None:
@@ -225,7 +222,7 @@ def test_pure_part_and_the_judge_of_columns_load_neither_scrapy_nor_what_extras_
         "r = g.RobotsTxt.parse(b'user-agent: a\\ndisallow: /x')\n"
         "assert not r.allowed('https://exämple.com/x', 'a')\n"
         "assert g.Origin.of('https://exämple.com/').host == 'xn--exmple-cua.com'\n"
-        "assert not [name for name in sys.modules if 'experimental' in name]\n"
+        "assert not [name for name in sys.modules if 'preferences' in name]\n"
         "import scrapy_gbot_robots.bulk as bulk\n"
         "assert bulk.judge(['https://a.example/x'], [b'user-agent: *\\ndisallow: /x'], 'a') == {'a': [0]}\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"

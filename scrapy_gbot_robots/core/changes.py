@@ -19,7 +19,7 @@ from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
 if TYPE_CHECKING:
-    from ..experimental.preferences import PreferenceChange
+    from .preferences import PreferenceChange
 
 MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
 _WORK_OF_PAIR = (
@@ -102,7 +102,7 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
     lines = content_lines_of(was), content_lines_of(now)
     turned: Iterable[PreferenceChange] = ()
     if any(lines):
-        from ..experimental.preferences import turned_between  # noqa: PLC0415 - few files state any
+        from .preferences import turned_between  # noqa: PLC0415 - few files state any
 
         turned = turned_between(*lines)
     return change._replace(

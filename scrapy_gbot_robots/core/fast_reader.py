@@ -44,6 +44,7 @@ from .lines import (
     UNUSED,
     UNUSED_FIELDS,
     USER_AGENT,
+    ContentLine,
     agent_of,
     content_blocks,
     read_line,
@@ -53,10 +54,6 @@ from .lines import (
 from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
-
-# A `Content-` line as it is written, with its number.
-ContentLine = tuple[int, bytes]
-
 
 # Google's parser calls these fields unused. Here they have kinds of their own.
 _DELAY = -1

@@ -100,6 +100,9 @@ def agent_of(value: bytes) -> bytes:
     return found[0].lower() if found else b""
 
 
+# A `Content-` line as it is written, with its number.
+ContentLine = tuple[int, bytes]
+
 _BLOCK = 8_192  # bytes
 _INFINITY = float("inf")
 _BOM_BEGINNINGS = (BOM, BOM[:2], BOM[:1])

@@ -39,8 +39,8 @@ from .urls import as_text, is_absolute
 from .verdict import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ..experimental.preferences import Preferences
     from .lint import Finding
+    from .preferences import Preferences
 
 _MOST_AGENTS = 100  # whose rules are kept at a time
 _BEGIN = b"site"  # of all names of the field
@@ -180,7 +180,7 @@ class RobotsTxt:
 
         The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL
         that is disallowed has no preference. Experimental: both fields are drafts (see
-        experimental/preferences.py).
+        core/preferences.py).
         """
         return preferences_of(self.rules_for(user_agent), url)
 

@@ -19,8 +19,8 @@ from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
-    from ..experimental.preferences import Preferences
-    from .fast_reader import ContentLine
+    from .lines import ContentLine
+    from .preferences import Preferences
     from .rule_index import Index
 
 # Memory; measured, rounded up.
@@ -257,7 +257,7 @@ def weight_of(rules: Rules) -> int:
 
 def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
     """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed."""
-    from ..experimental.preferences import said_by  # noqa: PLC0415 - most crawls never ask
+    from .preferences import said_by  # noqa: PLC0415 - most crawls never ask
 
     stated = [lines for part in parts_of(rules) if (lines := content_lines_of(part))]
     return said_by(stated if stated and rules.allowed(url) else (), url)

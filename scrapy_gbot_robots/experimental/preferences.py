@@ -1,130 +1,34 @@
-"""Preferences about the use of content: `Content-Usage` and `Content-Signal`, in a robots.txt and in headers.
+"""Preferences about the use of content around a robots.txt: in headers, and what lint says of the lines.
 
-Experimental: both fields are drafts, so names here may change. A preference that is not said is
-neither granted nor refused. Lines of a robots.txt are read only if somebody asks for preferences:
-core keeps them as they are written.
+core/preferences.py reads the lines of a robots.txt; its names for those who combine both stand here,
+too. Experimental: both fields are drafts, so names here may change.
 
-Boundary: no verdict depends on preferences. The crawl decides how to heed them; lint asks what is wrong in the lines.
-Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
-draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org (`Content-Signal`), RSL 1.0 (`License`).
+Boundary: no verdict depends on preferences.
+Sources: as core/preferences.py; RSL 1.0 (`License`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator
 
-from ..core.fast_reader import ContentLine
-from ..core.lines import as_written
-from ..core.patterns import NO_RULE, line_of, stand_in
+from ..core.preferences import (
+    LABELS,
+    NOTHING_SAID,
+    SIGNAL_VALUES,
+    SIGNALS,
+    USES,
+    Preferences,
+    combined,
+    pairs_of,
+    path_and_dictionary,
+    read_dictionary,
+    signal_of,
+    usage_of,
+)
 from ..core.robots import FieldLine, RobotsTxt, groups_of
-from ..core.rule_index import Index
-from ..core.urls import escape, is_absolute, path_of, shown
+from ..core.urls import is_absolute, shown
 
-# Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in
-# Content-Signal.
-LABELS = (
-    ("train_ai", b"train-ai", "ai-train"),
-    ("search", b"search", "search"),
-    ("ai_use", b"ai-use", "ai-input"),
-)
-USES = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
-
-_USAGE_VALUES = {b"y": True, b"n": False}
-_STRICTEST = (False, True, None)  # comes first
-_SIGNALS = {key: label for label, _, key in LABELS}
-_SIGNAL_VALUES = {"yes": True, "no": False}
-_SIGNAL = b"content-signal"
-_ALL_PATHS = "/"
-_KEPT = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
-
-_MAX_BYTES = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
-
-# A Dictionary of RFC 9651 ("Structured Field Values for HTTP"), member by member. A repetition
-# begins with a character that nothing before it could go on with. So there is one way to read a
-# text, and a search that goes back fails at once.
-_KEY = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
-_TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
-_OTHER = r"""
-    -?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])      # Decimal, 3.3.2
-    | @?-?[0-9]{1,15}(?![0-9.])             # Integer, 3.3.1, and Date, 3.3.7
-    | "(?:[ !\#-\[\]-~]|\\["\\])*"          # String, 3.3.3
-    | :[A-Za-z0-9+/=]*:                     # Byte Sequence, 3.3.5
-    | \?[01]                                # Boolean, 3.3.6
-    | %"(?:[ !\#$&-~]|%[0-9a-f]{2})*"       # Display String, 3.3.8
-"""
-_PARAMETERS = rf"(?:;[ ]*{_KEY}(?:=(?:{_TOKEN}|{_OTHER}))?)*"
-_ITEM = rf"(?:{_TOKEN}|{_OTHER}){_PARAMETERS}"
-_MEMBER = re.compile(
-    rf"""
-    (?P<key>{_KEY})
-    (?:=(?: (?P<token>{_TOKEN}) | {_OTHER} | \([ ]*(?:{_ITEM}(?:[ ]+{_ITEM})*)?[ ]*\) ))?   # an Inner List, 4.2.1.2
-    {_PARAMETERS}
-    (?:[ \t]*,[ \t]*(?!\Z)|\Z)                                                               # no comma at the end
-    """.encode(),
-    re.VERBOSE,
-)
-
-
-class Preferences(NamedTuple):
-    """What a site says about the use of a URL's content. Experimental.
-
-    Attributes:
-        train_ai: True (granted), False (refused) or None (not said).
-        search: likewise.
-        ai_use: likewise.
-        use: "immediate", "reference", "full" or None (not said).
-        lines: the numbers of the lines that say so in the robots.txt, from 1; empty for headers.
-    """
-
-    train_ai: bool | None = None
-    search: bool | None = None
-    ai_use: bool | None = None
-    use: str | None = None
-    lines: tuple[int, ...] = ()
-
-
-class PreferenceChange(NamedTuple):
-    """A preference about the use of content that turned. Experimental, as `Preferences` is.
-
-    Attributes:
-        path: the pattern of the paths for which it turned; "/" stands for all that no longer pattern names.
-        label: "train_ai", "search", "ai_use" or "use", as in `Preferences`.
-        before: what the old version says: True (granted), False (refused), a word for `use`, or None (not said).
-        after: what the new version says.
-    """
-
-    path: str
-    label: str
-    before: bool | str | None
-    after: bool | str | None
-
-
-NOTHING_SAID = Preferences()
-
-
-def said_by(stated: Collection[tuple[ContentLine, ...]], url: str | bytes) -> Preferences:
-    """Return what the site says about the content of `url`. `stated` are the lines for each of the crawlers that ask."""
-    return combined(_statements(lines).of(path_of(url)) for lines in stated)
-
-
-def combined(said: Iterable[Preferences]) -> Preferences:
-    """Return what counts if all of `said` apply: for each label the most restrictive."""
-    several = [NOTHING_SAID, *said]
-    train_ai, search, ai_use = (
-        min((getattr(each, label) for each in several), key=_STRICTEST.index)
-        for label, _, _ in LABELS
-    )
-    use = min((each.use for each in several), key=(*USES, None).index)
-    return Preferences(
-        train_ai,
-        search,
-        ai_use,
-        use,
-        tuple(sorted({line for each in several for line in each.lines})),
-    )
+__all__ = ["LABELS", "NOTHING_SAID", "Preferences", "combined", "of_headers", "on_preferences"]
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
@@ -134,120 +38,11 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
     response only.
     """
     return combined(
-        [_usage(b", ".join(usage), ()) or NOTHING_SAID, *(_signal(value, ()) for value in signals)]
+        [
+            usage_of(b", ".join(usage), ()) or NOTHING_SAID,
+            *(signal_of(value, ()) for value in signals),
+        ]
     )
-
-
-def turned_between(
-    old: Sequence[ContentLine], new: Sequence[ContentLine]
-) -> Iterator[PreferenceChange]:
-    """Yield the preferences that differ, by path. What turned for all paths is not told again for some of them."""
-    versions = _Statements(old), _Statements(new)
-    for_all: set[PreferenceChange] = set()
-    for path in (
-        _ALL_PATHS,
-        *sorted({path for each in versions for path in each.paths} - {_ALL_PATHS}),
-    ):
-        said = [version.of(stand_in(path)) for version in versions]
-        for label in (*(label for label, _, _ in LABELS), "use"):
-            change = PreferenceChange(_ALL_PATHS, label, *(getattr(each, label) for each in said))
-            if change.before != change.after and change not in for_all:
-                yield change._replace(path=path)
-                if path == _ALL_PATHS:
-                    for_all.add(change)
-
-
-def _usage(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
-    """Return what a Dictionary says, None if the bytes are no Dictionary. Only the Tokens y and n count."""
-    members = read_dictionary(dictionary)
-    if members is None:
-        return None
-    train_ai, search, ai_use = (_USAGE_VALUES.get(members.get(key) or b"") for _, key, _ in LABELS)
-    return Preferences(train_ai, search, ai_use, None, lines)
-
-
-def _signal(value: bytes, lines: tuple[int, ...]) -> Preferences:
-    """Return what the value of a Content-Signal says. If a key occurs twice, the more restrictive value counts."""
-    said: list[dict[str, Any]] = []
-    for key, granted in _pairs(value.decode("ascii", "replace")):
-        if key in _SIGNALS and granted in _SIGNAL_VALUES:
-            said.append({_SIGNALS[key]: _SIGNAL_VALUES[granted]})
-        elif key == "use" and granted in USES:
-            said.append({key: granted})
-    return combined(Preferences(**each, lines=lines) for each in said)
-
-
-def _pairs(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys and values of a Content-Signal, in lower case."""
-    for pair in value.lower().split(","):
-        key, _, granted = pair.partition("=")
-        yield key.strip(), granted.strip()
-
-
-class _Statements:
-    """The preferences that a robots.txt states for one crawler: those of its group, and those before any group.
-
-    `paths` are the patterns that statements name. A statement without a path is about every path.
-    """
-
-    def __init__(self, lines: Sequence[ContentLine]) -> None:
-        stated: dict[str, list[Preferences]] = {}
-        signals: list[Preferences] = []
-        for number, raw in lines:
-            value = as_written(raw)
-            if raw.lstrip()[: len(_SIGNAL)].lower() == _SIGNAL:
-                signals.append(_signal(value, (number,)))
-                continue
-            path, dictionary = path_and_dictionary(value)
-            said = _usage(dictionary, (number,))
-            if (
-                said is not None
-            ):  # a line that is no Dictionary says nothing, so a shorter path may count
-                stated.setdefault(path, []).append(said)
-        said_by_path = {path: combined(said) for path, said in stated.items()}
-        self._signals = combined(signals)
-        self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path counts as the shortest one
-        self.paths = tuple(said_by_path)
-        self._index = Index(zip(self.paths, range(len(self.paths)), strict=True), ())
-        self._said = tuple(said_by_path.values())
-
-    def of(self, path: str) -> Preferences:
-        """Return what is said about `path`, as `path_of` gives it: as for rules, the longest path that matches decides."""
-        decider = self._index.decider(path)
-        usage = self._everywhere if decider == NO_RULE else self._said[line_of(decider)]
-        return combined([usage, self._signals])
-
-
-_statements = lru_cache(maxsize=_KEPT)(_Statements)
-
-
-def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
-    """Split the value of a Content-Usage line into its path, "" if it has none, and its Dictionary."""
-    value = value.strip()
-    if value[:1] != b"/":
-        return "", value
-    path, *rest = value.replace(b"\t", b" ").split(b" ", 1)
-    return escape(path).decode("ascii"), b"".join(rest).strip()
-
-
-def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
-    """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is no Dictionary.
-
-    The value of a member is its Token, or None for anything else. If a key occurs twice, the last
-    one counts. The whole grammar is checked, since bytes that break it say nothing.
-    """
-    if len(value) > _MAX_BYTES:
-        return None
-    text = value.strip(b" ")
-    members: dict[bytes, bytes | None] = {}
-    at = 0
-    while at < len(text):
-        member = _MEMBER.match(text, at)
-        if member is None:
-            return None
-        members[member["key"]] = member["token"]
-        at = member.end()
-    return members
 
 
 def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
@@ -299,8 +94,8 @@ def _unread_signal(value: str) -> str:
     """Say why a Content-Signal line says less than it seems to; "" if it does not."""
     if value.startswith("/"):
         return "Content-Signal has no paths: the line says less than it seems to"
-    for key, granted in _pairs(value):
-        if key in _SIGNALS and granted not in _SIGNAL_VALUES:
+    for key, granted in pairs_of(value):
+        if key in SIGNALS and granted not in SIGNAL_VALUES:
             return f'only yes and no count in Content-Signal: "{key}" says nothing here'
         if key == "use" and granted not in USES:
             return f'only {", ".join(USES)} count for "use" in Content-Signal'

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.changes import AgentChange, change_in_words, changes
-from scrapy_gbot_robots.experimental.preferences import PreferenceChange
+from scrapy_gbot_robots.core.preferences import PreferenceChange
 
 
 def changed(old: str, new: str) -> list[AgentChange]:

@@ -11,8 +11,8 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules
 from scrapy_gbot_robots.core import fast_reader, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
+from scrapy_gbot_robots.core.preferences import Preferences
 from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
-from scrapy_gbot_robots.experimental.preferences import Preferences
 
 from ..support import oracle
 
