@@ -256,7 +256,7 @@ class _Scan:
             group = None  # rules end the run of user-agent lines
         if not value.startswith(self._agents):
             return group
-        agent = value if value in self._agents else agent_of(value)
+        agent = agent_of(value)
         if agent in self._agents:
             if group is None:
                 group = ScannedGroup()

@@ -3,8 +3,12 @@
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots.core.crawlers import agents_heeded
+from scrapy_gbot_robots.core.robots import groups_of
+from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC
 
 from ..support.examples import EXAMPLES
+from ..support.oracle import followed_by
 
 # (numbers of the example, crawler, allowed paths, disallowed paths)
 ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
@@ -170,6 +174,19 @@ def test_user_agent_value_names(value: str, token: str, group: str | None) -> No
     assert verdict.group == group
     assert verdict.allowed == (group is None)
     assert robots.verdict("http://e.com/", token.encode()) == verdict
+
+
+@pytest.mark.parametrize("token", ["bot2000", "bot/1.0", "my bot", "bot*", "böt"])
+def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
+    crawler = Crawler(token, (token,))  # made by hand: `Crawler.of` takes the token out
+    robots = RobotsTxt.parse(f"user-agent: {token}\ndisallow: /\nuser-agent: *\nallow: /".encode())
+    assert robots.verdict("http://e.com/", crawler)[:4] == (
+        True,
+        (True, "/", 4),
+        MOST_SPECIFIC,
+        "*",
+    )
+    assert followed_by(groups_of(robots), agents_heeded(crawler)).group == "*"
 
 
 def test_user_agent_line_that_names_nobody_still_ends_a_group() -> None:
