@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import cached_property
@@ -44,12 +44,8 @@ ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
-_REDIS_SETTINGS = (
-    "REDIS_HOST",
-    "REDIS_PORT",
-    "REDIS_DB",
-    "REDIS_PARAMS",
-)  # of scrapy-redis, besides REDIS_URL
+# of scrapy-redis, besides REDIS_URL
+_REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 logger = logging.getLogger(__name__)
@@ -60,9 +56,8 @@ class ValueType(Generic[_T]):
     """The values that a setting takes."""
 
     rule: str  # what completes "GBOT_ROBOTS_X must be"
-    read: Callable[
-        [object], _T
-    ]  # makes the value to use; raises TypeError or ValueError for a wrong one
+    # makes the value to use; raises TypeError or ValueError for a wrong one
+    read: Callable[[object], _T]
     fits: Callable[[_T], bool] = lambda _: True  # whether that value may be used
 
 
@@ -72,25 +67,32 @@ def _number(value: Any) -> float:
     return float(value)
 
 
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+
+
 def _flag(value: object) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[
-        str(value).lower()
-    ]  # a command line gives text
+    return _FLAGS[str(value).lower()]  # a command line gives text
 
 
 def _words(value: object) -> tuple[str, ...]:
     """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
     if isinstance(value, str):
-        value = (
-            json_of(value)
-            if value.lstrip().startswith("[")
-            else [word for word in value.split(",") if word.strip()]
-        )
-    if not isinstance(value, (list, tuple, set, frozenset)) or not all(
-        isinstance(word, str) for word in value
-    ):
+        value = _split(value)
+    if not isinstance(value, (list, tuple, set, frozenset)):
         raise TypeError
-    return tuple(word.strip() for word in value)
+    return tuple(_text_in_list(word).strip() for word in value)
+
+
+def _split(text: str) -> object:
+    if text.lstrip().startswith("["):
+        return json_of(text)
+    return [word for word in text.split(",") if word.strip()]
+
+
+def _text_in_list(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _text(value: object) -> str:
@@ -117,7 +119,9 @@ def path_of(value: object) -> Path:
 def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
     if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
         value = json_of(value)
-    return value if isinstance(value, Mapping) else path_of(value)
+    if isinstance(value, Mapping):
+        return value
+    return path_of(value)
 
 
 _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every system
@@ -125,9 +129,8 @@ _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every 
 
 def archive_named(path: Path, spider: str, now: datetime) -> Path:
     """Return the path with the time and the spider's name filled in."""
-    return Path(
-        str(path) % {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)}
-    )
+    places = {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)}
+    return Path(str(path) % places)
 
 
 def count(least: int) -> ValueType[int]:
@@ -135,27 +138,32 @@ def count(least: int) -> ValueType[int]:
 
     def read(value: object) -> int:
         number = _number(value)
-        return int(number) if number.is_integer() else least - 1
+        if not number.is_integer():
+            raise ValueError("a fraction")
+        return int(number)
 
     return ValueType(f"a whole number >= {least}", read, lambda number: number >= least)
 
 
 def seconds(*, zero: bool = True) -> ValueType[float]:
     """Durations; `zero` says whether 0 is one."""
-    fits: Callable[[float], bool] = lambda number: 0 <= number < math.inf and (zero or number > 0)  # noqa: E731
-    return ValueType(f"a number of seconds {'>=' if zero else '>'} 0", _number, fits)
+    if zero:
+        return ValueType("a number of seconds >= 0", _number, lambda number: 0 <= number < math.inf)
+    return ValueType("a number of seconds > 0", _number, lambda number: 0 < number < math.inf)
 
 
 def one_of(*names: str) -> ValueType[str]:
     """Any of `names`."""
-    return ValueType(
-        "one of " + ", ".join(repr(name) for name in names), _text, lambda name: name in names
-    )
+    listed = ", ".join(repr(name) for name in names)
+    return ValueType(f"one of {listed}", _text, lambda name: name in names)
 
 
 def redis_url_of_project(settings: BaseSettings) -> str:
     """Return the URL that scrapy-redis has, too."""
-    return settings.get("REDIS_URL") or "redis://localhost:6379/0"
+    url = settings.get("REDIS_URL")
+    if url:
+        return str(url)
+    return "redis://localhost:6379/0"
 
 
 def redis_client_of_project(settings: BaseSettings) -> str | None:
@@ -168,19 +176,32 @@ def redis_client_of_project(settings: BaseSettings) -> str | None:
 def sqlite_of_project(_: BaseSettings) -> Path | None:
     """Return the default file; None outside a Scrapy project, so that a crawl leaves no stray file."""
     try:
-        return Path(data_path(SQLITE_FILE)) if inside_project() else None
+        if not inside_project():
+            return None
+        return Path(data_path(SQLITE_FILE))
     except NotConfigured:
         return None
     except OSError:  # the data directory cannot be made: opening the storage will say so
         return Path(closest_scrapy_cfg()).parent.resolve() / ".scrapy" / SQLITE_FILE
 
 
+_DOTTED_PATH = re.compile(r"\w+(?:\.\w+)+")
+_DATABASES = (".sqlite", ".sqlite3", ".db")  # how names of files end
+
+
+def _is_storage(name: str) -> bool:
+    if name in STORAGES:
+        return True
+    return _DOTTED_PATH.fullmatch(name) is not None and not name.endswith(_DATABASES)
+
+
 FLAG = ValueType("True or False", _flag)
 NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType(
-    '"memory", "sqlite", "redis" or the dotted path of a class',
+    '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '
+    "its server) or the dotted path of a class",
     _text,
-    lambda name: name in STORAGES or "." in name,
+    _is_storage,
 )
 REDIS_URL = ValueType(
     f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}, and so must REDIS_URL in its place",
@@ -292,18 +313,18 @@ class GbotSettings:
         """
         own = cls.of(crawler.settings)
         is_set = _is_set("unreachable_wait_secs", crawler.settings)
-        return (
-            replace(own, unreachable_wait_secs=0)
-            if is_for_one_page(crawler) and not is_set
-            else own
-        )
+        if is_for_one_page(crawler) and not is_set:
+            return replace(own, unreachable_wait_secs=0)
+        return own
 
     @property
     def asked_as(self) -> RobotsAgent | None:
         """The crawlers of `GBOT_ROBOTS_AGENTS`; None if the setting is not set: then each request's user agent counts."""
         if not self.agents:
             return None
-        return AllOf(self.agents) if self.agents_mode == "all" else Crawler.of(self.agents)
+        if self.agents_mode == "all":
+            return AllOf(self.agents)
+        return Crawler.of(self.agents)
 
     @cached_property
     def policy(self) -> Policy:
@@ -329,8 +350,10 @@ def _is_set(field_name: str, settings: BaseSettings) -> bool:
 def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
     """Return the value of one setting, or its default; ValueError names the setting, the rule and the value."""
     value, default = settings.get(_name_of(field_name)), row["default"]
-    if value is None:
-        value = default(settings) if callable(default) else default
+    if value is None and callable(default):
+        value = default(settings)
+    elif value is None:
+        value = default
     if value is None:
         return None
     values: ValueType[Any] = row["values"]
@@ -342,25 +365,41 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 
 
 def mistakes(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that does nothing: one that does not exist, or that lacks what it needs."""
+    """Yield a sentence for each setting that does nothing, or not what it seems to: a misspelt one, for example."""
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
-    for name in sorted(str(name) for name in settings if str(name).startswith(_LOOKS_OURS)):
-        if name not in rows:
-            nearest = get_close_matches(name, rows, n=1, cutoff=0.8)
-            yield f"{name} is no setting" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    for name in sorted(str(name) for name in settings):
+        if name.startswith(_LOOKS_OURS) and name not in rows:
+            yield f"{name} is no setting{_did_you_mean(name, rows)}"
     own = GbotSettings.of(settings)
     for name, row in rows.items():
-        needs = row.metadata["needs"]
-        has_it = any(
-            wanted in (getattr(own, other), bool(getattr(own, other)))
-            for other, wanted in needs.items()
-        )
-        is_set = (
-            settings.get(name) is not None and getattr(own, row.name) != row.metadata["default"]
-        )
-        if needs and is_set and not has_it:
-            other = next(iter(needs))
+        is_set = settings.get(name) is not None
+        has_effect = getattr(own, row.name) == row.metadata["default"] or _has_needs(own, row)
+        if is_set and not has_effect:
+            other = next(iter(row.metadata["needs"]))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(own, other)!r}"
+    if own.sqlite_path is not None and _is_set("sqlite_path", settings):
+        folder = own.sqlite_path.parent
+        if own.storage == "sqlite" and not folder.exists():
+            yield f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
+
+
+def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    nearest = get_close_matches(name, names, n=1, cutoff=0.8)
+    if not nearest:
+        return ""
+    return f"; did you mean {nearest[0]}?"
+
+
+def _has_needs(own: GbotSettings, row: Field[Any]) -> bool:
+    """Whether the field has what it needs to do something."""
+    needs = row.metadata["needs"]
+    if not needs:
+        return True
+    for other, wanted in needs.items():
+        value = getattr(own, other)
+        if value == wanted or (wanted is True and value):
+            return True
+    return False
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:

@@ -36,6 +36,12 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
     assert getattr(read(**{name: value}), name.lower()) == read_as
 
 
+STORAGE_RULE = (
+    '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '
+    "its server) or the dotted path of a class"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
@@ -48,7 +54,16 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
         ("STRICT", "maybe", "True or False"),
         ("CRAWL_DELAY_MAX_SECS", -1, "a number of seconds >= 0"),
         ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
-        ("STORAGE", "mysql", '"memory", "sqlite", "redis" or the dotted path of a class'),
+        *(
+            ("STORAGE", name, STORAGE_RULE)
+            for name in (
+                "mysql",
+                "/var/robots.sqlite",
+                "robots.sqlite",
+                "redis://a.example",
+                "a.b.db",
+            )
+        ),
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
@@ -209,6 +224,15 @@ def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
     settings: dict[str, Any],
 ) -> None:
     assert told(**settings) == []
+
+
+def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    mistyped = tmp_path / "vra" / "robots.sqlite"
+    assert told(SQLITE_PATH=str(mistyped)) == [
+        f"GBOT_ROBOTS_SQLITE_PATH: the directory {tmp_path / 'vra'} does not exist; a crawl makes it"
+    ]
+    mistyped.parent.mkdir()
+    assert told(SQLITE_PATH=str(mistyped)) == []
 
 
 def told(**settings: Any) -> list[str]:

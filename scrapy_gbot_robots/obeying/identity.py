@@ -14,6 +14,7 @@ from scrapy.utils.python import without_none_values
 
 from ..core.crawlers import AllOf, RobotsAgent, agents_heeded, cut_token, is_browser_like
 from ..core.crawlers import Crawler as RobotsCrawler
+from ..core.known_crawlers import is_known
 from ..core.urls import shown
 
 if TYPE_CHECKING:
@@ -46,9 +47,19 @@ class UserAgent(NamedTuple):
             problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
         elif not crawler.name or is_browser_like(self.text):
             problem = "names no crawler of yours, so that no robots.txt can address this crawl"
+        elif is_known(crawler.name):
+            problem = f"names a well-known crawler: the rules for {crawler.name} count, {_of_others(crawler)}"
         else:
             return None
         return f"{self.source}, {self.text!r}, {problem}. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
+
+
+def _of_others(crawler: RobotsCrawler) -> str:
+    """Say when the rules for all crawlers count for `crawler`."""
+    meant = f"(if that is meant, set GBOT_ROBOTS_AGENTS = [{crawler.name!r}])"
+    if crawler.heeds_global:
+        return f'those for "*" only where it has none {meant}'
+    return f'those for "*" never {meant}'
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:

@@ -10,13 +10,15 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from inspect import isclass
 from typing import TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response, TextResponse
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
@@ -100,6 +102,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_what_is_not_used(self)
+        _warn_of_another(crawler.settings)
         warn_of_mistakes(crawler.settings)
 
     async def process_request(  # type: ignore[override]
@@ -303,4 +306,22 @@ def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
         logger.warning(
             "ROBOTSTXT_PARSER = %r has no effect: GbotRobotsTxtMiddleware always uses GbotRobotParser",
             parser,
+        )
+
+
+def _warn_of_another(settings: BaseSettings) -> None:
+    """Warn if Scrapy's middleware, or another one for robots.txt, is on beside ours."""
+    names = []
+    for component in build_component_list(
+        settings.get_component_priority_dict_with_base("DOWNLOADER_MIDDLEWARES")
+    ):
+        with suppress(Exception):  # of a module that cannot be loaded: Scrapy raises it
+            cls = load_object(component)
+            if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
+                names.append(f"{cls.__module__}.{cls.__qualname__}")
+    if len(names) > 1:
+        logger.warning(
+            "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. Set all but one to None, or "
+            'use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
+            " and ".join(names),
         )

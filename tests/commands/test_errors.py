@@ -64,7 +64,7 @@ NO_SUCH_FILE = "no: No such file or directory"
             "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
             "e.txt is another program's and stays as it is",
         ),
-        ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x/y", "the storage sqlite"),
+        ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "the storage sqlite"),
         ("cache show mailto://x", "not an http, https or ftp URL"),
         ("cache forget", "forget needs an ORIGIN, or --all"),
         ("cache forget a.example --all", "nothing else takes --all"),

@@ -41,11 +41,23 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     ("user_agent", "said"),
     [
         pytest.param("Scrapy/2.14 (+https://scrapy.org)", None, id="scrapy"),
-        pytest.param("AdsBot-Google", None, id="ignores-star"),
+        pytest.param(
+            "Googlebot",
+            """names a well-known crawler: the rules for Googlebot count, those for "*" only where it has none """
+            "(if that is meant, set GBOT_ROBOTS_AGENTS = ['Googlebot'])",
+            id="another-crawler",
+        ),
+        pytest.param(
+            "AdsBot-Google",
+            'the rules for AdsBot-Google count, those for "*" never (if that is meant',
+            id="ignores-star",
+        ),
         pytest.param(CHROME, "no robots.txt can address this crawl", id="browser"),
         pytest.param("1.0 (2)", "names no crawler of yours", id="no-token"),
         pytest.param("bot2000/1.0", 'is read as "bot": a product token is letters', id="digits"),
-        pytest.param("Google Favicon", None, id="two-words-that-are-a-name"),
+        pytest.param(
+            "Google Favicon", "the rules for Googlebot-Image count", id="two-words-that-are-a-name"
+        ),
         pytest.param(
             "Google-Safety",
             "names Google-Safety, which heeds no robots.txt, so this crawl obeys no rules",

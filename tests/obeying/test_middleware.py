@@ -131,6 +131,23 @@ async def test_another_parser_set_by_the_user_is_named_once(
     ]
 
 
+@pytest.mark.parametrize(
+    ("scrapys", "is_told"), [pytest.param(100, True, id="on"), pytest.param(None, False, id="off")]
+)
+@in_reactor
+async def test_scrapy_s_middleware_beside_ours_is_named(
+    scrapys: int | None, is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    stock = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+    ours = "scrapy_gbot_robots.GbotRobotsTxtMiddleware"
+    middlewares = {stock: scrapys, ours: 101}
+    await crawl(Pages, {"ROBOTSTXT_OBEY": True, "DOWNLOADER_MIDDLEWARES": middlewares}, addon=False)
+    told = [text for text in own_warnings(caplog) if text.startswith("DOWNLOADER_MIDDLEWARES has ")]
+    assert [stock in text and "each obeys robots.txt by itself" in text for text in told] == (
+        [True] * is_told
+    )
+
+
 @in_reactor
 async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(
     site: Site, monkeypatch: pytest.MonkeyPatch
