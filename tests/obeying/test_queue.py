@@ -31,7 +31,8 @@ from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import gates, queue
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
-from scrapy_gbot_robots.policy.outages import Decision, State
+from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
+from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0
@@ -121,12 +122,14 @@ class World:
         state: State = State.FULL_ALLOW,
         secs: float = 86400.0,
         status: int | None = 200,
-        why: str = "because",
+        outage: Outage | None = None,
     ) -> None:
         """End the look-up of `host`; the answer is good for `secs`."""
         origin = Origin.of(f"http://{host}/")
         now = 1e9 + self.now
-        decision = Decision(state, why, state is State.FULL_DISALLOW, now + secs, now + secs)
+        is_temporary = state is State.FULL_DISALLOW
+        again_at = now + secs
+        decision = Decision(state, "because", is_temporary, again_at, again_at, outage=outage)
         answer = CachedAnswer(
             origin, decision, status, Source.FETCHED, before=self.known.get(origin)
         )
@@ -134,10 +137,18 @@ class World:
         self.asked.pop(host)(answer)
 
     def fails(
-        self, host: str, secs: float = 7.0, status: int | None = 503, why: str = "because"
+        self,
+        host: str,
+        secs: float = 7.0,
+        status: int | None = 503,
+        outcome: Unreachable | None = None,
     ) -> None:
         """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
-        self.end(host, State.FULL_DISALLOW, secs, status, why)
+        before = self.known.get(Origin.of(f"http://{host}/"))
+        entry = Entry(None, before.outage if before else None)
+        outcome = outcome or Unreachable("because", status)
+        outage = renew(entry, outcome, 1e9 + self.now, Policy()).outage
+        self.end(host, State.FULL_DISALLOW, secs, outcome.status, outage)
 
     def waits(self, secs: float) -> None:
         self.now += secs
@@ -426,9 +437,6 @@ def test_probe_does_not_wait_for_a_server_that_does_not_answer(world: World) -> 
     assert world.pull() == ["a.x/robots.txt"]
 
 
-GONE = "robots.txt unreachable: the host name does not resolve"
-
-
 @pytest.mark.parametrize("answers", [False, True])
 def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answers(
     world: World, answers: bool
@@ -436,7 +444,7 @@ def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answe
     world.push("a.x/1", "b.x/1")
     for _ in range(3):
         for host in ("a.x", "b.x"):
-            world.fails(host, 1.0, None, GONE)
+            world.fails(host, 1.0, outcome=failed(Failure.DNS))
         if answers:
             world.crawler.stats.inc_value("response_received_count")
         pulled = world.pull()
@@ -445,12 +453,19 @@ def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answe
 
 
 @pytest.mark.parametrize(
-    "why", ["no answer in time", "the host name does not resolve (redirected to http://b.x/)"]
+    "outcome",
+    [
+        pytest.param(failed(Failure.TIMEOUT), id="slow"),
+        pytest.param(failed(Failure.PROXY, "connection refused"), id="proxy-gone"),
+        pytest.param(
+            failed(Failure.DNS, "", "http://b.x/"), id="redirected-to-a-host-that-is-gone"
+        ),
+    ],
 )
-def test_other_trouble_is_waited_for(world: World, why: str) -> None:
+def test_other_trouble_is_waited_for(world: World, outcome: Unreachable) -> None:
     world.push("a.x/1")
     for _ in range(4):
-        world.fails("a.x", 1.0, None, why)
+        world.fails("a.x", 1.0, outcome=outcome)
         world.waits(1.1)
     assert world.pull() == []
 
