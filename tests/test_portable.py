@@ -58,6 +58,14 @@ def test_modules_use_nothing_of_posix_and_open_text_files_with_an_encoding() -> 
                 )  # not the locale's
 
 
+def test_test_modules_import_nothing_of_posix_as_they_are_collected() -> None:
+    for path in Path(__file__).parent.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                named = {getattr(node, "module", None), *(alias.name for alias in node.names)}
+                assert POSIX_MODULES.isdisjoint(named), path
+
+
 def refuse(*_: object) -> None:
     """Raise what Windows raises for a file that another process has open."""
     raise PermissionError(

@@ -21,6 +21,7 @@ from ..support.command import (
     without_colour,
 )
 from ..support.processes import output, sleeps, start
+from ..support.systems import needs_posix
 from ..support.until import block_until
 
 pytestmark = pytest.mark.slow
@@ -348,6 +349,7 @@ def test_url_that_is_not_utf_8_or_has_line_ends_is_judged(home: Path) -> None:
     ]
 
 
+@needs_posix
 def test_audit_that_is_ended_leaves_nothing_behind(home: Path) -> None:
     (home / "tmp").mkdir()
     before = set(home.iterdir())

@@ -23,6 +23,7 @@ from ..support.command import (
     without_colour,
 )
 from ..support.processes import output, sleeps, start
+from ..support.systems import needs_posix, needs_proc
 from ..support.until import block_until
 from ..support.web import Reply, Site
 
@@ -203,6 +204,7 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
     assert ended.err.endswith("... and 2 other rules\n")
 
 
+@needs_posix
 def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: Path) -> None:
     with Site({"/robots.txt": OLD}) as site:
         (project / "urls.txt").write_text(
@@ -222,6 +224,7 @@ def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: 
     assert out.count("\n") < 150_000
 
 
+@needs_posix
 def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
     command = [*COMMAND, "audit", "--urls", "-"]
     with (
@@ -277,6 +280,7 @@ def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
     assert without_colour(ended.out).splitlines()[0].startswith("a  ")
 
 
+@needs_proc
 @pytest.mark.slow
 def test_memory_stays_the_same_however_many_urls(files: Path) -> None:
     script = (

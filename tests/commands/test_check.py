@@ -27,6 +27,7 @@ from ..support.command import (
 )
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.web import Reply, Site, redirect
 
@@ -270,6 +271,7 @@ def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
     )
 
 
+@needs_posix
 def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
     def hang(connection: socket) -> None:
         time.sleep(5)

@@ -14,6 +14,7 @@ from scrapy_gbot_robots import __version__
 from scrapy_gbot_robots.commands.command import SUBCOMMANDS, RobotsCommand
 
 from ..support.command import run, run_here
+from ..support.systems import needs_posix
 
 HOME = Path(__file__).parents[2]
 CONSOLE = [sys.executable, "-c", "from scrapy_gbot_robots.__main__ import console; console()"]
@@ -22,6 +23,7 @@ WHY = "GBOT_ROBOTS_OVERRIDES['a.example']['reason'] must be a text that says why
 NO_SUCH_FILE = "no: No such file or directory"
 
 
+@needs_posix  # which has these messages, and these paths
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -24,6 +24,7 @@ from scrapy_gbot_robots.obeying import waiting
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.visits import Gate, Opening, Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port, raw
@@ -120,6 +121,7 @@ class Resumed:
         return out.split()[1::2]
 
 
+@needs_posix
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("asyncio", "select"))
 def test_held_requests_survive_any_number_of_interruptions_with_jobdir(

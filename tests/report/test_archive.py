@@ -26,6 +26,7 @@ from scrapy_gbot_robots.report.archive import RobotsArchive, Served, record_of
 from scrapy_gbot_robots.settings import archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.web import Reply, Site
 
@@ -142,6 +143,7 @@ async def test_file_of_another_crawl_is_left_alone(tmp_path: Path) -> None:
     assert json.loads(gzip.decompress((tmp_path / names[0]).read_bytes()))["body"] == RULES.decode()
 
 
+@needs_posix
 def test_archive_of_a_crawl_that_was_killed_is_read_by_warcio(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc.gz"
     slow = Reply(after_secs=60)
@@ -163,6 +165,7 @@ def test_archive_of_a_crawl_that_was_killed_is_read_by_warcio(tmp_path: Path) ->
     assert found == {one.url("/robots.txt"): RULES, other.url("/robots.txt"): RULES + b"#"}
 
 
+@needs_posix
 @pytest.mark.slow
 def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
     path = tmp_path / "robots.jsonl"

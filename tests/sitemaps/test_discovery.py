@@ -218,7 +218,7 @@ async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(
 async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_once(
     site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots")
     listing(other)
     site.pages["/robots.txt"] = sitemap_lines(*(site.url(f"/{n}.xml") for n in range(3)))
     site.pages["/0.xml"] = xml(urlset(other.url("/x")))
@@ -231,6 +231,7 @@ async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_
         f"{site.url('/1.xml')}. The spider names its sitemaps, so it is fed no others: "
         "GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
     ]
+    assert "  sitemaps left out: 3 by GBOT_ROBOTS_SITEMAPS\n" in caplog.text
 
 
 ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)

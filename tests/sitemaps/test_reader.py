@@ -14,6 +14,8 @@ from scrapy.utils.sitemap import Sitemap
 from scrapy_gbot_robots.sitemaps import reader as reader_module
 from scrapy_gbot_robots.sitemaps.reader import MAX_ENTRIES, SitemapReader, is_before
 
+from ..support.systems import needs_posix
+
 NAMESPACE = b' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
@@ -344,6 +346,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+@needs_posix
 def test_hostile_file_costs_little(tmp_path: Path) -> None:
     """In processes of their own: tracemalloc does not see the memory that lxml takes."""
     for name, body in HOSTILE.items():
@@ -364,6 +367,7 @@ HANG_SECS = 300
 MEASURE = """
 import os, resource, sys
 from pathlib import Path
+from ..support.systems import needs_posix
 from scrapy_gbot_robots.sitemaps.reader import SitemapReader
 for path in map(Path, sys.argv[1:]):
     if not os.fork():

@@ -33,6 +33,7 @@ from ..support.sitemap_web import (
     without,
     xml,
 )
+from ..support.systems import needs_posix
 from ..support.tls import tls_context
 from ..support.until import block_until
 from ..support.web import Reply, Site, free_port, free_port_like_tls
@@ -379,6 +380,7 @@ class Stock(SitemapSpider):
 """
 
 
+@needs_posix
 @pytest.mark.slow
 @pytest.mark.parametrize(("spider", "asked"), [("discover", 1), ("discover", 20), ("stock", 10)])
 def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(

@@ -1,7 +1,6 @@
 """Storages that fail at the start of a real crawl or later: the crawl goes on, warns once, and uses them again."""
 
 import logging
-import resource
 import signal
 import socket
 import sqlite3
@@ -25,6 +24,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.entries import FAILED, WORKS
 from ..support.redis_server import RedisServer, redis_server
+from ..support.systems import needs_posix
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Site, free_port
@@ -76,6 +76,8 @@ REDIS: dict[str, Callable[[RedisServer], AbstractContextManager[None]]] = {
 @contextmanager
 def disk_full() -> Iterator[None]:
     """No file may grow."""
+    import resource  # which only POSIX has
+
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
@@ -179,8 +181,8 @@ async def test_crawl_goes_on_from_memory_while_redis_fails(
 @pytest.mark.parametrize(
     ("fault", "at"),
     [
-        ("full", "mid-crawl"),
-        ("full", "start"),
+        pytest.param("full", "mid-crawl", marks=needs_posix),
+        pytest.param("full", "start", marks=needs_posix),
         ("gone", "mid-crawl"),
         ("gone", "start"),
         ("read-only", "mid-crawl"),

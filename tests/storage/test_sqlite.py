@@ -25,6 +25,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.clock import DAY, Clock
 from ..support.entries import GONE, ORIGIN, RULES, rules
 from ..support.processes import output, run, start
+from ..support.systems import needs_posix
 
 
 @pytest.fixture
@@ -318,7 +319,11 @@ def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path:
     "place",
     [
         pytest.param("file/robots.sqlite", id="file-for-a-directory"),
-        pytest.param("/proc/gbot_robots/robots.sqlite", id="directory-that-cannot-be-made"),
+        pytest.param(
+            "/proc/gbot_robots/robots.sqlite",
+            marks=needs_posix,
+            id="directory-that-cannot-be-made",
+        ),
         pytest.param("directory", id="directory-for-a-file"),
     ],
 )
@@ -339,6 +344,7 @@ SqliteStorage(sys.argv[1])
 """
 
 
+@needs_posix
 @pytest.mark.parametrize("begun", [False, True])
 def test_read_only_directory_is_a_storage_error(begun: bool) -> None:
     with (
