@@ -1,15 +1,20 @@
-"""Archives of robots.txt files, read record by record: WARC files, Parquet files, and HOST/robots.txt in a directory.
+"""Archives of robots.txt files, read record by record: WARC, JSON lines, Parquet, and HOST/robots.txt in a directory.
 
 A site may write what it likes into the body of its record. So the next record is looked for only where this one ends, as its
 length says, and where a gzip member ends. After a record without a length that can be believed, the rest of its member is
 left out: in a file that is not compressed record by record, all that follows. Each such place is counted.
 Memory is bounded, whatever length a record claims.
-Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives.
+
+An archive of `GBOT_ROBOTS_ARCHIVE` also says what decided in its crawl where no server was asked, or none answered: a
+"resource" record has a stored robots.txt, a "metadata" record with `STATE` the decision about an origin without one.
+Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives; https://jsonlines.org.
 """
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..core.urls import Origin, as_text, shown
 from ..policy.decoding import DecodeError, decoded
+from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
 from .judging import BulkError
@@ -28,6 +34,16 @@ _Reader: TypeAlias = "io.BufferedReader[Any]"
 
 FETCHED_AT, LOCATION = "fetched_at", "location"
 ROBOTS_TXT = "robots.txt"
+# Fields of the metadata records of a crawl's archive.
+STATE, STATUS_CODE, WHY, IS_UNREACHABLE = (
+    "robots-state",
+    "robots-status",
+    "robots-why",
+    "robots-unreachable",
+)
+_DECISIONS = frozenset({State.FULL_ALLOW.value, State.FULL_DISALLOW.value})
+_JSON_SUFFIXES = (".jsonl", ".jsonl.gz")
+_MOST_ESCAPED = 6  # bytes of JSON for a byte of text
 
 _MOST_URL = 16_384  # characters
 _GZIP = b"\x1f\x8b"
@@ -38,6 +54,15 @@ _CUT_BY_LENGTH = "length"  # WARC-Truncated, as against "time" and "disconnect"
 _STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+# Records that may tell of a robots.txt, with the Content-Type that they must have.
+_CONTENT_OF = {
+    "response": "application/http",
+    "resource": "text/plain",
+    "metadata": "application/warc-fields",
+}
+_THREE_DIGITS = re.compile(r"[0-9]{3}")
+_STATUSES = range(1000)
+_MOST_WHY = 1_000  # characters
 
 
 class Capture(NamedTuple):
@@ -51,6 +76,10 @@ class Capture(NamedTuple):
     location: str | None = None  # the Location header
     why: str = ""  # the reason in words, if `status` is None
     wall: str = ""  # whose wall has answered in place of the site, if one has
+    # what a crawl decided about the whole origin, and whether because robots.txt was unreachable;
+    # "": the answer says it
+    state: str = ""
+    temporary: bool = False
 
 
 class Reading:
@@ -73,6 +102,8 @@ class Reading:
             self.size = Path(self._path).stat().st_size
             if self._path.lower().endswith(".parquet"):
                 yield from self._parquet()
+            elif self._path.lower().endswith(_JSON_SUFFIXES):
+                yield from self._json_lines()
             elif Path(self._path).name == ROBOTS_TXT:
                 yield from self._of_host()
             else:
@@ -122,15 +153,14 @@ class Reading:
         block = text.read(min(int(length), _MOST_HEAD + self._max_bytes + 1))
         if not _skip(text, int(length) - len(block)):
             raise ValueError("the record is cut off")
-        is_http = (
-            fields.get("content-type", "application/http").lower().startswith("application/http")
-        )
-        if fields.get("warc-type") != "response" or not is_http:
+        kind = fields.get("warc-type", "")
+        content = fields.get("content-type", _CONTENT_OF.get(kind, "")).lower()
+        if kind not in _CONTENT_OF or not content.startswith(_CONTENT_OF[kind]):
             return None
-        url, at = (
-            fields.get("warc-target-uri", "").strip("<> "),
-            _seconds_of(fields.get("warc-date", "")),
-        )
+        url = fields.get("warc-target-uri", "").strip("<> ")
+        at = _seconds_of(fields.get("warc-date", ""))
+        if kind != "response":
+            return self._of_crawl(url, at, fields, block)
         end, status = _END_OF_HEAD.search(block, 0, _MOST_HEAD), _STATUS_LINE.match(block)
         if not url or len(url) > _MOST_URL or at is None or end is None or status is None:
             missing = "URL" if not url else "date" if at is None else "HTTP answer"
@@ -143,6 +173,28 @@ class Reading:
             return Capture(url, at, None, why=f"the body ended early ({shown(truncated, 20)})")
         return self._answer(
             url, at, int(status[1]), _fields(block[: end.start()]), raw, is_whole and not truncated
+        )
+
+    def _of_crawl(
+        self, url: str, at: float | None, fields: dict[str, str], block: bytes
+    ) -> Capture | None:
+        """Return what a record without an HTTP answer says; None if that is nothing about a robots.txt."""
+        if at is None or not 0 < len(url) <= _MOST_URL:
+            return None
+        if fields["warc-type"] == "resource":
+            is_cut = "warc-truncated" in fields or len(block) > self._max_bytes
+            return Capture(url, at, 200, block[: self._max_bytes], is_cut)
+        about = _fields(b"\r\n" + block)
+        if about.get(STATE) not in _DECISIONS:
+            return None
+        status = about.get(STATUS_CODE, "")
+        return Capture(
+            url,
+            at,
+            int(status) if _THREE_DIGITS.fullmatch(status) else None,
+            why=about.get(WHY, "")[:_MOST_WHY],
+            state=about[STATE],
+            temporary=about.get(IS_UNREACHABLE) == "true",
         )
 
     def _answer(
@@ -162,6 +214,50 @@ class Reading:
         return Capture(
             url, at, status, body, cut, headers.get("location"), wall=_wall(status, headers, body)
         )
+
+    # JSON lines
+
+    def _json_lines(self) -> Iterator[Capture]:
+        most = _MOST_HEAD + _MOST_ESCAPED * self._max_bytes
+        has_record = False
+        with Path(self._path).open("rb") as file:
+            try:
+                for text in _members(file):
+                    while line := text.readline(most):
+                        self.done = file.tell()
+                        capture = self._json_line(line)
+                        if capture is not None:
+                            has_record = True
+                            yield capture
+            except (zlib.error, EOFError) as error:
+                self._lost(f"byte {file.tell():,}: {error}")
+        if not has_record:
+            raise BulkError(
+                f"{self._path}: this is no archive of a crawl: {self.example or 'it is empty'}"
+            )
+        self.done = self.size
+
+    def _json_line(self, line: bytes) -> Capture | None:
+        """Return what a line says. One that no crawl would write is counted; then return None."""
+        try:
+            row = json.loads(line)
+            url, at, status = _text(row["url"]), _seconds_of(row["fetched"]), row["status"]
+            body = row["body"].encode() if "body" in row else base64.b64decode(row["body_base64"])
+            is_status = status is None or status in _STATUSES
+            if at is None or not 0 < len(url) <= _MOST_URL or not is_status:
+                self._lost(f"byte {self.done:,}: no URL, date or status")
+                return None
+            is_cut = row["cut"] is True or len(body) > self._max_bytes
+            state = row.get("state")
+            if state is not None and state in _DECISIONS:
+                why, is_temporary = _text(row["why"])[:_MOST_WHY], row["unreachable"] is True
+                return Capture(url, at, status, why=why, state=state, temporary=is_temporary)
+            headers = {name.lower(): value for name, value in row.get("response_headers", ())}
+            wall = "" if status is None else _wall(status, headers, body)
+            return Capture(url, at, status, body[: self._max_bytes], is_cut, wall=wall)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self._lost(f"byte {self.done:,}: {type(error).__name__}: {error}")
+            return None
 
     # A directory
 
@@ -317,6 +413,13 @@ def _fields(head: bytes) -> dict[str, str]:
 def _wall(status: int, headers: Mapping[str, str], body: bytes) -> str:
     outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=headers)
     return outcome.wall if isinstance(outcome, Unavailable) else ""
+
+
+def _text(text: object) -> str:
+    """Return text without lone surrogates, which JSON may have and no file can. Raises TypeError if it is no text."""
+    if not isinstance(text, str):
+        raise TypeError("no text")
+    return text.encode("utf-8", "replace").decode()
 
 
 def _seconds_of(date: str) -> float | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core.urls import Origin, path_of
+from ..policy.outages import Decision, State
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .archives import Capture
 from .judging import Served
@@ -64,7 +65,17 @@ class Store:
 
         asked = {"url": "str", "at": "f8", "status": "i4", "location": "str"}
         schema = pa.schema(
-            {**asked, "why": "str", "wall": "str", "cut": "bool", "place": "i8", "length": "i8"}
+            {
+                **asked,
+                "why": "str",
+                "wall": "str",
+                "cut": "bool",
+                "state": "str",
+                "temporary": "bool",
+                "number": "i8",
+                "place": "i8",
+                "length": "i8",
+            }
         )
         rows = self._rows(captures)
         while some := list(islice(rows, _ROWS)):
@@ -72,13 +83,14 @@ class Store:
         self.insert("captures", schema.empty_table())
 
     def _rows(self, captures: Iterable[Capture]) -> Iterator[dict[str, Any]]:
-        for capture in captures:
+        for number, capture in enumerate(captures):
             url = _normal(capture.url)
             if url is not None:
                 self._bodies.write(capture.body)
                 yield {
                     **capture._asdict(),
                     "url": url,
+                    "number": number,
                     "place": self._end,
                     "length": len(capture.body),
                 }
@@ -97,7 +109,7 @@ class Store:
         self._bodies.flush()
         self.database.execute(
             "CREATE TABLE latest AS FROM captures"
-            ' QUALIFY row_number() OVER (PARTITION BY url ORDER BY "at" DESC, place DESC) = 1 ORDER BY url;'
+            ' QUALIFY row_number() OVER (PARTITION BY url ORDER BY "at" DESC, number DESC) = 1 ORDER BY url;'
             " DROP TABLE captures"
         )
 
@@ -122,7 +134,7 @@ class Store:
                     if len(trail) > 1:
                         why = f"the redirect leads to {trail[-1]}, which is not in the archive"
                         yield trail[0], (Served(None, why=why), 0, 0)
-                elif found[0].status not in REDIRECTS:
+                elif found[0].decision is not None or found[0].status not in REDIRECTS:
                     yield trail[0], found
                 else:
                     hop = next_hop(found[0].status, location, trail, self._max_redirects)
@@ -140,12 +152,17 @@ class Store:
         with self.database.cursor() as cursor:
             cursor.register("wanted", pa.table({"url": list(urls)}))
             rows = cursor.execute(
-                "SELECT url, location, status, cut, why, wall, place, length FROM latest JOIN wanted USING (url)"
+                "SELECT url, location, place, length, state, temporary, status, cut, why, wall"
+                " FROM latest JOIN wanted USING (url)"
             )
-            return {
-                url: (location, (Served(status, b"", *told), place, length))
-                for url, location, status, *told, place, length in rows.fetchall()
-            }
+            latest: dict[str, tuple[str | None, Found]] = {}
+            for url, location, place, length, state, temporary, *answer in rows.fetchall():
+                served = Served(answer[0], b"", *answer[1:])
+                if state:
+                    decision = Decision(State(state), served.why, temporary, 0.0, 0.0)
+                    served = served._replace(decision=decision)
+                latest[url] = location, (served, place, length)
+            return latest
 
     def served(self, found: Found) -> Served:
         """Return what was served, with the body."""

@@ -18,8 +18,10 @@ from .command import CommandError
 from .inputs import size_of
 from .output import Part, Terminal
 
-SUFFIXES = (".warc", ".warc.gz", ".parquet")
-WHAT = ".warc, .warc.gz or .parquet files with robots.txt files, or directories of them"
+SUFFIXES = (".warc", ".warc.gz", ".parquet", ".jsonl", ".jsonl.gz")
+WHAT = ".warc, .warc.gz, .parquet or .jsonl files with robots.txt files, or directories of them"
+# In a directory, JSON lines may be anything: URLs, or the answers of an audit.
+_SUFFIXES_IN_DIRECTORIES = (".warc", ".warc.gz", ".parquet")
 
 _MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_ERROR = 500  # characters
@@ -47,11 +49,11 @@ def _files_of(names: Sequence[str]) -> list[str]:
             files = [
                 str(each)
                 for each in below
-                if each.name == ROBOTS_TXT or each.name.lower().endswith(SUFFIXES)
+                if each.name == ROBOTS_TXT or each.name.lower().endswith(_SUFFIXES_IN_DIRECTORIES)
             ]
             if not files:
                 raise CommandError(
-                    f"{name}: the directory has no {', '.join(SUFFIXES)} file, and no HOST/{ROBOTS_TXT}"
+                    f"{name}: the directory has no {', '.join(_SUFFIXES_IN_DIRECTORIES)} file, and no HOST/{ROBOTS_TXT}"
                 )
         found |= dict.fromkeys(sorted(files))
     return list(found)

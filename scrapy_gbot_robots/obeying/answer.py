@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
-from ..policy.outages import Decision, Kind, Outage, State
+from ..policy.outages import Decision, Kind, Outage, State, date_of
 from ..policy.outcome import Failure
 
 if TYPE_CHECKING:
@@ -206,10 +205,10 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
 
 def provenance_of(source: CachedAnswer | None, verdict: Verdict) -> dict[str, Any]:
     """Return what lets a request go on, for `GBOT_ROBOTS_PROVENANCE`; `source` is the site's own answer."""
-    fetched_at, rule = source and source.fetched_at, verdict.rule
-    when = fetched_at and datetime.fromtimestamp(fetched_at, tz=timezone.utc).isoformat(
-        timespec="seconds"
-    )
+    rule, when = verdict.rule, None
+    if source is not None and source.fetched_at is not None:
+        date = date_of(source.fetched_at)
+        when = None if date is None else date.isoformat(timespec="seconds")
     return {
         "robots": source and source.robots_sha256,
         "fetched": when,

@@ -23,6 +23,10 @@ from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for
 from .robotparser import GbotRobotParser
 
+# The signal `DECIDED(answer, copy)` is the archive's: `copy` is the definite answer that decides now,
+# None if there is none.
+DECIDED = object()
+
 MOST_WARNED = (
     10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
 )
@@ -119,6 +123,10 @@ class CrawlEvents:
             self._warn(sentence, answer, self._settings.unreachable, waits)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
+
+    def decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
+        """Say by which `copy` the new answer of an origin decides, if by any."""
+        self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
         """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""

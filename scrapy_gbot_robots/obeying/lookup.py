@@ -251,6 +251,7 @@ class Lookup:
         if robotstxt is not None and answer.fetched_at not in {None, before and before.fetched_at}:
             self._events.learnt(robotstxt, answer, pending.request)
         self._events.answered(answer, before, pending.request)
+        self._events.decided(answer, decision.copy)
         return answer
 
     # One fetch for all processes that share a storage.

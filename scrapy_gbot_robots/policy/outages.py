@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from enum import Enum
 
 from .outcome import Failure, Fetched, Outcome, Unreachable
@@ -300,3 +301,11 @@ def span(secs: float) -> str:
     """Return a length of time in its largest unit, rounded down; `secs` are seconds."""
     size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
     return f"{secs // size:.0f} {unit}"
+
+
+def date_of(secs: float) -> datetime | None:
+    """Return a time, in seconds since the epoch, as a date in UTC; None if it is none, as others may write to a storage."""
+    try:
+        return datetime.fromtimestamp(secs, tz=timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return None

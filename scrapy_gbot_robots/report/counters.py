@@ -18,7 +18,7 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer, Source
-from ..policy.outages import State
+from ..policy.outages import State, date_of
 from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
@@ -124,6 +124,8 @@ class Origins:
         source = None if fetched_at is None else answer.source
         if source is Source.HTTP_CACHE:  # which does not say when a server gave the answer
             fetched_at = None
+        if fetched_at is not None and date_of(fetched_at) is None:
+            fetched_at = None  # others may write to a storage
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
         if origin in self._rows or len(self._rows) < MOST_ORIGINS:

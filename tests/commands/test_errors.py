@@ -72,7 +72,10 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("cache forget a.example --all", "nothing else takes --all"),
         ("cache list --all", "nothing else takes --all"),
         ("fleet --redis redis://127.0.0.1:1/0", "cannot use Redis at 127.0.0.1:1"),
-        ("stats r.txt", "r.txt: not an archive by its name: .warc, .warc.gz, .parquet"),
+        (
+            "stats r.txt",
+            "r.txt: not an archive by its name: .warc, .warc.gz, .parquet, .jsonl, .jsonl.gz",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -21,8 +20,12 @@ from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots.bulk.archives import Reading
+from scrapy_gbot_robots.core.urls import Origin
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.outcome import Fetched
-from scrapy_gbot_robots.report.archive import RobotsArchive, Served, record_of
+from scrapy_gbot_robots.report.archive import RobotsArchive
+from scrapy_gbot_robots.report.records import Exchange, Served
 from scrapy_gbot_robots.settings import archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
@@ -68,7 +71,7 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
         )
         (path,) = (tmp_path / "new").iterdir()
         assert path.name.startswith("pages-20")
-        (info, _), (response, body), (request, _) = records(path)
+        (info, _), (response, body), (request, _), (missing, _), _ = records(path)
         assert info.rec_type == "warcinfo"
         assert (response.rec_type, response.rec_headers["WARC-Target-URI"]) == (
             "response",
@@ -86,11 +89,13 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
             response.rec_headers["X-Robots-SHA256"] == proof["robots"] == sha256(RULES).hexdigest()
         )
         assert response.rec_headers["WARC-Date"].replace("Z", "+00:00") == proof["fetched"]
-        assert stats(crawler)["gbot_robots/archive/written"] == 1  # a 404 is no robots.txt
+        assert missing.rec_headers["WARC-Target-URI"] == free.url("/robots.txt")
+        assert missing.http_headers.get_statuscode() == "404"
+        assert stats(crawler)["gbot_robots/archive/written"] == 2
 
 
 @in_reactor
-async def test_each_robots_txt_is_kept_once(tmp_path: Path) -> None:
+async def test_each_origin_s_robots_txt_is_kept_once(tmp_path: Path) -> None:
     archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.jsonl")}
     other = b"user-agent: *\ndisallow: /other\n\xff"
     with (
@@ -102,7 +107,8 @@ async def test_each_robots_txt_is_kept_once(tmp_path: Path) -> None:
             Pages, archive, urls=[one.url("/a"), alike.url("/a"), another.url("/a"), one.url("/b")]
         )
     rows = [json.loads(line) for line in (tmp_path / "robots.jsonl").read_text().splitlines()]
-    assert len(rows) == 2
+    urls = sorted(site.url("/robots.txt") for site in (one, alike, another))
+    assert sorted(row["url"] for row in rows) == urls
     by_hash = {row["robots"]: row for row in rows}
     assert by_hash[sha256(RULES).hexdigest()]["body"] == RULES.decode()
     assert by_hash[sha256(other).hexdigest()]["body_base64"]
@@ -203,7 +209,7 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
     (tmp_path / "file").touch()
     path = tmp_path / ("place" if error else "file") / "robots.jsonl.gz"
     if error:
-        monkeypatch.setattr("scrapy_gbot_robots.report.archive.record_of", Mock(side_effect=error))
+        monkeypatch.setattr("scrapy_gbot_robots.report.archive.bytes_of", Mock(side_effect=error))
     with (
         Site({"/robots.txt": RULES, "*": b"ok"}) as one,
         Site({"*": b"ok"}) as alike,
@@ -235,12 +241,16 @@ async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(
         )
         assert stats(crawler)["gbot_robots/archive/written"] == 1
         if "warc" in name:
-            (capture,) = Reading(str(tmp_path / name), 500).captures()
-            assert (capture.url, capture.body) == (site.url("/r%C3%A8gles?%E6%97%A5"), RULES)
+            captures = list(Reading(str(tmp_path / name), 500).captures())
+            assert [(capture.url, capture.body) for capture in captures] == [
+                (site.url("/r%C3%A8gles?%E6%97%A5"), RULES),
+                (site.url("/robots.txt"), RULES),
+            ]
             assert [record.rec_type for record, _ in records(tmp_path / name)] == [
                 "warcinfo",
                 "response",
                 "request",
+                "resource",
             ]
 
 
@@ -260,16 +270,9 @@ def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> No
     )
 
 
-def served(url: str, headers: dict[str, str]) -> Served:
+def exchange(url: str, headers: dict[str, str]) -> Exchange:
     request, response = Request(url, headers=headers), Response(url, body=RULES)
-    return Served.of(Fetched(200, url, RULES), request, response, Headers())
-
-
-def test_robots_txt_by_ftp_is_a_resource() -> None:
-    url = "ftp://a.example/robots.txt"
-    for record in ArchiveIterator(BytesIO(record_of(served(url, {}), "r.warc", is_first=False))):
-        assert (record.rec_type, record.rec_headers["WARC-Target-URI"]) == ("resource", url)
-        assert record.raw_stream.read() == RULES
+    return Exchange(Fetched(200, url, RULES), request, response, Headers())
 
 
 def test_credentials_are_not_archived() -> None:
@@ -279,20 +282,27 @@ def test_credentials_are_not_archived() -> None:
         "Cookie": "y",
         "User-Agent": "testbot",
     }
-    assert served("http://a.example/robots.txt", sent).request_headers == [
-        ("User-Agent", "testbot")
-    ]
+    served = Served.of(exchange("http://a.example/robots.txt", sent), 0.0)
+    assert served.request_headers == [("User-Agent", "testbot")]
 
 
-def test_hashes_that_are_remembered_are_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_HASHES", 3)
+def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_ORIGINS", 3)
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_EXCHANGES", 3)
     monkeypatch.setattr(
         "scrapy_gbot_robots.report.archive.Background.start", lambda self, work: work.close()
     )
     archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
-    for number in range(10):
-        url = "http://a.example/robots.txt"
-        archive._served(Fetched(200, url, b"%d" % number), Request(url), Response(url), Headers())
-    assert len(archive._kept) == 3
+    origins = [Origin("http", f"{number}.example", 80) for number in range(10)]
+    for origin in origins:
+        archive._served(origin, *exchange(origin.robots_url, {}))
+    assert list(archive._exchanges) == origins[-3:]
+    ftp = Origin("ftp", "a.example", 21)
+    archive._served(ftp, *exchange(ftp.robots_url, {}))
+    assert ftp not in archive._exchanges, "WARC has no response record for FTP"
+    copy = Copy(Kind.RULES, 200, "", RULES, False, "HTTP 200", 0.0, 0.0)
+    decision = Decision(State.RULES, "HTTP 200", False, 0.0, 0.0, copy)
+    for origin in origins:
+        archive._decided(CachedAnswer(origin, decision), copy)
+    assert list(archive._kept) == origins[-3:]
+    assert not archive._exchanges
