@@ -18,7 +18,6 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
-from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
@@ -311,14 +310,15 @@ def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
 
 def _warn_of_another(settings: BaseSettings) -> None:
     """Warn if Scrapy's middleware, or another one for robots.txt, is on beside ours."""
-    names = []
-    for component in build_component_list(
-        settings.get_component_priority_dict_with_base("DOWNLOADER_MIDDLEWARES")
-    ):
-        with suppress(Exception):  # of a module that cannot be loaded: Scrapy raises it
-            cls = load_object(component)
-            if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
-                names.append(f"{cls.__module__}.{cls.__qualname__}")
+    positions: dict[type, int | None] = {}
+    for setting in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
+        for component, position in settings.getdict(setting).items():
+            with suppress(Exception):  # of a module that cannot be loaded: Scrapy raises it
+                cls = load_object(component)
+                if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
+                    positions[cls] = position
+    is_on = (cls for cls, position in positions.items() if position is not None)
+    names = [f"{cls.__module__}.{cls.__qualname__}" for cls in is_on]
     if len(names) > 1:
         logger.warning(
             "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. Set all but one to None, or "
