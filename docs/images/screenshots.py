@@ -29,7 +29,7 @@ _CHROMIUM = (
 ).split()
 _SCRAPY = [sys.executable, "-m", "scrapy"]
 _COMMANDS = (
-    ["robots", "check", "/cart/clogs", "--as", "examplebot", "--file", "robots.txt"],
+    ["robots", "check", "/cart/clogs", "--as", "examplebot", "--robots", "robots.txt"],
     ["robots", "lint", "robots.txt"],
 )
 

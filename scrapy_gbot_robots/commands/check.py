@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         type=typed,
         metavar="URL",
-        help="an absolute URL; with --file also a path that begins with /",
+        help="an absolute URL; with --robots also a path that begins with /",
     )
     add_shared(parser, "--as", "--purpose", "--json")
     parser.add_argument(
@@ -55,8 +55,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
-        "--file", metavar="FILE", help='read this robots.txt, "-" for standard input; fetch nothing'
+        "--robots",
+        metavar="FILE",
+        help='read this robots.txt, "-" for standard input; fetch nothing',
     )
+    source.add_argument("--file", dest="robots", help=SUPPRESS)  # its name until 1.0; goes in 2.0
     add_shared(source, "--fresh")
 
 
@@ -64,8 +67,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Check the URLs; return the exit status: the worst of all."""
     askers = named(options.agents, settings, err, options.mode)
     for url in options.urls:
-        checked_url(url, has_robots=options.file is not None)
-    checks = (_by_origin if options.file is None else _by_file)(options, askers, settings)
+        checked_url(url, has_robots=options.robots is not None)
+    by = _by_file
+    if options.robots is None:
+        by = _by_origin
+    checks = by(options, askers, settings)
     for number, check in enumerate(checks):
         out.json(check.facts)
         if number:
@@ -73,29 +79,21 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         _show(check, out)
     if any(check.unreachable for check in checks):
         return FAILED
-    return (
-        FINE
-        if all(check.decided.allowed and not check.refused_purpose for check in checks)
-        else FOUND
-    )
+    if any(check.refused_purpose or not check.decided.allowed for check in checks):
+        return FOUND
+    return FINE
 
 
 def _by_file(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
-    body = read(options.file)
+    body = read(options.robots)
     robotstxt = GbotSettings.of(settings).parse(body)
-    return [
-        Check(
-            url,
-            asker,
-            verdict_on(url, asker, robotstxt),
-            options.file,
-            body,
-            robotstxt,
-            options.purposes,
-        )
-        for url in options.urls
-        for asker in askers
-    ]
+    checks = []
+    for url in options.urls:
+        for asker in askers:
+            verdict = verdict_on(url, asker, robotstxt)
+            source = (options.robots, body, robotstxt, options.purposes)
+            checks.append(Check(url, asker, verdict, *source))
+    return checks
 
 
 def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
@@ -108,14 +106,16 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
             origin = Origin.of(url)
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
-            known, override = states[origin], crawl.overrides.of(origin, time.time())
-            instead = None if override is None else override.crawler
-            for each in askers:
-                asker = each if instead is None else Asker(instead, "the override", instead.name)
-                verdict = crawl.verdict(url, asker.crawler, known.served, overridden=False)
-                decided = crawl.verdict(url, asker.crawler, known.served)
-                found = (known.body, known.robotstxt, options.purposes, known, override, decided)
-                checks.append(Check(url, asker, verdict, origin.robots_url, *found))
+            state, override = states[origin], crawl.overrides.of(origin, time.time())
+            its_askers = askers
+            if override is not None and override.crawler is not None:
+                crawler = override.crawler
+                its_askers = [Asker(crawler, "the override", crawler.name)] * len(askers)
+            for asker in its_askers:
+                verdict = crawl.verdict(url, asker.crawler, state.served, overridden=False)
+                decided = crawl.verdict(url, asker.crawler, state.served)
+                source = (state.body, state.robotstxt, options.purposes, state, override, decided)
+                checks.append(Check(url, asker, verdict, origin.robots_url, *source))
         return checks
 
     return run_in_crawl(settings, work)
@@ -132,14 +132,16 @@ class Check:
     body: bytes | None  # of the robots.txt; None if no rules decide
     robotstxt: RobotsTxt
     purposes: Sequence[str] = ()  # what the crawl would be for
-    known: RobotsState | None = None  # None if `body` is from a file
+    state: RobotsState | None = None  # None if `body` is from a file
     override: Override | None = None  # that counts for the URL in a crawl
     overriding: Verdict | None = None  # with the overrides
 
     @property
     def decided(self) -> Verdict:
         """The verdict that counts in a crawl."""
-        return self.overriding or self.verdict
+        if self.overriding is not None:
+            return self.overriding
+        return self.verdict
 
     @property
     def crawler(self) -> Crawler:
@@ -154,23 +156,23 @@ class Check:
     @property
     def unreachable(self) -> bool:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
-        if self.is_itself or (self.override is not None and self.override.decides):
+        if self.is_itself or self.state is None:
             return False
-        return self.known is not None and self.known.unreachable
+        if self.override is not None and self.override.decides:
+            return False
+        return self.state.unreachable
 
     @cached_property
-    def said(self) -> Preferences:
+    def preferences(self) -> Preferences:
         """What the robots.txt says about the use of the URL's content."""
         return self.robotstxt.preferences(self.url, self.asker.crawler)
 
     @property
     def refused_purpose(self) -> bool:
         """Whether the site refuses one of the purposes. It does not count under an override."""
-        return (
-            not self.is_itself
-            and self.override is None
-            and refusal(self.purposes, self.said) is not None
-        )
+        if self.is_itself or self.override is not None:
+            return False
+        return refusal(self.purposes, self.preferences) is not None
 
     @cached_property
     def group_line(self) -> int | None:
@@ -185,62 +187,90 @@ class Check:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
+        named_by = "file"
+        if self.state is not None:
+            named_by = "url"
+        rule = None
+        if self.verdict.rule is not None:
+            rule = self.verdict.rule._asdict()
         facts: dict[str, Any] = {
             "url": self.url,
             "allowed": self.decided.allowed,
             "reason": self.decided.reason,
-            "rule": self.verdict.rule and self.verdict.rule._asdict(),
+            "rule": rule,
             "group": self.verdict.group,
             "group_line": self.group_line,
             "crawler": self.crawler._asdict(),
-            "robots_txt": {"url" if self.known else "file": self.where},
+            "robots_txt": {named_by: self.where},
         }
         if self.override is not None:
             facts["override"] = override_facts(self.override)
             facts["robots_txt"] |= {"allowed": self.verdict.allowed, "reason": self.verdict.reason}
         if self.purposes:
-            words = {purpose: word_on(purpose, self.said) for purpose in self.purposes}
-            facts["preferences"] = {**words, "use": self.said.use, "lines": list(self.said.lines)}
-        if self.known is not None:
-            known = self.known
-            facts["robots_txt"] |= {
-                **entry_facts(self.where, known.entry, known.decision),
-                "why": known.why,
-                "hops": [{"status": status, "url": url} for status, url in known.hops],
-                "from_cache": not known.fetched,
-                "storage": None if known.fetched else known.settings.storage,
-            }
+            words = {purpose: word_on(purpose, self.preferences) for purpose in self.purposes}
+            lines = list(self.preferences.lines)
+            facts["preferences"] = {**words, "use": self.preferences.use, "lines": lines}
+        if self.state is not None:
+            facts["robots_txt"] |= state_facts(self.where, self.state)
         return facts
+
+
+def state_facts(url: str, state: RobotsState) -> dict[str, Any]:
+    """Return what is known of the robots.txt at `url`, and how it was had, for programs."""
+    storage = None
+    if not state.fetched:
+        storage = state.settings.storage
+    return {
+        **entry_facts(url, state.entry, state.decision),
+        "why": state.why,
+        "hops": [{"status": status, "url": hop} for status, hop in state.hops],
+        "from_cache": not state.fetched,
+        "storage": storage,
+    }
 
 
 def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
     """Return what is known of the robots.txt at `url`, for programs. Times are in seconds."""
     now, copy, outage = time.time(), entry.copy, entry.outage
-    return {
+    facts: dict[str, Any] = {
         "url": url,
         "state": decision.state.value,
         "temporary": decision.temporary,
         "walled": decision.copy is not None and decision.copy.kind is Kind.WALL,
         "why": decision.why,
-        "status": getattr(outage or copy, "status", None),
-        "served_by": copy.url if copy else None,
-        "age_secs": max(0.0, now - copy.fetched_at) if copy else None,
-        "fetched_at": copy.fetched_at if copy else None,
-        "unreachable_since": outage.since if outage else None,
-        "failures": outage.failures if outage else 0,
+        "status": None,
+        "served_by": None,
+        "age_secs": None,
+        "fetched_at": None,
+        "unreachable_since": None,
+        "failures": 0,
         "fresh_secs": max(0.0, decision.ask_at - now),
-        "bytes": len(copy.body) if copy else 0,
-        "cut": copy is not None and copy.cut,
+        "bytes": 0,
+        "cut": False,
     }
+    if copy is not None:
+        facts["status"] = copy.status
+        facts["served_by"] = copy.url
+        facts["age_secs"] = max(0.0, now - copy.fetched_at)
+        facts["fetched_at"] = copy.fetched_at
+        facts["bytes"] = len(copy.body)
+        facts["cut"] = copy.cut
+    if outage is not None:
+        facts["status"] = outage.status
+        facts["unreachable_since"] = outage.since
+        facts["failures"] = outage.failures
+    return facts
 
 
 def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     """Write what `entry_facts` found, with the hops and the storage if these are known."""
-    source = f", from the storage ({facts['storage']})" if facts.get("storage") else ""
-    out.fact(
-        "robots.txt",
-        f"{facts['state']}{' for now' if facts['temporary'] else ''}: {facts['why']}{source}",
-    )
+    state = facts["state"]
+    if facts["temporary"]:
+        state += " for now"
+    source = ""
+    if facts.get("storage"):
+        source = f", from the storage ({facts['storage']})"
+    out.fact("robots.txt", f"{state}: {facts['why']}{source}")
     if facts["walled"]:
         out.fact("note", "a wall answered, not the site")
     hops = [f"{hop['status']} {hop['url']}" for hop in facts.get("hops", ())]
@@ -250,10 +280,10 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
         out.fact("served by", facts["served_by"])
     if facts["age_secs"] is not None:
         out.fact("fetched", f"{span(facts['age_secs'])} ago")
-    out.fact(
-        "asked again",
-        f"in {span(math.ceil(facts['fresh_secs']))}" if facts["fresh_secs"] else "now",
-    )
+    when = "now"
+    if facts["fresh_secs"]:
+        when = f"in {span(math.ceil(facts['fresh_secs']))}"
+    out.fact("asked again", when)
     if facts["failures"]:
         out.fact("failures", f"{facts['failures']:,} in a row")
 
@@ -261,10 +291,12 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
 def _show(check: Check, out: Terminal) -> None:
     """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
     verdict = check.decided
-    word = (
-        f"{'allowed' if verdict.allowed else 'disallowed'}{' for now' if check.unreachable else ''}"
-    )
-    out.say((word, "good" if verdict.allowed else "bad"), ": ", (check.url, "strong"))
+    word, style = "disallowed", "bad"
+    if verdict.allowed:
+        word, style = "allowed", "good"
+    if check.unreachable:
+        word += " for now"
+    out.say((word, style), ": ", (check.url, "strong"))
     if check.override is not None:
         out.fact(f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]", check.override.what)
         out.fact("it says", str(verdict))
@@ -275,24 +307,34 @@ def _show(check: Check, out: Terminal) -> None:
     out.fact("crawler", str(check.asker))
     if check.body is not None and not check.is_itself:
         out.fact("group", check.group)
-    lines = (
-        f" (line {', '.join(map(str, check.said.lines))})"
-        if check.purposes and check.said.lines
-        else ""
-    )
-    for purpose in check.purposes:
-        out.fact(purpose, word_on(purpose, check.said) + lines)
-    if check.known is not None:
+    if check.purposes:
+        _show_preferences(check, out)
+    if check.state is not None:
         show_entry(check.facts["robots_txt"], out)
+
+
+def _show_preferences(check: Check, out: Terminal) -> None:
+    lines = ""
+    if check.preferences.lines:
+        lines = f" (line {', '.join(map(str, check.preferences.lines))})"
+    for purpose in check.purposes:
+        out.fact(purpose, word_on(purpose, check.preferences) + lines)
 
 
 def show_line(check: Check, out: Terminal) -> None:
     """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
     rule, reason = check.verdict.rule, check.verdict.reason
-    out.say((" --> ", "faint"), check.where if rule is None else f"{check.where}:{rule.line}")
     marks = {}
-    if check.group_line is not None:
-        marks[check.group_line] = ("the group that was used" if rule else reason, "strong")
-    if rule is not None:
-        marks[rule.line] = (reason, "good" if check.verdict.allowed else "bad")
+    if rule is None:
+        out.say((" --> ", "faint"), check.where)
+        if check.group_line is not None:
+            marks[check.group_line] = (reason, "strong")
+    else:
+        out.say((" --> ", "faint"), f"{check.where}:{rule.line}")
+        if check.group_line is not None:
+            marks[check.group_line] = ("the group that was used", "strong")
+        style = "bad"
+        if check.verdict.allowed:
+            style = "good"
+        marks[rule.line] = (reason, style)
     out.excerpt(split_lines(check.body or b""), marks)

@@ -56,9 +56,12 @@ class _SubParser(ArgumentParser):
     """Reads the arguments of one sub-command, whose module is loaded only then."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Add the arguments of the sub-command, and read them."""
+        """Add the arguments of the sub-command, and read them. An unknown one ends the process, with this usage."""
         import_module(f".{self.prog.split()[-1]}", __package__).add_arguments(self)
-        return super().parse_known_args(args, namespace)
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
 
 
 class RobotsCommand(ScrapyCommand):
@@ -81,11 +84,14 @@ class RobotsCommand(ScrapyCommand):
         parser.add_argument(
             "--version", action="version", version=f"scrapy-gbot-robots {__version__}"
         )
+        prog = parser.prog
+        if parser.usage is not None:  # Scrapy's own, with more words in it
+            prog = "scrapy robots"
         subparsers = parser.add_subparsers(
             title="Sub-commands",
             dest="subcommand",
             metavar="<sub-command>",
-            prog=parser.prog if parser.usage is None else "scrapy robots",
+            prog=prog,
             parser_class=_SubParser,
         )
         late = _SubParser(add_help=False)
@@ -115,31 +121,42 @@ class RobotsCommand(ScrapyCommand):
         super().process_options(args, opts)
         if not opts.loglevel:
             assert self.settings is not None  # noqa: S101  for the type checker
-            self.settings.set(
-                "LOG_LEVEL", "WARNING", "cmdline"
-            )  # the project's level is for crawls
+            # the project's level is for crawls
+            self.settings.set("LOG_LEVEL", "WARNING", "cmdline")
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
         from .output import Terminal  # noqa: PLC0415  see the module's law
 
         out, err = Terminal(sys.stdout, as_json=getattr(opts, "json", False)), Terminal(sys.stderr)
-        told = f"{self.name} {opts.subcommand}: error: "
         try:
-            try:
-                with handling(signal.SIGTERM, _end):
-                    self.exitcode = self._answered(opts, out, err)
-                out.flush()
-            except CommandError as error:
-                err.say((f"{told}{error}", "bad"))
-                self.exitcode = FAILED
-            except KeyboardInterrupt as error:
-                self.exitcode = TERMINATED if error.args else INTERRUPTED
-        except OSError as error:  # of a write; sub-commands handle errors of reads
-            self.exitcode = PIPE_CLOSED if isinstance(error, BrokenPipeError) else FAILED
+            self.exitcode = self._ended(opts, out, err)
+            out.flush()
+        except BrokenPipeError:
+            self.exitcode = PIPE_CLOSED
             out.abandon()
-            if self.exitcode == FAILED:
-                err.say((f"{told}the output cannot be written: {error}", "bad"))
+        except OSError as error:  # of a write; sub-commands handle errors of reads
+            self.exitcode = FAILED
+            out.abandon()
+            err.say((f"{self._error_of(opts)}the output cannot be written: {error}", "bad"))
+
+    def _error_of(self, opts: Namespace) -> str:
+        return f"{self.name} {opts.subcommand}: error: "
+
+    def _ended(self, opts: Namespace, out: Terminal, err: Terminal) -> int:
+        """Run the sub-command, and return the exit status of any end but that of the output."""
+        try:
+            with handling(signal.SIGTERM, _end):
+                status = self._answered(opts, out, err)
+            out.flush()
+        except CommandError as error:
+            err.say((f"{self._error_of(opts)}{error}", "bad"))
+            return FAILED
+        except KeyboardInterrupt as error:
+            if error.args:
+                return TERMINATED
+            return INTERRUPTED
+        return status
 
     def _answered(self, opts: Namespace, out: Terminal, err: Terminal) -> int:
         """Run the sub-command, and return the exit status."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,14 @@ _GITHUB_LEVELS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
+_ALL_KINDS = ", ".join(kind.id for kind in KINDS.values())
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
+    parser.epilog = (
+        f"Levels: {', '.join(LEVELS)}. Kinds of finding: {_ALL_KINDS}. What each means: {_PAGE}"
+    )
     parser.add_argument("sources", nargs="+", **SOURCE)
     parser.add_argument(
         "--format",
@@ -70,21 +75,37 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
     """Return the kinds that their ids stand for, and all that are at least as bad as one of `levels`."""
-    found: set[str] = set()
-    for word in text.split(","):
-        as_bad = levels[: levels.index(word) + 1] if word in levels else ()
-        kinds = {kind.name for kind in KINDS.values() if kind.id == word or kind.level in as_bad}
-        if not kinds:
-            raise ArgumentTypeError(f'"{word}" is no kind of finding; the kinds are at {_PAGE}')
-        found |= kinds
-    return found
+    kinds: set[str] = set()
+    for word in map(str.strip, text.split(",")):
+        as_bad: Sequence[str] = ()
+        if word in levels:
+            as_bad = levels[: levels.index(word) + 1]
+        meant = {kind.name for kind in KINDS.values() if kind.id == word or kind.level in as_bad}
+        if not meant:
+            raise ArgumentTypeError(_not_known(word, levels))
+        kinds |= meant
+    return kinds
+
+
+def _not_known(word: str, levels: Sequence[str]) -> str:
+    ids = [kind.id for kind in KINDS.values()]
+    what = "kind of finding"
+    listed = f"the kinds are {_ALL_KINDS}"
+    if levels:
+        what = "level or kind of finding"
+        listed = f"the levels are {', '.join(levels)}, {listed}"
+    nearest = get_close_matches(word, [*levels, *ids], n=1)
+    if nearest:
+        return f'"{word}" is no {what}; did you mean {nearest[0]}? {listed.capitalize()}'
+    return f'"{word}" is no {what}; {listed}'
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the findings; return the exit status: FOUND if a finding is bad enough, FAILED if a source cannot be read."""
     gbot = GbotSettings.of(settings)
     ignored = set().union(*options.ignore)
-    results, status = [], FINE
+    results: list[tuple[Version, list[Finding]]] = []
+    status = FINE
     states = fetched(options.sources, settings)
     for name in options.sources:
         try:
@@ -93,17 +114,20 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say((f"error: {error}", "bad"))
             status = FAILED
             continue
-        found = findings(
+        told = []
+        for finding in findings(
             source.body,
             strict=gbot.strict,
             max_bytes=gbot.max_bytes,
             truncated=source.truncated,
             more=on_preferences,
-        )
-        found = [finding for finding in found if finding.kind not in ignored]
-        results.append((source, found))
-        if status == FINE and any(finding.kind in options.fail_on for finding in found):
-            status = FOUND
+        ):
+            if finding.kind in ignored:
+                continue
+            told.append(finding)
+            if status == FINE and finding.kind in options.fail_on:
+                status = FOUND
+        results.append((source, told))
     out.as_json = options.format == "json"
     FORMATS[options.format](results, out)
     return status
@@ -111,31 +135,30 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 def _write_lines(results: Results, out: Terminal) -> None:
     """Write each finding with its line, and the counts for each source; or JSON."""
-    for source, found in results:
+    for source, told in results:
         lines = split_lines(source.body)
-        for finding in found:
+        for finding in told:
             out.json({"source": printable(source.name), **finding._asdict()})
             style, where = _STYLES[finding.level], f"{source.name}:{finding.line}: "
             out.say((where, "strong"), (finding.level, style), f": {finding.text}", wrap=True)
             out.excerpt(lines, {finding.line: ("", style)})
-        levels = Counter(finding.level for finding in found)
+        levels = Counter(finding.level for finding in told)
         counts = [count(levels[level], level) for level in LEVELS if levels[level]]
         out.say((source.name, "strong"), ": ", ", ".join(counts) or ("clean", "good"))
 
 
 def _write_github(results: Results, out: Terminal) -> None:
     """Write annotations that GitHub shows beside the lines of a pull request: a workflow command for each finding."""
-    for source, found in results:
-        for finding in found:
-            where = f"file={_escaped(printable(source.name), ':,')},line={finding.line},title={_rule_id(finding.kind)}"
-            out.write(
-                f"::{_GITHUB_LEVELS[finding.level]} {where}::{_escaped(printable(finding.text))}\n"
-            )
+    for source, finding in _one_by_one(results):
+        file = _escaped(printable(source.name), ":,")
+        where = f"file={file},line={finding.line},title={_rule_id(finding.kind)}"
+        text = _escaped(printable(finding.text))
+        out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{text}\n")
 
 
 def _escaped(text: str, more: str = "") -> str:
     """Escape characters that would end a workflow command; `more` are those that would end a property in it."""
-    return "".join(f"%{ord(char):02X}" if char in f"%\r\n{more}" else char for char in text)
+    return text.translate({ord(char): f"%{ord(char):02X}" for char in f"%\r\n{more}"})
 
 
 def _write_sarif(results: Results, out: Terminal) -> None:
@@ -155,31 +178,34 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         "informationUri": _HOMEPAGE,
         "rules": rules,
     }
-    found = [
-        {
-            "ruleId": _rule_id(finding.kind),
-            "level": finding.level,
-            "message": {"text": finding.text},
-            "locations": [_location(source, finding.line)],
-        }
-        for source, found in results
-        for finding in found
-    ]
-    run = {"tool": {"driver": driver}, "results": found}
-    out.write(
-        json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-    )
+    told = [_sarif_result(source, finding) for source, finding in _one_by_one(results)]
+    run = {"tool": {"driver": driver}, "results": told}
+    log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    out.write(json.dumps(log, indent=2) + "\n")
+
+
+def _one_by_one(results: Results) -> Iterator[tuple[Version, Finding]]:
+    for source, told in results:
+        for finding in told:
+            yield source, finding
+
+
+def _sarif_result(source: Version, finding: Finding) -> dict[str, Any]:
+    return {
+        "ruleId": _rule_id(finding.kind),
+        "level": finding.level,
+        "message": {"text": finding.text},
+        "locations": [_location(source, finding.line)],
+    }
 
 
 def _location(source: Version, line: int) -> dict[str, Any]:
     """Return a place in a source. Its URI is relative for a relative path, as code scanning needs it."""
     uri, path = source.name, Path(source.name)
-    if source.origin is None:
-        uri = (
-            path.as_uri()
-            if path.is_absolute()
-            else quote(path.as_posix(), errors="surrogateescape")
-        )
+    if source.origin is None and path.is_absolute():
+        uri = path.as_uri()
+    elif source.origin is None:
+        uri = quote(path.as_posix(), errors="surrogateescape")
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
 
 

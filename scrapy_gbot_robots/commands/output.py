@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, TypeAlias
@@ -27,6 +29,9 @@ _STYLES = {
     "strong": "bold",
 }
 _GAP = "  "
+_LEAST_ROOM = (
+    20  # for the last cell of a row on a terminal; with less, each cell has a line of its own
+)
 _LONGEST = 160  # characters of a line of a robots.txt
 
 
@@ -39,18 +44,41 @@ def cells(text: str) -> int:
     """Return how many columns a printable `text` takes on a terminal. East Asian wide characters take two."""
     if text.isascii():
         return len(text)
-    return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in text)
+    columns = 0
+    for char in text:
+        if not combining(char):
+            columns += 1
+            if east_asian_width(char) in "WF":
+                columns += 1
+    return columns
 
 
 def _cell(column: Column, record: Mapping[str, Any]) -> Part:
     if not isinstance(column, str):
         return column(record)
     value = record[column]
-    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
 
 
 def _styled(part: Part) -> tuple[str, str]:
-    return (part, "") if isinstance(part, str) else part
+    if isinstance(part, str):
+        return part, ""
+    return part
+
+
+def _printable_row(row: Iterable[Part]) -> list[tuple[str, str]]:
+    return [(printable(text), style) for text, style in map(_styled, row)]
+
+
+def _broken(text: str, room: int) -> list[str]:
+    """Return a cell in lines of at most `room` columns, at least one."""
+    if not text.isascii():  # characters may be two columns wide
+        room //= 2
+    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
 
 
 class Terminal:
@@ -65,10 +93,12 @@ class Terminal:
         self._stream = stream
         self.as_json = as_json
         self.rich: Any = _rich_console(stream)  # None unless a person reads it
+        self._columns: int | None = None  # None if lines may have any length
+        if stream.isatty():
+            self._columns = shutil.get_terminal_size().columns
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # escapes and no exception on a terminal that is not UTF-8
+            # escapes and no exception on a terminal that is not UTF-8
+            stream.reconfigure(errors="backslashreplace")
 
     def say(self, *parts: Part, wrap: bool = False) -> None:
         """Write a line for people. With `wrap` a terminal breaks it between words, otherwise anywhere."""
@@ -130,19 +160,39 @@ class Terminal:
             )
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Write a table. Each column is as wide as its widest cell; the last one has no padding."""
+        """Write a table. Each column is as wide as its widest cell; the last one has no padding.
+
+        On a terminal that is too narrow, the last column is broken into lines, or each cell has a
+        line of its own.
+        """
         table = [[(title, "strong") for title in titles]]
-        table += [[(printable(text), style) for text, style in map(_styled, row)] for row in rows]
+        table += [_printable_row(row) for row in rows]
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
+        indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
+        room: int | None = None
+        if self._columns is not None and indent + widths[-1] > self._columns:
+            room = self._columns - indent
+        if room is not None and room < _LEAST_ROOM:
+            self._say_one_below_another(table)
+            return
         for row in table:
-            padded = zip(row[:-1], widths, strict=False)
-            self.say(
-                *(
-                    (text + " " * (width - cells(text)) + _GAP, style)
-                    for (text, style), width in padded
-                ),
-                row[-1],
-            )
+            padded = []
+            for (text, style), width in zip(row[:-1], widths, strict=False):
+                padded.append((text + " " * (width - cells(text)) + _GAP, style))
+            last, style = row[-1]
+            lines = [last]
+            if room is not None:
+                lines = _broken(last, room)
+            self.say(*padded, (lines[0], style))
+            for line in lines[1:]:
+                self.say(" " * indent, (line, style))
+
+    def _say_one_below_another(self, table: Sequence[Sequence[tuple[str, str]]]) -> None:
+        titles, *rows = table
+        for row in rows:
+            for (title, _), cell in zip(titles, row, strict=True):
+                self.say((f"{title}: ", "faint"), cell)
+            self.say()
 
     @contextmanager
     def progress(

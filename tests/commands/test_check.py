@@ -71,7 +71,7 @@ def test_group_and_reason_are_named(
     tmp_path: Path, url: str, agent: str, status: int, said: str
 ) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    ended = run_here("check", url, "--as", agent, "--file", "robots.txt", cwd=tmp_path)
+    ended = run_here("check", url, "--as", agent, "--robots", "robots.txt", cwd=tmp_path)
     assert (ended.status, ended.err) == (status, "")
     assert said in ended.out
 
@@ -134,7 +134,7 @@ def test_each_crawler_that_is_named_is_answered_for_each_url(tmp_path: Path) -> 
         "testbot",
     )
     ended = run_here(
-        "check", "/cart/1", "/images/", *who, "--file", "robots.txt", "--json", cwd=tmp_path
+        "check", "/cart/1", "/images/", *who, "--robots", "robots.txt", "--json", cwd=tmp_path
     )
     rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [(row["url"], row["crawler"]["name"], row["allowed"]) for row in rows] == [
@@ -154,7 +154,7 @@ def test_a_url_is_judged_as_typed_in_the_c_locale(tmp_path: Path) -> None:
         "check",
         "/café",
         "https://example.com/café/x",
-        "--file",
+        "--robots",
         "robots.txt",
         cwd=tmp_path,
         env=locale,
@@ -204,6 +204,17 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
 
 
+def test_the_former_name_of_the_option_for_the_file_still_works(tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(b"user-agent: *\ndisallow: /x\n")
+    now, before = (
+        run_here("check", "/x", option, "robots.txt", cwd=tmp_path)
+        for option in ("--robots", "--file")
+    )
+    assert now.status == 1
+    assert before == now
+    assert "--file" not in run_here("check", "--help", cwd=tmp_path).out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
 def test_answers_are_the_same_under_every_reactor_and_without_one(
@@ -244,7 +255,7 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(HOSTILE)
     url = "https://example.com/\x1b[31m%c2%9b31m\u202ex"
     audit = ("audit", "--urls", "-", "--robots", "robots.txt")
-    runs = [("check", url, "--file", "robots.txt"), ("lint", "robots.txt")]
+    runs = [("check", url, "--robots", "robots.txt"), ("lint", "robots.txt")]
     runs += [audit, (*audit, "--format", "csv"), (*audit, "--format", "jsonl")]
     for arguments in runs:
         ended = run_here(*arguments, cwd=tmp_path, stdin=url.encode())
@@ -258,7 +269,7 @@ def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
 ) -> None:
     pytest.importorskip("rich")
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--file", "robots.txt")
+    arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--robots", "robots.txt")
     script = "import sys; sys.modules['rich'] = None; from scrapy_gbot_robots.__main__ import console; console()"
     shown = run_on_terminal(
         *arguments, cwd=tmp_path, command=None if has_rich else [sys.executable, "-c", script]
@@ -290,7 +301,7 @@ def test_entry_point_is_a_scrapy_command(project: Path) -> None:
         pytest.skip("the package is not installed, so Scrapy does not know its entry point")
     (project / "robots.txt").write_text(ROBOTS_TXT)
     scrapy = [sys.executable, "-m", "scrapy", "robots"]
-    ended = run("check", "/cart/1", "--file", "robots.txt", cwd=project, command=scrapy)
+    ended = run("check", "/cart/1", "--robots", "robots.txt", cwd=project, command=scrapy)
     assert ended.status == 1
     assert "testbot, from USER_AGENT" in ended.out
 
@@ -429,7 +440,7 @@ def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Pat
 )
 def test_several_crawlers_may_be_taken_for_one(options: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(RULES)
-    ended = run_here("check", "/other", "--file", "robots.txt", *options.split(), cwd=tmp_path)
+    ended = run_here("check", "/other", "--robots", "robots.txt", *options.split(), cwd=tmp_path)
     assert (ended.status, said in ended.out) == (1, True), ended.out
 
 

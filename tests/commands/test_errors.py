@@ -28,16 +28,16 @@ NO_SUCH_FILE = "no: No such file or directory"
     ("line", "said"),
     [
         ("check example.com/x", '"example.com/x" is not an absolute URL, such as https://'),
-        ("check cart/1 --file r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
+        ("check cart/1 --robots r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
         ("check ''", '"" is not an absolute URL'),
-        (f"check /x --file {'a' * 300}", "File name too long"),
-        ("check /x --file loop", "loop: Too many levels of symbolic links"),
+        (f"check /x --robots {'a' * 300}", "File name too long"),
+        ("check /x --robots loop", "loop: Too many levels of symbolic links"),
         ("check mailto://example.com", "not an http, https or ftp URL"),
         ("check http://a/ --as 123", '--as "123" names no crawler'),
-        ("check http://a/ --file no", NO_SUCH_FILE),
-        ("check http://a/ --file .", ".: Is a directory"),
+        ("check http://a/ --robots no", NO_SUCH_FILE),
+        ("check http://a/ --robots .", ".: Is a directory"),
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
-        ("check / --file r.txt --mode all", "--mode needs --as"),
+        ("check / --robots r.txt --mode all", "--mode needs --as"),
         (f"overrides {OVERRIDE}", WHY),
         ("lint /dev/zero", "/dev/zero: longer than"),
         ("test no --robots r.txt", NO_SUCH_FILE),
@@ -117,11 +117,13 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("chek", "invalid choice: 'chek'"),
         ("check", "arguments are required: URL"),
         ("check /x --wrong", "unrecognized arguments: --wrong"),
-        ("check /x --file r --fresh", "not allowed with argument"),
+        ("check /x --robots r --fresh", "not allowed with argument"),
         ("check /x -s nonsense", "Invalid -s value"),
         ("check /x --purpose training", "train-ai"),
-        ("lint - --ignore note", '"note" is no kind of finding; '),
-        ("lint - --fail-on fatal", '"fatal" is no kind of finding; the kinds are at https://'),
+        ("lint - --ignore note", '"note" is no kind of finding'),
+        ("lint - --ignore crawl-delay", "kinds are search-engine-shut-out, no-robots-file, "),
+        ("lint - --fail-on fatal", "; the levels are error, warning, note, the kinds are search-"),
+        ("lint - --fail-on errors", '"errors" is no level or kind of finding; did you mean error?'),
     ],
 )
 def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
@@ -129,6 +131,20 @@ def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.startswith("usage: python -m scrapy_gbot_robots")
     assert said in ended.err.partition("error: ")[2]
+
+
+@pytest.mark.parametrize("option", ["--wrong", "--as=a b", "extra"])
+def test_unknown_argument_shows_the_usage_of_its_sub_command(option: str, tmp_path: Path) -> None:
+    ended = run_here("overrides", option, cwd=tmp_path)
+    assert ended.status == 2
+    assert ended.err.startswith("usage: python -m scrapy_gbot_robots overrides [-h] ")
+    assert f"overrides: error: unrecognized arguments: {option}\n" in ended.err
+
+
+def test_help_of_lint_lists_its_levels_and_kinds(tmp_path: Path) -> None:
+    text = " ".join(run_here("lint", "--help", cwd=tmp_path).out.split())
+    assert "Levels: error, warning, note. Kinds of finding: search-engine-shut-out, " in text
+    assert "too-many-rules-to-compare" in text.replace("- ", "-")
 
 
 def test_sub_commands_are_listed_if_none_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What sub-commands write: lines in place and underlined, and nothing that is not printable."""
 
 import io
+import sys
 
 import pytest
 
@@ -47,6 +48,36 @@ def test_tables_are_aligned_by_what_is_seen() -> None:
     stream = io.StringIO()
     Terminal(stream).table(["A", "BB"], [["日本", "x"], ["c\n", "yy"]])
     assert stream.getvalue() == "A     BB\n日本  x\nc\\n   yy\n"
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+RULE = "disallowed by a rule of many words (line 4)"
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        pytest.param(60, f"CRAWLER  BY\nbot      {RULE}\n", id="it-fits"),
+        pytest.param(
+            32,
+            "CRAWLER  BY\nbot      disallowed by a rule of\n         many words (line 4)\n",
+            id="the-last-column-is-broken",
+        ),
+        pytest.param(28, f"CRAWLER: bot\nBY: {RULE}\n\n", id="too-narrow-for-columns"),
+    ],
+)
+def test_rows_stay_within_the_terminal(
+    columns: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setitem(sys.modules, "rich.console", None)  # as where rich is not installed
+    stream = _Screen()
+    Terminal(stream).table(["CRAWLER", "BY"], [["bot", RULE]])
+    assert stream.getvalue() == expected
 
 
 @pytest.mark.parametrize(

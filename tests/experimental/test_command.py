@@ -37,7 +37,7 @@ def test_check_says_what_the_site_says_of_a_purpose(
     path: str, purposes: list[str], status: int, word: str, files: Path
 ) -> None:
     options = [option for purpose in purposes for option in ("--purpose", purpose)]
-    ended = run_here("check", path, "--file", "robots.txt", "--as", "mybot", *options, cwd=files)
+    ended = run_here("check", path, "--robots", "robots.txt", "--as", "mybot", *options, cwd=files)
     assert (ended.status, ended.err) == (status, "")
     assert word in ended.out
 
@@ -46,7 +46,7 @@ def test_programs_are_told_too(files: Path) -> None:
     out = run_here(
         "check",
         "/x",
-        "--file",
+        "--robots",
         "robots.txt",
         "--as",
         "mybot",
