@@ -78,12 +78,10 @@ def failure_of(
         proxied: whether the request went to a proxy: then it was the proxy that was not found, or
             that refused the connection.
     """
-    kinds: list[Failure] = []
     detail = _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS]))
     if isinstance(error, IgnoreRequest):
-        detail = f"another middleware dropped the request: {detail}"
-    else:
-        kinds += _kinds(error, _MOST_CAUSES)
+        return failed(Failure.DROPPED, detail, redirected_to)
+    kinds = list(_kinds(error, _MOST_CAUSES))
     if type(error).__name__ in _SAYS_NO_MORE:
         detail = ""
     failure = Failure.OTHER

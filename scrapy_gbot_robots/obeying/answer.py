@@ -220,7 +220,10 @@ def provenance_of(source: CachedAnswer | None, verdict: Verdict) -> dict[str, An
 
 
 def is_waited_for(answer: CachedAnswer, request: Request | None = None) -> bool:
-    """Whether requests should wait for a better answer. One with meta.PROBE waits only if the server sent a response."""
-    if not answer.bars_for_now:
+    """Whether requests should wait for a better answer. One with meta.PROBE waits only if the server sent a response.
+
+    A robots.txt request that a middleware of the project drops would be dropped again.
+    """
+    if not answer.bars_for_now or answer.failure is Failure.DROPPED:
         return False
     return request is None or answer.status is not None or not request.meta.get(PROBE)

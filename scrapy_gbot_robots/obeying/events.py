@@ -17,7 +17,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..policy.outages import Copy, State
-from ..policy.outcome import Fetched, Outcome
+from ..policy.outcome import Failure, Fetched, Outcome, Unreachable
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for
@@ -31,6 +31,11 @@ MOST_WARNED = (
     10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
 )
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
+# What a project can do that drops its own robots.txt requests.
+_WHAT_TO_DO = (
+    ", and no request waits for it. Let that middleware pass requests with meta['dont_obey_robotstxt'], "
+    "which robots.txt requests have; or set that key in the requests of pages that need no robots.txt"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +64,8 @@ class CrawlEvents:
         stats.inc_value("gbot_robots/fetch_ms/sum", millisecs)
         stats.max_value("gbot_robots/fetch_ms/max", millisecs)
         self.count(type(outcome).__name__.lower())
+        if isinstance(outcome, Unreachable) and outcome.failure is Failure.DROPPED:
+            self.count("dropped")
         if isinstance(outcome, Fetched):
             stats.inc_value("gbot_robots/bytes", len(outcome.body))
             if outcome.cut:
@@ -113,14 +120,16 @@ class CrawlEvents:
             self._crawler.signals.send_catch_log(
                 robotstxt_unreachable, origin=answer.origin, answer=answer
             )
-            secs = self._settings.unreachable_wait_secs if is_waited_for(answer, request) else 0
-            waits = (
-                f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
-                if secs
-                else ""
-            )
+            secs = self._settings.unreachable_wait_secs
+            rest = ""
+            if answer.failure is Failure.DROPPED:
+                rest = _WHAT_TO_DO
+            elif secs and is_waited_for(answer, request):
+                rest = (
+                    f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
+                )
             sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
-            self._warn(sentence, answer, self._settings.unreachable, waits)
+            self._warn(sentence, answer, self._settings.unreachable, rest)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
 

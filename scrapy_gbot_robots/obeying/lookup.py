@@ -35,7 +35,7 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..policy.outages import Entry, Kind, State, available, decide, renew
-from ..policy.outcome import Failure, failed
+from ..policy.outcome import Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .answer import CachedAnswer, Source, failed_look_up
@@ -286,8 +286,8 @@ class Lookup:
     ) -> tuple[Entry, Source]:
         """Fetch with the lease of `StorageClient.find`. If this is cancelled, `StorageClient.close` gives the lease back.
 
-        A response from Scrapy's HTTP cache is for this crawl alone. It is not stored, since no
-        server has sent it now.
+        What no server has said now is for this crawl alone, and is not stored: a response from
+        Scrapy's HTTP cache, and that a middleware of this project has dropped the request.
         """
         began = time.monotonic()
         try:
@@ -299,7 +299,9 @@ class Lookup:
             self._events.failed("Fetching", origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
-        await self._storage.store_and_release(str(origin), None if outcome.recalled else latest)
+        is_dropped = isinstance(outcome, Unreachable) and outcome.failure is Failure.DROPPED
+        is_stored = not (outcome.recalled or is_dropped)
+        await self._storage.store_and_release(str(origin), latest if is_stored else None)
         self._events.fetched(outcome, time.monotonic() - began)
         if outcome.recalled:
             return (

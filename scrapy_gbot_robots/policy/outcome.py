@@ -65,6 +65,7 @@ class Failure(Enum):
     CANCELLED = "the fetch was cancelled"
     PROXY = "the proxy failed"
     REPLACED = "the download failed, and another middleware put a response in its place"
+    DROPPED = "another middleware dropped the request"  # the project's own: no server was asked
     NOT_CACHED = "HTTPCACHE_IGNORE_MISSING is on, and Scrapy's HTTP cache does not have it"
     OTHER = "the fetch failed"
 

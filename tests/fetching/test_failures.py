@@ -142,7 +142,7 @@ def test_message_is_kept_without_passwords_and_at_no_length() -> None:
         ),
         pytest.param(
             IgnoreRequest("not on my list"),
-            "the fetch failed (another middleware dropped the request: not on my list)",
+            "another middleware dropped the request (not on my list)",
             id="dropped-request",
         ),
     ],

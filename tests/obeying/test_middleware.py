@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from pathlib import Path
 from socket import socket
 from typing import Any
 
@@ -15,7 +16,7 @@ from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import State
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
 from ..support.web import Reply, Site, free_port
 
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
@@ -51,6 +52,47 @@ async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots
     crawler = await crawl(Pages, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/no"), "data:,hello"}
     assert site.paths() == ["/no"]
+
+
+class Choosy:
+    """Lets only listed paths pass, as projects do that must not leave a part of a site."""
+
+    passes: tuple[str, ...] = ("/a", "/b")
+
+    def process_request(self, request: Request, spider: Any = None) -> None:
+        if not request.url.endswith(self.passes):
+            raise IgnoreRequest("not on my list")
+
+
+@pytest.mark.parametrize(
+    ("ladder", "crawls"),
+    [pytest.param("google", False, id="refused"), pytest.param("allow", True, id="allowed")],
+)
+@in_reactor
+async def test_robots_txt_request_that_the_project_drops_is_waited_for_by_no_request_and_named_at_once(
+    ladder: str, crawls: bool, site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    urls = [site.url("/a"), site.url("/b")]
+    settings = {
+        **in_sqlite(tmp_path / "robots.sqlite"),
+        "DOWNLOADER_MIDDLEWARES": {Choosy: 50},
+        "GBOT_ROBOTS_UNREACHABLE": ladder,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20,
+    }
+    crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled if crawls else pages(crawler).refused) == set(urls)
+    assert stats(crawler)["gbot_robots/dropped"] >= 1
+    assert "gbot_robots/held" not in stats(crawler)
+    assert stats(crawler).get("gbot_robots/given_up", 0) == (0 if crawls else 2)
+    (warning,) = own_warnings(caplog)
+    assert warning.startswith(f"{site.url('/robots.txt')}: ")
+    assert "another middleware dropped the request (not on my list)" in warning
+    assert "meta['dont_obey_robotstxt']" in warning
+    assert "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS" not in warning
+    # Nothing of it is stored: a project that is mended crawls on.
+    mended = await crawl(Pages, {**settings, "DOWNLOADER_MIDDLEWARES": {}}, urls=urls)
+    assert set(pages(mended).crawled) == set(urls)
+    assert "gbot_robots/held" not in stats(mended)
 
 
 class WebSockets:
