@@ -9,7 +9,7 @@ from scrapy.settings import default_settings
 
 ALWAYS_HAS_A_REACTOR = "this Scrapy always has a reactor"  # the reason of a skip that CI allows
 
-_WAYS: dict[str, dict[str, Any]] = {
+WAYS: dict[str, dict[str, Any]] = {
     "asyncio": {"TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor"},
     "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
     "reactorless": {"TWISTED_REACTOR_ENABLED": False},
@@ -21,10 +21,8 @@ def ways_to_run(*names: str) -> list[ParameterSet]:
     """Parameters for a test: the settings of each way, or of the ways `names`."""
     needs_no_reactor = pytest.mark.skipif(not _CAN_DO_WITHOUT, reason=ALWAYS_HAS_A_REACTOR)
     return [
-        pytest.param(
-            _WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else []
-        )
-        for name in names or _WAYS
+        pytest.param(WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else [])
+        for name in names or WAYS
     ]
 
 

@@ -1,0 +1,461 @@
+"""Random crawls that have to hold: `python -m tests.support.random_crawls --seeds 1-200 --at-a-time 2`.
+
+Each seed is a world (`random_worlds`), crawled by Scrapy in processes of its own, some of them stopped by SIGTERM and
+started again. The server counts. A crawl holds if
+
+* no page was fetched that its robots.txt forbids, and each other page exactly once; where a host is lost, some may be given up
+* never more pages were under way than CONCURRENT_REQUESTS, nor in one slot than its limit, and delays were kept
+* each request had one outcome, the stats say how many were given up, and at the end none waits
+* no error was logged, and the crawl ended
+
+`--without` crawls the same world without the plugin: what fails there is a fault of the world.
+"""
+
+# ruff: noqa: T201 - what it prints is what it reports
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
+from scrapy.exceptions import DontCloseSpider
+from scrapy.http import Response
+from twisted.python.failure import Failure
+from typing_extensions import Self
+
+from .processes import ROOT
+from .random_worlds import LONG_WAIT, SCHEDULERS, Page, Server, World
+from .reactors import WAYS
+from .redis_server import RedisServer, redis_server
+
+FAR_TOO_LONG_SECS = 150  # for one run of a crawl, which takes some seconds
+SLACK = 0.005  # of the reactor's timers
+WRONG_WORDS = (" ERROR: ", " CRITICAL: ", "Traceback", "Unhandled", "never awaited")
+
+
+# The crawl, in a process of its own.
+
+
+class Wanderer(Spider):
+    """Requests the pages of a world, and notes what became of each."""
+
+    name = "wanderer"
+
+    def __init__(self, order: dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.order = order
+        self.outcomes: list[tuple[str, str]] = []  # URL and what it came to
+        self.sent: dict[str, list[float]] = defaultdict(list)  # by slot, when it let requests go
+        self.direct = [Page(**page) for page in order["direct"]]
+        self.has_been_idle = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.idle, signals.spider_idle)
+        return spider
+
+    def request(self, page: Page, **more: Any) -> Request:
+        host = self.order["hosts"][page.host]
+        meta = {"download_slot": page.slot} if page.slot else {}
+        worker = {"User-Agent": page.agent, "X-Worker": self.order["worker"]}
+        more.setdefault("callback", self.parse)
+        return Request(
+            f"{host}{page.path}",
+            errback=self.failed,
+            priority=page.priority,
+            headers={**worker, **more.pop("headers", {})},
+            meta=meta,
+            **more,
+        )
+
+    async def start(self) -> AsyncIterator[Request]:
+        from scrapy_gbot_robots.concurrency import pause
+
+        assert self.crawler.engine
+        handlers: Any = self.crawler.engine.downloader.handlers
+        handlers.download_request_async = partial(self.send, handlers.download_request_async)
+        pages = self.order["world"]["pages"]
+        for page in pages:
+            yield self.request(Page(**page))
+            if self.order["world"]["start_secs"]:
+                await pause(self.order["world"]["start_secs"] / len(pages))
+
+    async def send(self, send: Any, request: Request) -> Response:
+        """Tell the server which slot a request is in, and note when it was let go."""
+        assert self.crawler.engine
+        name = request.meta["download_slot"]
+        request.headers["X-Slot"] = name
+        request.headers["X-Worker"] = self.order["worker"]
+        self.sent[name].append(self.crawler.engine.downloader.slots[name].lastseen)
+        response: Response = await send(request)
+        return response
+
+    async def parse(self, response: Response, **kwargs: Any) -> None:
+        self.outcomes.append((response.url, "page"))
+        if self.direct:
+            page = self.direct.pop()
+            assert self.crawler.engine
+            request = self.request(page, headers={"X-Direct": "1"})
+            try:
+                answer = await self.crawler.engine.download_async(request)
+                self.outcomes.append((answer.url, "page"))
+            except Exception as error:
+                self.outcomes.append((request.url, said(error)))
+
+    def failed(self, failure: Failure) -> None:
+        self.outcomes.append((failure.request.url, said(failure.value)))  # type: ignore[attr-defined]
+
+    def idle(self) -> None:
+        if self.has_been_idle or not self.order["world"]["idle"]:
+            return
+        self.has_been_idle = True
+        assert self.crawler.engine
+        for page in self.order["world"]["idle"]:
+            self.crawler.engine.crawl(self.request(Page(**page)))
+        raise DontCloseSpider
+
+
+def said(error: object) -> str:
+    """What an exception says of a request: refused by a rule, given up, closed, or its name."""
+    from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+
+    if not isinstance(error, ForbiddenByRobotsTxt):
+        return type(error).__name__
+    if error.verdict.rule is not None:
+        return "refused"
+    return "closed" if "closed" in str(error) else f"given up: {error}"
+
+
+class Changing:
+    """A project's middleware: it changes URLs, and sends some requests whatever robots.txt says."""
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        if "/moved/" in request.url:
+            request._set_url(request.url.replace("/moved/", "/yes/moved-"))
+        if "/free/" in request.url:
+            request.meta["dont_obey_robotstxt"] = True
+
+
+def crawl(path: str) -> None:
+    """Make one run of a crawl, by the order in the file `path`, and write the report beside it."""
+    order = json.loads(Path(path).read_text())
+    process_cls = AsyncCrawlerProcess if order["way"] == "reactorless" else CrawlerProcess
+    process = process_cls(order["settings"])
+    crawler = process.create_crawler(Wanderer)
+    process.crawl(crawler, order=order)
+    process.start()
+    spider, stats = crawler.spider, crawler.stats
+    assert isinstance(spider, Wanderer)
+    assert stats
+    counts = {
+        name: value for name, value in stats.get_stats().items() if isinstance(value, (int, str))
+    }
+    report = {"outcomes": spider.outcomes, "sent": spider.sent, "stats": counts}
+    Path(f"{path}.report").write_text(json.dumps(report))
+
+
+# What starts it, and judges.
+
+
+class Run:
+    """One process of a crawl."""
+
+    def __init__(self, order: dict[str, Any], path: Path) -> None:
+        self.path = path
+        path.write_text(json.dumps(order))
+        command = [sys.executable, "-m", "tests.support.random_crawls", "--crawl", str(path)]
+        environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": str(ROOT)}
+        with Path(f"{path}.err").open("w") as errors:
+            self.process = subprocess.Popen(
+                command, cwd=path.parent, env=environment, stderr=errors, stdout=errors
+            )
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the crawl runs, so that a signal ends it in the ordinary way."""
+        return "Spider opened" in Path(f"{self.path}.err").read_text()
+
+    def end(self) -> bool:
+        """Wait for the end; return whether it came."""
+        try:
+            self.process.wait(FAR_TOO_LONG_SECS)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+            return False
+        return True
+
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(Path(f"{self.path}.report").read_text())
+        return report
+
+    def wrong_lines(self) -> list[str]:
+        lines = Path(f"{self.path}.err").read_text().splitlines()
+        return [line for line in lines if any(word in line for word in WRONG_WORDS)]
+
+
+class Trial:
+    """The crawl of one world, with or without the plugin, in `directory`."""
+
+    def __init__(self, world: World, directory: Path, *, plugin: bool) -> None:
+        self.world = world
+        self.directory = directory
+        self.plugin = plugin
+        self.server = Server(world)
+        self.problems: list[str] = []
+        self.reports: list[dict[str, Any]] = []
+        self.was_stopped = False
+
+    def run(self) -> list[str]:
+        """Crawl; return what does not hold."""
+        with ExitStack() as stack:
+            stack.enter_context(self.server.running())
+            redis = stack.enter_context(redis_server()) if self.world.uses_redis else None
+            settings = self._settings(redis)
+            self._crawl(settings, run=1, stops=bool(self.world.stop_after))
+            if self.was_stopped:
+                self._crawl(settings, run=2, stops=False)
+        if not self.problems:
+            self._judge_pages()
+            self._judge_limits()
+            self._judge_counts()
+        return self.problems
+
+    def _settings(self, redis: RedisServer | None) -> dict[str, Any]:
+        settings = {
+            **WAYS[self.world.way],
+            "DOWNLOADER_MIDDLEWARES": {"tests.support.random_crawls.Changing": 50},
+            "DOWNLOAD_DELAY_JITTER": 0,
+            "DOWNLOAD_TIMEOUT": 60,
+            "LOG_LEVEL": "INFO",
+            "REMOTE_CONTROL_ENABLED": False,
+            "RETRY_ENABLED": False,
+            "TELNETCONSOLE_ENABLED": False,
+            "GBOT_ROBOTS_SQLITE_PATH": str(self.directory / "robots.sqlite"),
+            **self.world.settings,
+        }
+        if redis is not None:
+            settings["REDIS_URL"] = redis.url
+        if "JOBDIR" in settings:
+            settings["JOBDIR"] = str(self.directory / "job")
+        if self.plugin:
+            settings["ADDONS"] = {"scrapy_gbot_robots.Addon": 500}
+        elif self.world.scheduler == "strict":
+            settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
+        return settings
+
+    def _crawl(self, settings: dict[str, Any], run: int, *, stops: bool) -> None:
+        order: dict[str, Any] = {
+            "hosts": [self._host(number) for number in range(len(self.world.hosts))],
+            "settings": settings,
+            "way": self.world.way,
+            "world": asdict(self.world),
+        }
+        runs = [
+            Run(
+                {
+                    **order,
+                    "worker": f"{run}{worker}",
+                    # past the scheduler, and so past its filter of duplicates
+                    "direct": [] if run > 1 or worker else order["world"]["direct"],
+                },
+                self.directory / f"{run}{worker}.json",
+            )
+            for worker in range(self.world.workers)
+        ]
+        if stops:
+            while all(each.process.poll() is None for each in runs):
+                is_due = len(self.server.served) >= self.world.stop_after
+                if is_due and all(each.has_begun for each in runs):
+                    self.was_stopped = True
+                    for each in runs:
+                        each.process.send_signal(signal.SIGTERM)
+                    break
+                time.sleep(0.02)
+        for each in runs:
+            if not each.end():
+                self.problems.append(f"run {each.path.name} has not ended")
+                return
+            self.problems += [f"{each.path.name}: {line}" for line in each.wrong_lines()[:3]]
+            if each.process.returncode:
+                self.problems.append(f"{each.path.name} ended with {each.process.returncode}")
+            else:
+                self.reports.append(each.report())
+
+    def _host(self, number: int) -> str:
+        host = self.world.hosts[number]
+        port = 1 if host.kind == "dead" else self.server.port
+        return f"http://{host.name}:{port}"
+
+    def _url(self, page: Page) -> str:
+        return f"{self._host(page.host)}{page.path.replace('/moved/', '/yes/moved-')}"
+
+    # Judging.
+
+    def _judge_pages(self) -> None:
+        served = Counter(
+            f"http://{each.host}:{self.server.port}{each.path}" for each in self.server.served
+        )
+        outcomes: dict[str, list[str]] = defaultdict(list)
+        for report in self.reports:
+            for url, outcome in report["outcomes"]:
+                outcomes[url.replace("/moved/", "/yes/moved-")].append(outcome)
+        direct = {self._url(page) for page in self.world.direct}
+        for page in (*self.world.pages, *self.world.idle, *self.world.direct):
+            url = self._url(page)
+            is_loose = url in direct and self.was_stopped
+            if problem := self._wrong_with(page, served[url], outcomes[url], is_loose=is_loose):
+                host = self.world.hosts[page.host]
+                self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
+
+    def _wrong_with(self, page: Page, served: int, outcomes: list[str], *, is_loose: bool) -> str:
+        """What is wrong with the page; "" if nothing. One of a direct download may be missing after a stop."""
+        host = self.world.hosts[page.host]
+        is_dead = host.kind == "dead"
+        asks = f"served {served} times, outcomes {outcomes}"
+        if is_loose and not outcomes and not served:
+            return ""
+        if is_loose and outcomes == ["closed"]:
+            return asks if served else ""
+        if len(outcomes) != 1:
+            return asks
+        if not self.plugin or page.path.startswith("/free/"):
+            return "" if served == (not is_dead) else asks
+        was_given_up = outcomes[0].startswith("given up")
+        if was_given_up:
+            is_short = self._wait < LONG_WAIT and not host.is_well
+            return asks if served or not (is_dead or host.kind == "lost" or is_short) else ""
+        if is_dead or host.kind == "lost":
+            return asks
+        if not page.is_allowed and host.kind != "missing":
+            return asks if served or outcomes != ["refused"] else ""
+        return "" if (served, outcomes) == (1, ["page"]) else asks
+
+    @property
+    def _wait(self) -> float:
+        wait: float = self.world.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"]
+        return wait
+
+    def _judge_limits(self) -> None:
+        settings = self.world.settings
+        delay = settings["DOWNLOAD_DELAY"]
+        for key, most in self.server.load.most.items():
+            is_of_slot = " " in key
+            if is_of_slot and not delay and self.world.way != "select":
+                continue  # with asyncio Scrapy 2.19 lets all that a slot has begin at once
+            limit = "CONCURRENT_REQUESTS" + ("_PER_DOMAIN" if is_of_slot else "")
+            if most > settings[limit]:
+                self.problems.append(
+                    f"{most} pages under way for {key!r}, {limit} {settings[limit]}"
+                )
+        if not delay:
+            return
+        for report in self.reports:
+            for slot, times in report["sent"].items():
+                gaps = [later - earlier for earlier, later in pairwise(times)]
+                short = [gap for gap in gaps if gap < delay - SLACK]
+                if short:
+                    self.problems.append(f"slot {slot}: gaps of {short[:5]} s of {len(gaps)}")
+
+    def _judge_counts(self) -> None:
+        for report in self.reports:
+            counts = report["stats"]
+            if counts["finish_reason"] == "finished" and counts.get("gbot_robots/waiting"):
+                self.problems.append(f"{counts['gbot_robots/waiting']} wait at the end")
+        if self.was_stopped or not self.plugin:
+            return
+        given_up = sum(report["stats"].get("gbot_robots/given_up", 0) for report in self.reports)
+        outcomes = [outcome for report in self.reports for _, outcome in report["outcomes"]]
+        seen = sum(outcome.startswith("given up") for outcome in outcomes)
+        if seen != given_up:
+            self.problems.append(f"{seen} were given up, the stats say {given_up}")
+
+
+def problems_of(
+    seed: int, scheduler: str = "", *, plugin: bool = True, keep: bool = False
+) -> list[str]:
+    """Crawl the world of `seed`; return what does not hold. `keep` keeps orders, logs and reports, and says where."""
+    world = World.of(seed, scheduler)
+    with tempfile.TemporaryDirectory(prefix="world-") as directory:
+        path = Path(tempfile.mkdtemp(prefix=f"world-{seed}-")) if keep else Path(directory)
+        if keep:
+            print(path)
+        return Trial(world, path, plugin=plugin).run()
+
+
+def described(world: World) -> str:
+    settings = {
+        name.removeprefix("GBOT_ROBOTS_").removeprefix("CONCURRENT_"): value
+        for name, value in world.settings.items()
+        if name not in {"SCHEDULER", "DUPEFILTER_CLASS", "SCHEDULER_PERSIST"}
+        and name not in SCHEDULERS[world.scheduler]
+    }
+    hosts = " ".join(
+        f"{kind}:{number}" for kind, number in Counter(x.kind for x in world.hosts).items()
+    )
+    pages = f"{len(world.pages)}+{len(world.idle)}+{len(world.direct)}"
+    agents = len({page.agent for page in world.pages})
+    slots = sorted({page.slot for page in world.pages})
+    return (
+        f"{world.scheduler} {world.way} pages {pages} agents {agents} slots {len(slots) if slots[0] else 0} "
+        f"stop {world.stop_after} workers {world.workers} page {world.page_secs} start {world.start_secs} "
+        f"[{hosts}] {settings}"
+    )
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--seeds", default="", help="such as 1-200; without it 20 new ones")
+    options.add_argument("--at-a-time", type=int, default=1)
+    options.add_argument("--scheduler", choices=list(SCHEDULERS), default="")
+    options.add_argument("--without", action="store_true", help="crawl without the plugin")
+    options.add_argument("--keep", action="store_true", help="keep logs and reports")
+    options.add_argument("--crawl", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.crawl:
+        crawl(chosen.crawl)
+        return 0
+    first, _, last = chosen.seeds.partition("-")
+    seeds = range(int(first), int(last or first) + 1) if first else random.sample(range(10**6), 20)
+
+    def tried(seed: int) -> bool:
+        began = time.monotonic()
+        problems = problems_of(seed, chosen.scheduler, plugin=not chosen.without, keep=chosen.keep)
+        took = time.monotonic() - began
+        print(
+            f"{seed}: {'FAILS' if problems else 'holds'} {took:.1f} s "
+            f"{described(World.of(seed, chosen.scheduler))}",
+            *problems[:8],
+            *([f"and {len(problems) - 8} more"] if len(problems) > 8 else []),
+            sep="\n    ",
+            flush=True,
+        )
+        return not problems
+
+    with ThreadPoolExecutor(chosen.at_a_time) as pool:
+        results = list(pool.map(tried, seeds))
+    print(f"{sum(results)} of {len(results)} hold")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Schedulers and queues as users write them, in each of the ways that Scrapy takes."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from scrapy import Request
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+
+
+class Fifo(BaseScheduler):
+    """First in, first out, in memory."""
+
+    def __init__(self) -> None:
+        self.requests: deque[Request] = deque()
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.popleft() if self.requests else None
+
+
+class NamesItself(Fifo):
+    """Its `from_crawler` makes this very class, whatever class it is called on."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Any:
+        return NamesItself()
+
+
+class Slotted(BaseScheduler):
+    """Has `__slots__`, so that nothing can be put on it."""
+
+    __slots__ = ("requests",)
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.pop() if self.requests else None
+
+
+class Duck:
+    """Has the methods that Scrapy calls, and no base class."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Duck:
+        return cls()
+
+    def open(self, spider: Any) -> None:
+        pass
+
+    def close(self, reason: str) -> None:
+        pass
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.pop() if self.requests else None
+
+
+class OwnAwareQueue(DownloaderAwarePriorityQueue):
+    """A user's own kind of Scrapy's default queue."""
+
+
+class OwnPriorityQueue(ScrapyPriorityQueue):
+    """A user's own kind of the queue that was Scrapy's default before."""

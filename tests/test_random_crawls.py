@@ -1,0 +1,21 @@
+"""Random crawls that have to hold, some of them. `python -m tests.support.random_crawls` runs as many as one likes."""
+
+import pytest
+
+from .support.random_crawls import problems_of
+from .support.random_worlds import SCHEDULERS, World
+from .support.systems import needs_posix
+
+pytestmark = needs_posix
+
+QUICK = (2017, 2008)  # one with Scrapy's scheduler, one with another
+SLOW = range(3000, 3000 + 2 * len(SCHEDULERS))  # each way to schedule twice
+
+
+@pytest.mark.parametrize(
+    "seed", [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SLOW)]
+)
+def test_random_crawl_holds(seed: int) -> None:
+    if World.of(seed).uses_redis:
+        pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    assert problems_of(seed) == []
