@@ -1,12 +1,13 @@
 """Hooks of the documentation site.
 
-On the site, a link out of docs/ leads to the repository. A public name that docs/api.md does not list is added at its end.
+On the site, a link out of docs/ leads to the repository. A public name that no docs/api*.md lists is added to docs/api.md.
 The link to the repository does not ask GitHub for its stars.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import scrapy_gbot_robots
@@ -22,7 +23,9 @@ _OUT = re.compile(r"\]\(\.\./([^)\s]+)\)")
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Return the Markdown of a page with both changes."""
     if page.file.src_uri == "api.md":
-        placed = set(re.findall(r"^::: scrapy_gbot_robots\.(\w+)$", markdown, re.MULTILINE))
+        pages = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("api*.md")]
+        listed = "\n".join(pages)
+        placed = set(re.findall(r"^::: scrapy_gbot_robots\.(\w+)$", listed, re.MULTILINE))
         others = [
             f"\n\n::: scrapy_gbot_robots.{name}"
             for name in scrapy_gbot_robots.__all__

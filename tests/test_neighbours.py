@@ -132,7 +132,7 @@ async def test_monitors_read_the_stats(
     pytest.importorskip("spidermon", reason="spidermon is not installed")
     documented = [
         block.text
-        for block in blocks(HOME / "docs/neighbours.md", "python")
+        for block in blocks(HOME / "docs/other-plugins.md", "python")
         if "spidermon" in block.text
     ]
     (tmp_path / f"monitors_{most}.py").write_text("".join(documented) + SUITE)

@@ -22,6 +22,7 @@ HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
 
 
+_API = ("api", "api-crawl", "api-words", "api-storage")
 _LOADS = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b[^>]*\brel=["']?(?:stylesheet|icon|preconnect)[^>]*\bhref=["']?(?:https?:)?//"""
@@ -61,12 +62,25 @@ def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     assert 'data-md-component="source"' not in "".join(
         pages.values()
     )  # at which the theme's script asks GitHub
-    reference = pages["api"]
+    reference = "".join(pages[name] for name in _API)
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
     assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in reference] == []
 
 
-@pytest.mark.parametrize("page", ["", "api", "command", "settings"])
+def test_no_page_is_too_long_to_read(site: Path) -> None:
+    """The table of the settings and the account of security are looked things up in, not read."""
+    lengths = {}
+    for page in site.rglob("index.html"):
+        article = (
+            page.read_text(encoding="utf-8").partition("<article")[2].partition("</article")[0]
+        )
+        lengths[page.parent.name] = len(re.sub(r"<[^>]*>", " ", article).split())
+    assert {name for name in (*_API, "command", "semantics") if lengths[name] >= 2_000} == set(), (
+        lengths
+    )
+
+
+@pytest.mark.parametrize("page", ["", "api-crawl", "audit", "command", "settings"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
     page: str, dark: bool, site: Path, tmp_path: Path

@@ -1,4 +1,4 @@
-"""The page about the command shows what the command prints: its examples are run here, and compared."""
+"""The pages about the command show what the command prints: their examples are run here, and compared."""
 
 import re
 import shlex
@@ -15,15 +15,14 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["project"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "command.md"
-TEXTS = re.findall(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-EXAMPLES = re.findall(
-    r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
-)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("command.md", "audit.md"))
+TEXTS = re.findall(r"```text\n(.*?)```", PAGES, re.DOTALL)
+EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGES, re.DOTALL)
 
-_FETCHES_NOTHING = re.compile("--file|--robots|diff |lint|cache")
+_FETCHES_NOTHING = re.compile("--robots|diff |lint|cache")
 _VARIES = re.compile(
-    r"(?<=sqlite at )/.*|\d[\d,.]* s, [\d,]+ a second| *\d+ (?:s|min) ago|in \d+ s|for 1 d|for 23 h| 23 h| 1 d| +(?=http:|FETCHED)"
+    r"(?<=sqlite at )/.*|\d[\d,.]* s, [\d,]+ a second| *\d+ (?:s|min) ago|in \d+ s|for 1 d|for 23 h| +23 h| +1 d| +(?=http:|FETCHED)"
     r"|(?<=unreachable) for \d+ min"
 )  # and with it the width of columns
 
@@ -47,7 +46,7 @@ def proxy(project: Path) -> Iterator[str]:
         yield site.url()
 
 
-def test_examples_print_what_the_page_shows(proxy: str, project: Path) -> None:
+def test_examples_print_what_the_pages_show(proxy: str, project: Path) -> None:
     assert len(EXAMPLES) > 10
     for command, shown in EXAMPLES:
         if _FETCHES_NOTHING.search(command):
