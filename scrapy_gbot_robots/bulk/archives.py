@@ -28,6 +28,7 @@ from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
 from .judging import BulkError
+from .messages import MOST_HEAD, BrokenMessageError, Message, NoMessageError, message_of
 
 _Reader: TypeAlias = "io.BufferedReader[Any]"
 
@@ -48,12 +49,8 @@ _MOST_ESCAPED = 6  # bytes of JSON for a byte of text
 _MOST_URL = 16_384  # characters
 _GZIP = b"\x1f\x8b"
 _BLOCK = 65_536  # bytes read or decompressed at a time
-_MOST_HEAD = 65_536  # bytes of a WARC header, or of the headers of an answer
 _PARQUET_ROWS = 256  # read at a time: bodies may be large
 _CUT_BY_LENGTH = "length"  # WARC-Truncated, as against "time" and "disconnect"
-_STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?:[ \r\n]|$)")
-_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
-_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 # Records that may tell of a robots.txt, with the Content-Type that they must have.
 _CONTENT_OF = {
     "response": "application/http",
@@ -63,6 +60,7 @@ _CONTENT_OF = {
 _THREE_DIGITS = re.compile(r"[0-9]{3}")
 _STATUSES = range(1000)
 _MOST_WHY = 1_000  # characters
+_SUCCESS = range(200, 300)  # with another status, the body is not needed
 
 
 class Capture(NamedTuple):
@@ -150,7 +148,7 @@ class Reading:
         if not (length.isascii() and length.isdigit()):
             raise ValueError("a record without a length")
         self._is_warc = True
-        block = text.read(min(int(length), _MOST_HEAD + self._max_bytes + 1))
+        block = text.read(min(int(length), MOST_HEAD + self._max_bytes + 1))
         if not _skip(text, int(length) - len(block)):
             raise ValueError("the record is cut off")
         kind = fields.get("warc-type", "")
@@ -161,19 +159,20 @@ class Reading:
         at = _seconds_of(fields.get("warc-date", ""))
         if kind != "response":
             return self._of_crawl(url, at, fields, block)
-        end, status = _END_OF_HEAD.search(block, 0, _MOST_HEAD), _STATUS_LINE.match(block)
-        if not url or len(url) > _MOST_URL or at is None or end is None or status is None:
-            missing = "URL" if not url else "date" if at is None else "HTTP answer"
-            self._lost(f"byte {self.done:,}: no {missing}")
+        if not url or len(url) > _MOST_URL or at is None:
+            self._lost(f"byte {self.done:,}: no {'URL' if at is not None else 'date'}")
             return None
-        raw = block[end.end() :][: self._max_bytes + 1]
-        is_whole = len(raw) == int(length) - end.end()
         truncated = fields.get("warc-truncated", "").lower()
-        if truncated not in {"", _CUT_BY_LENGTH}:
-            return Capture(url, at, None, why=f"the body ended early ({shown(truncated, 20)})")
-        return self._answer(
-            url, at, int(status[1]), _fields(block[: end.start()]), raw, is_whole and not truncated
-        )
+        try:
+            is_cut = truncated == _CUT_BY_LENGTH
+            broken = "" if is_cut else truncated
+            message = message_of(block, is_cut=is_cut, broken=broken, most=self._max_bytes)
+            return self._answer(url, at, message)
+        except NoMessageError as error:
+            self._lost(f"byte {self.done:,}: {error}")
+            return None
+        except (BrokenMessageError, DecodeError) as error:
+            return Capture(url, at, None, why=str(error))
 
     def _of_crawl(
         self, url: str, at: float | None, fields: dict[str, str], block: bytes
@@ -197,28 +196,32 @@ class Reading:
             temporary=about.get(IS_UNREACHABLE) == "true",
         )
 
-    def _answer(
-        self, url: str, at: float, status: int, headers: dict[str, str], raw: bytes, is_whole: bool
-    ) -> Capture:
-        """Return a response with its body decoded."""
-        if "chunked" in headers.get("transfer-encoding", "").lower():
-            raw = _dechunked(raw)
+    def _answer(self, url: str, at: float, message: Message) -> Capture:
+        """Return an HTTP answer with its body decoded.
+
+        Raises:
+            DecodeError: the body cannot be decoded, and the status does not decide alone.
+        """
+        headers, status = message.headers.last(), message.status
         try:
             body, cut = decoded(
-                raw, headers.get("content-encoding", ""), self._max_bytes, whole=is_whole
+                message.body,
+                ",".join(message.headers.all("content-encoding")),
+                self._max_bytes,
+                whole=not message.is_cut,
+                may_be_empty=message.may_be_empty,
             )
-        except DecodeError as error:
-            if status in range(200, 300):
-                return Capture(url, at, None, why=str(error))
+        except DecodeError:
+            if status in _SUCCESS:
+                raise
             body, cut = b"", False
-        return Capture(
-            url, at, status, body, cut, headers.get("location"), wall=_wall(status, headers, body)
-        )
+        wall = _wall(status, headers, body)
+        return Capture(url, at, status, body, cut, headers.get("location"), wall=wall)
 
     # JSON lines
 
     def _json_lines(self) -> Iterator[Capture]:
-        most = _MOST_HEAD + _MOST_ESCAPED * self._max_bytes
+        most = MOST_HEAD + _MOST_ESCAPED * self._max_bytes
         has_record = False
         with Path(self._path).open("rb") as file:
             try:
@@ -387,15 +390,15 @@ def _header(text: _Reader) -> bytes:
     Raises:
         ValueError: there is no header.
     """
-    while (line := text.readline(_MOST_HEAD)) in {b"\r\n", b"\n", b"\r"}:
+    while (line := text.readline(MOST_HEAD)) in {b"\r\n", b"\n", b"\r"}:
         pass
     head = bytearray(line)
     while line != b"\r\n":
         if not head:
             return b""
-        line = text.readline(_MOST_HEAD)
+        line = text.readline(MOST_HEAD)
         head += line
-        if not head.startswith(b"WARC/1.") or not line or len(head) > _MOST_HEAD:
+        if not head.startswith(b"WARC/1.") or not line or len(head) > MOST_HEAD:
             raise ValueError("no record")
     return bytes(head)
 
@@ -428,17 +431,6 @@ def _seconds_of(date: str) -> float | None:
         return datetime.fromisoformat(f"{date[:19]}+00:00").timestamp()
     except ValueError:
         return None
-
-
-def _dechunked(raw: bytes) -> bytes:
-    """Undo chunked coding as far as it goes; archives such as Common Crawl's keep the header and not the coding."""
-    if not _CHUNK.match(raw):
-        return raw
-    found, at = bytearray(), 0
-    while (chunk := _CHUNK.match(raw, at)) and (size := int(chunk[1], 16)):
-        found += raw[chunk.end() : chunk.end() + size]
-        at = chunk.end() + size + 2
-    return bytes(found)
 
 
 def _seconds(times: Any) -> Any:

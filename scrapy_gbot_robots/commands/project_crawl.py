@@ -47,6 +47,7 @@ from .command import CommandError
 
 _T = TypeVar("_T")
 
+_ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 _STATUS_ONLY = "_gbot_robots_status_only"  # meta of a request whose response comes without its body
 
 # What this crawl must not do, though the project's crawls may.
@@ -78,8 +79,7 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
     robots_logger.setLevel("ERROR")  # the sub-command gives the warnings in its own words
     try:
         settings, fetcher_cls = _for_errands(settings)
-        reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)  # a setting of newer Scrapy
-        process = CrawlerProcess(settings) if reactor else AsyncCrawlerProcess(settings)
+        process = _process_of(settings)
     except Exception as error:
         raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     result: Future[_T] = Future()
@@ -96,6 +96,15 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
     if not result.done():
         raise KeyboardInterrupt
     return result.result()
+
+
+def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
+    """Return what `scrapy crawl` would take. Some download handlers need the loop of asyncio at their start."""
+    if not settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy
+        return AsyncCrawlerProcess(settings)
+    if settings["TWISTED_REACTOR"] == _ASYNCIO and not settings.getbool("FORCE_CRAWLER_PROCESS"):
+        return AsyncCrawlerProcess(settings)
+    return CrawlerProcess(settings)
 
 
 def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:

@@ -29,6 +29,8 @@ from ..policy.outcome import Fetched, Unavailable
 _SHA256, _SOURCE, _LOCATION = "X-Robots-SHA256", "X-Robots-Source", "X-Robots-Location"  # our own
 # request headers that an archive must not contain
 _SECRETS = {"authorization", "cookie", "proxy-authorization"}
+_HTTP2 = {"h2", "HTTP/2"}  # as download handlers name it
+_LENGTH = "content-length"
 _OF_THE_WIRE = {"transfer-encoding", "connection"}  # headers about the transfer, not about the body
 _MOST_ERROR_PAGE = 2**16  # bytes; what it means stands in its first 16 KiB
 _STOPPED = "download_stopped"  # Scrapy's flag of a response whose body goes on
@@ -198,7 +200,9 @@ def _exchange(served: Served) -> list[bytes]:
     if served.ip is not None:
         about["WARC-IP-Address"] = served.ip
     protocol = response.protocol or "HTTP/1.1"
-    fields = [field for field in served.response_headers if field[0].lower() not in _OF_THE_WIRE]
+    if protocol in _HTTP2:
+        protocol = "HTTP/2.0"  # which readers of archives take for a version of HTTP
+    fields = _fields_of(served)
     reason = responses.get(served.status, "Unknown")
     answer = _head(f"{protocol} {served.status} {reason}", fields) + response.body
     asked = _head(f"GET /{url.split('/', 3)[3]} {protocol}", served.request_headers)
@@ -208,6 +212,19 @@ def _exchange(served: Served) -> list[bytes]:
         _warc("response", date, answer, "application/http; msgtype=response", about),
         _warc("request", date, asked, "application/http; msgtype=request", belongs),
     ]
+
+
+def _fields_of(served: Served) -> list[tuple[str, str]]:
+    """Return the response's headers as they fit its body, which is here without its transfer coding."""
+    names = {name.lower() for name, _ in served.response_headers}
+    left_out = set(_OF_THE_WIRE)
+    if "transfer-encoding" in names:  # it overrides any length (RFC 9112 6.3)
+        left_out.add(_LENGTH)
+    fields = [field for field in served.response_headers if field[0].lower() not in left_out]
+    has_end = not served.cut and "partial" not in served.response.flags
+    if has_end and _LENGTH not in names - left_out:
+        fields.append(("Content-Length", str(len(served.response.body))))
+    return fields
 
 
 def _decision(decided: Decided) -> bytes:

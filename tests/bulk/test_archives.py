@@ -75,16 +75,93 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
             b"hello world",
         ),
         ({"Transfer-Encoding": "chunked"}, b"user-agent: *", b"user-agent: *"),
-        ({"Transfer-Encoding": "chunked", "Content-Encoding": "gzip"}, b"", b""),
-        ({"X-Crawl-Content-Encoding": "gzip"}, b"hello", b"hello"),
+        ({"Transfer-Encoding": "chunked"}, b"0\r\n\r\n", b""),
+        ({"Content-Length": "0", "Content-Encoding": "gzip"}, b"", b""),
+        ({"Content-Length": "5"}, b"hello world", b"hello"),
+        ({"X-Crawl-Content-Encoding": "gzip", "X-Crawl-Content-Length": "99"}, b"hello", b"hello"),
     ],
-    ids=["gzip", "chunked", "said to be chunked", "empty", "decoded by the crawler"],
+    ids=[
+        "gzip",
+        "chunked",
+        "said to be chunked",
+        "no chunk",
+        "empty",
+        "more than its length",
+        "decoded by the crawler",
+    ],
 )
 def test_codings_are_undone(
     tmp_path: Path, headers: dict[str, str], served: bytes, body: bytes
 ) -> None:
     captures, _ = read(warc(tmp_path / "a.warc", [response(A, served, headers=headers)]))
-    assert [capture.body for capture in captures] == [body]
+    assert [(capture.status, capture.body) for capture in captures] == [(200, body)]
+
+
+@pytest.mark.parametrize("cut", ["", "length"])
+@pytest.mark.parametrize(
+    ("headers", "served", "why"),
+    [
+        ({"Content-Length": "14"}, b"user-agent: *", "the body ended early"),
+        ({"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n", "the chunks have no end"),
+        ({"Transfer-Encoding": "chunked"}, b"5\r\nhell", "the chunks have no end"),
+        ({"Transfer-Encoding": "chunked"}, b"5\r\nhello\r\n0\r\n", "the chunks have no end"),
+    ],
+)
+def test_half_of_a_body_is_no_answer_unless_the_archive_has_cut_it(
+    tmp_path: Path, headers: dict[str, str], served: bytes, why: str, cut: str
+) -> None:
+    about = {"WARC-Truncated": cut} if cut else {}
+    records = [
+        response(url, served, status, headers=headers, warc_headers=about)
+        for url, status in ((A, 200), (B, 404))
+    ]
+    captures = {capture.url: capture for capture in read(warc(tmp_path / "a.warc", records))[0]}
+    assert captures[B].status == 404  # which says all
+    if cut:
+        assert (captures[A].status, captures[A].cut) == (200, True)
+        assert captures[A].body
+    else:
+        assert (captures[A].status, captures[A].why) == (None, why)
+
+
+@pytest.mark.parametrize(
+    ("headers", "served", "why"),
+    [
+        ({"Transfer-Encoding": "gzip, chunked"}, b"5\r\nhello\r\n0\r\n\r\n", "is not undone"),
+        ({"Transfer-Encoding": "gzip"}, b"user-agent: *", "is not undone"),
+        ({"Transfer-Encoding": "identity"}, b"user-agent: *", "is not undone"),
+        ({"Transfer-Encoding": "chunked"}, b"", "the chunks have no end"),
+        ({"Transfer-Encoding": "chunked"}, b"5 \r\nhello\r\n0\r\n\r\n", "the chunks have no end"),
+        ({"Transfer-Encoding": "chunked"}, b"4\r\nhello\r\n0\r\n\r\n", "a chunk is broken"),
+        ({"Content-Length": "+5"}, b"hello", "is no length"),
+        ({"Content-Length": "5, 6"}, b"hello!", "two lengths"),
+        ({"Content-Encoding": "gzip"}, b"", "ends too early"),
+        ({"X-Test ": "1"}, b"hello", "no name of a header"),
+    ],
+)
+def test_answer_that_a_crawl_does_not_accept_is_none(
+    tmp_path: Path, headers: dict[str, str], served: bytes, why: str
+) -> None:
+    (capture,) = read(warc(tmp_path / "a.warc", [response(A, served, headers=headers)]))[0]
+    assert (capture.status, capture.body) == (None, b"")
+    assert why in capture.why
+
+
+@pytest.mark.parametrize("line", ["h2 200 OK", "HTTP/2 200", "HTTP/2.0 200 OK", "HTTP/1.1 200"])
+def test_answer_over_http_2_is_read_as_any_tool_names_it(tmp_path: Path, line: str) -> None:
+    other = response(A, b"user-agent: *").replace(b"HTTP/1.1 200 Whatever", line.encode())
+    size = int(other.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])
+    longer = len(b"HTTP/1.1 200 Whatever") - len(line)
+    other = other.replace(b"Content-Length: %d" % size, b"Content-Length: %d" % (size - longer))
+    captures, reading = read(warc(tmp_path / "a.warc", [other]))
+    assert [(capture.status, capture.body) for capture in captures] == [(200, b"user-agent: *")]
+    assert not reading.broken
+
+
+def test_of_two_locations_the_last_counts_as_in_scrapy(tmp_path: Path) -> None:
+    twice = {"Location": "/first\r\nlocation: /second"}
+    (capture,) = read(warc(tmp_path / "a.warc", [response(A, b"", 301, headers=twice)]))[0]
+    assert capture.location == "/second"
 
 
 def test_body_that_is_not_whole_is_no_answer_unless_the_status_says_all(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 @cache
-def tls_context() -> ssl.SSLContext:
-    """The context of a server with a self-signed certificate for 127.0.0.1."""
+def tls_context(*protocols: str) -> ssl.SSLContext:
+    """The context of a server with a self-signed certificate for 127.0.0.1, and the protocols that it speaks by ALPN."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -29,4 +29,6 @@ def tls_context() -> ssl.SSLContext:
         file = Path(directory, "tls.pem")
         file.write_bytes(pem)
         context.load_cert_chain(file)
+    if protocols:
+        context.set_alpn_protocols([*protocols])
     return context

@@ -1,0 +1,171 @@
+"""Odd answers mean the same wherever they are judged: in a crawl, by archives, by host, by `check` and by `judge`."""
+
+import json
+from contextlib import AbstractContextManager
+from pathlib import Path
+from random import Random
+from socket import socket
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.bulk import judge
+from scrapy_gbot_robots.bulk.archives import Capture, Reading
+from scrapy_gbot_robots.policy.outcome import REDIRECTS
+
+from ..support.archives import record, warc
+from ..support.command import run
+from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.http2 import Http2Site, Reply2
+from ..support.odd_answers import ELSEWHERE, FREE, NOWHERE, PAGE, odd_answer, odd_reply2
+from ..support.web import Site, raw
+from .test_archives import judged
+
+pytest.importorskip("duckdb", reason="duckdb is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+RULES = b"user-agent: *\ndisallow: /page\n"
+MAX_BYTES = 512_000
+HANDLERS = {
+    "http11": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
+    "h2": "scrapy.core.downloader.handlers.http2.H2DownloadHandler",
+    "aiohttp": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
+    "httpx": "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler",
+}
+
+
+class OddWeb:
+    """As many origins as there are answers: addresses on loopback. Each has two pages, and two files that are not odd."""
+
+    def __init__(self, seed: int, count: int, *, is_http2: bool) -> None:
+        chance, self._is_http2 = Random(seed), is_http2
+        hosts = [f"127.0.{2 + n // 250}.{1 + n % 250}" for n in range(count)]
+        self._wires: dict[str, bytes] = {}
+        self._replies: dict[str, Reply2] = {}
+        for number, host in enumerate(hosts):
+            if is_http2:
+                self._replies[host] = odd_reply2(chance, number)
+            else:
+                self._wires[host] = odd_answer(chance, number)
+        self.site: AbstractContextManager[Site | Http2Site]
+        if is_http2:
+            self.site = site = Http2Site(self._reply, host="0.0.0.0")
+            self.origins = {host: Origin("https", host, site.port) for host in hosts}
+        else:
+            plain = {ELSEWHERE: RULES, PAGE: b"ok", FREE: b"ok"}
+            self.site = other = Site({"/robots.txt": self._send, **plain}, host="0.0.0.0")
+            self.origins = {host: Origin("http", host, other.port) for host in hosts}
+        self.urls = [f"{origin}{path}" for origin in self.origins.values() for path in (PAGE, FREE)]
+
+    def _send(self, connection: socket) -> None:
+        raw(self._wires[connection.getsockname()[0]])(connection)
+
+    def _reply(self, host: str, path: str) -> Reply2:
+        plain = {ELSEWHERE: Reply2(200, RULES), PAGE: Reply2(200, b"ok"), FREE: Reply2(200, b"ok")}
+        return self._replies[host] if path == "/robots.txt" else plain.get(path, Reply2(404))
+
+    def recorded(self, path: Path) -> Path:
+        """Write what is sent into an archive, byte for byte."""
+        about = {"WARC-Type": "response", "WARC-Date": "2026-01-02T03:04:05Z"}
+        records = []
+        for host, origin in self.origins.items():
+            sent, more = self._wires.get(host, b""), {}
+            if self._is_http2:
+                reply = self._replies[host]
+                fields = "".join(f"{name}: {value}\r\n" for name, value in reply.headers)
+                sent = f"HTTP/2 {reply.status}\r\n{fields}\r\n".encode() + reply.body
+                more = {"WARC-Truncated": "disconnect"} if reply.end else {}
+            records += [
+                record(block, {**about, **more, "WARC-Target-URI": f"{origin}{path}"})
+                for path, block, more in (
+                    ("/robots.txt", sent, more),
+                    (ELSEWHERE, b"HTTP/1.1 200 OK\r\n\r\n" + RULES, {}),
+                    (NOWHERE, b"HTTP/1.1 404 No\r\n\r\n", {}),
+                )
+            ]
+        return warc(path, records)
+
+
+def captures_in(archive: Path) -> dict[str, Capture]:
+    return {capture.url: capture for capture in Reading(str(archive), MAX_BYTES).captures()}
+
+
+def by_archive(directory: Path, archive: Path, urls: list[str]) -> dict[str, bool]:
+    directory.mkdir()
+    answers = judged(directory, captures_in(archive).values(), urls)
+    return {url: answer == 1 for url, answer in answers.items()}
+
+
+def by_judge(archive: Path, urls: list[str]) -> dict[str, bool]:
+    """The answers of `judge` by what was captured; it follows no redirects."""
+    robots = {
+        Origin.of(url): (capture.status, capture.body)
+        for url, capture in captures_in(archive).items()
+        if url.endswith("/robots.txt") and capture.status not in REDIRECTS
+    }
+    urls = [url for url in urls if Origin.of(url) in robots]
+    answers = judge(urls, robots, "testbot")["testbot"]
+    return {url: answer == 1 for url, answer in zip(urls, answers, strict=True)}
+
+
+def by_command(name: str, directory: Path, urls: list[str]) -> list[dict[str, bool]]:
+    """The answers of `audit` by host, and of `check`."""
+    settings = [
+        "-s",
+        f"DOWNLOAD_HANDLERS={json.dumps(dict.fromkeys(('http', 'https'), HANDLERS[name]))}",
+    ]
+    settings += ["-s", "CONCURRENT_REQUESTS=64", "-s", "LOG_LEVEL=CRITICAL"]
+    listed = "\n".join(urls).encode()
+    audit = ("audit", "--urls", "-", "--as", "testbot", "--format", "jsonl", *settings)
+    audited = run(*audit, cwd=directory, stdin=listed).out.splitlines()
+    checked = run(
+        "check", *urls, "--as", "testbot", "--json", *settings, cwd=directory
+    ).out.splitlines()
+    return [
+        {row["url"]: row["testbot"] == 1 for row in map(json.loads, audited)},
+        {row["url"]: row["allowed"] for row in map(json.loads, checked)},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "count"),
+    [
+        ("http11", 1, 80),
+        ("h2", 1, 40),
+        *(pytest.param(name, 2, 500, marks=pytest.mark.slow) for name in HANDLERS),
+    ],
+)
+@in_reactor
+async def test_odd_answer_means_the_same_everywhere(
+    tmp_path: Path, name: str, seed: int, count: int, request: pytest.FixtureRequest
+) -> None:
+    if name != "http11" and request.config.getoption("--reactor") != "asyncio":
+        pytest.skip("this handler needs asyncio")
+    if name == "h2":
+        pytest.importorskip("h2", reason="h2 is not installed")
+        pytest.importorskip("priority", reason="priority is not installed")
+    web = OddWeb(seed, count, is_http2=name == "h2")
+    own = tmp_path / "own.warc.gz"
+    settings = {
+        "GBOT_ROBOTS_ARCHIVE": str(own),
+        "DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), HANDLERS[name]),
+        "CONCURRENT_REQUESTS": 64,
+        "LOG_LEVEL": "CRITICAL",
+    }
+    with web.site:
+        crawled = pages(await crawl(Pages, settings, urls=web.urls)).crawled
+        in_crawl = {url: url in crawled for url in web.urls}
+        everywhere = by_command(name, tmp_path, web.urls) if count == 500 else []
+    outcomes = {(in_crawl[f"{o}{PAGE}"], in_crawl[f"{o}{FREE}"]) for o in web.origins.values()}
+    assert outcomes == {(True, True), (False, True), (False, False)}, "the generator is of use"
+    if name in {"http11", "h2"}:  # the others accept a little more or less
+        recorded = web.recorded(tmp_path / "recorded.warc")
+        everywhere.append(by_archive(tmp_path / "recorded", recorded, web.urls))
+        everywhere.append(by_judge(recorded, web.urls))
+    everywhere.append(by_archive(tmp_path / "own", own, web.urls))
+    for answers in everywhere:
+        assert answers == {url: in_crawl[url] for url in answers}
+    with own.open("rb") as file:
+        protocols = {each.http_headers.protocol for each in ArchiveIterator(file) if each.rec_type == "response"}  # fmt: skip
+    assert protocols <= ({"HTTP/2.0"} if name == "h2" else {"HTTP/1.0", "HTTP/1.1"})
