@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from email.utils import parsedate_to_datetime
 from itertools import chain, islice
 from typing import Any, TypeAlias
+from xml.sax.saxutils import escape
 
 from lxml import etree
 from w3lib.encoding import html_body_declared_encoding, read_bom
@@ -63,8 +65,12 @@ _NO_CHARACTER = re.compile(
 
 _URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
 _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed)\b")
+# Where parts without escapes begin, with what ends them.
+_VERBATIM = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
+_REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|[xX]([0-9A-Fa-f]{1,6}));")
 _MARKS = re.compile(
-    r"<!\[CDATA\[|\]\]>|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});)"
+    r"<!\[CDATA\[|<!--|<\?|\]\]>|-->|\?>"
+    rf"|(?:{_REFERENCE.pattern})+|&(?!(?:amp|lt|gt|quot|apos);)"
 )
 
 DAY = re.compile(
@@ -262,19 +268,25 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
 
         <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
 
-    CDATA sections have no escapes, so they stay as they are. What stands behind the last ">" waits
-    for the next piece, so no mark such as "&amp;" lies across two.
+    CDATA sections, comments and processing instructions have no escapes, so they stay as they are.
+    What stands behind the last ">" waits for the next piece, so no mark such as "&amp;" lies across
+    two.
     """
-    is_verbatim = False
+    end_of_verbatim = ""
     kept = ""
 
-    def repair(found: re.Match[str]) -> str:
-        nonlocal is_verbatim
-        mark = found[0]
-        if mark != "&":
-            is_verbatim = mark != "]]>"
-        elif not is_verbatim:
-            mark = "&amp;"
+    def repair(match: re.Match[str]) -> str:
+        nonlocal end_of_verbatim
+        mark = match[0]
+        if end_of_verbatim:
+            if mark == end_of_verbatim:
+                end_of_verbatim = ""
+            return mark
+        if mark == "&":
+            return "&amp;"
+        if mark.startswith("&"):
+            return _characters(mark)
+        end_of_verbatim = _VERBATIM.get(mark, "")
         return mark
 
     for text in chain(texts, (None,)):
@@ -283,6 +295,18 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
         if text is None or len(kept) > _MOST_KEPT:
             yield _MARKS.sub(repair, kept)
             kept = ""
+
+
+def _characters(references: str) -> str:
+    """Join the halves of characters that some generators write as two references: lxml fails over each half."""
+    text = ""
+    for match in _REFERENCE.finditer(references):
+        code = int(match[1]) if match[1] else int(match[2], 16)
+        text += chr(code) if code <= sys.maxunicode else _SPOILT
+    if not _NO_CHARACTER.search(text):
+        return references
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return escape(_NO_CHARACTER.sub(_SPOILT, whole))
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:

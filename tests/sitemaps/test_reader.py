@@ -196,6 +196,25 @@ def test_url_may_be_longer_than_sitemaps_org_allows(
             id="entities-of-html-are-text",
         ),
         pytest.param(b"http://e/<!-- & -->x&y", "http://e/x&y", id="comment"),
+        pytest.param(
+            b"http://e/<!-- <![CDATA[ -->x&y", "http://e/x&y", id="comment-with-beginning-of-cdata"
+        ),
+        pytest.param(
+            b"http://e/<?php <![CDATA[ <!-- ?>x&y",
+            "http://e/x&y",
+            id="instruction-with-beginning-of-cdata",
+        ),
+        pytest.param(b"<![CDATA[http://e/<!--?a]]>", "http://e/<!--?a", id="cdata-with-comment"),
+        pytest.param(
+            b"http://e/&#55357;&#56832;?a&amp;b",
+            "http://e/\N{GRINNING FACE}?a&b",
+            id="halves-of-a-character",
+        ),
+        pytest.param(
+            b"http://e/&#x3c;&#xD83D;&#xde00;",
+            "http://e/<\N{GRINNING FACE}",
+            id="halves-in-hexadecimal-behind-an-escape",
+        ),
     ],
 )
 def test_ampersands_are_read_as_they_were_meant(loc: bytes, expected: str) -> None:
@@ -220,6 +239,9 @@ def test_pieces_may_end_anywhere(cut: int) -> None:
         pytest.param(b"<url><lastmod>2026</lastmod></url>", id="no-loc"),
         pytest.param(url(b"http://e/\xff\xfe"), id="not-utf-8"),
         pytest.param(url(b"http://e/\x00x"), id="nul"),
+        pytest.param(url(b"http://e/&#55357;"), id="half-of-a-character"),
+        pytest.param(url(b"http://e/&#xDE00;&#xD83D;"), id="halves-in-the-wrong-order"),
+        pytest.param(url(b"http://e/&#9999999;"), id="beyond-unicode"),
         pytest.param(url(b"http://e/?a<b"), id="bare-less-than"),
         pytest.param(url(b"http://e/<i>x</i>"), id="element-in-loc"),
         pytest.param(url(b"http://e/" + b"x" * 10_000), id="without-end"),
@@ -367,7 +389,6 @@ HANG_SECS = 300
 MEASURE = """
 import os, resource, sys
 from pathlib import Path
-from ..support.systems import needs_posix
 from scrapy_gbot_robots.sitemaps.reader import SitemapReader
 for path in map(Path, sys.argv[1:]):
     if not os.fork():
