@@ -245,7 +245,7 @@ class Exchange:
             proxied=self.has_proxy,
             headers={
                 name: value.decode("latin-1")
-                for name in HEADERS
+                for name in (*HEADERS, "content-type")
                 if (value := response.headers.get(name))
             },
             cut=cut,

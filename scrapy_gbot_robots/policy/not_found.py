@@ -2,7 +2,8 @@
 
 The test is conservative. Only the title, the first heading or, in plain text, the first line counts, and it must say
 "not found" by itself or of a page. Bodies are hostile: a bounded part is read, in one pass.
-Source: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found".
+Sources: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found";
+for names of charsets the WHATWG's Encoding Standard.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are meant
@@ -14,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from html import unescape
+from itertools import chain
 
 _BODY_BYTES = 16 * 1024
 _SAYING_CHARS = 300  # of a title, a heading or a line
@@ -23,6 +25,36 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+# What is neither Unicode nor Windows-1252: Python's codec, and the names by which pages declare it.
+_CODECS = """
+    cp1250 | windows-1250 cp1250
+    cp1251 | windows-1251 cp1251
+    cp1253 | windows-1253 cp1253
+    cp1254 | windows-1254 cp1254 iso-8859-9 latin5
+    cp1255 | windows-1255 cp1255
+    cp1256 | windows-1256 cp1256
+    cp1257 | windows-1257 cp1257
+    cp1258 | windows-1258 cp1258
+    iso8859-2 | iso-8859-2 latin2
+    iso8859-4 | iso-8859-4
+    iso8859-5 | iso-8859-5
+    iso8859-6 | iso-8859-6
+    iso8859-7 | iso-8859-7
+    iso8859-8 | iso-8859-8 iso-8859-8-i
+    iso8859-13 | iso-8859-13
+    koi8-r | koi8-r koi8
+    koi8-u | koi8-u
+    cp874 | windows-874 tis-620 iso-8859-11
+    cp932 | shift_jis shift-jis sjis x-sjis windows-31j ms_kanji
+    euc_jp | euc-jp x-euc-jp
+    cp949 | euc-kr ks_c_5601-1987 windows-949
+    gb18030 | gb18030 gbk gb2312 x-gbk
+    big5hkscs | big5 big5-hkscs cn-big5
+"""
+_DECLARED = re.compile(r"(?:charset|encoding)[ \t]*=[ \t]*[\"']?[ \t]*([a-z0-9_-]{1,20})")
+_DECLARATION_CHARS = 2_048  # of a page; browsers look at 1,024
+_MOST_DECLARED = 3  # a server's default, a page's own, and one for a script
 
 # Of a page in lower case. What is not closed goes on to the end, so that no search begins anew.
 _UNSEEN = re.compile(
@@ -97,20 +129,34 @@ PARTS_OF_A_SITE = (
 )
 
 
-def says_not_found(body: bytes) -> bool:
-    """Whether an error page says, in its title, first heading or first line, that the page was not found."""
-    return any(map(_is_not_found, _sayings(_text(body[:_BODY_BYTES]))))
+def says_not_found(body: bytes, content_type: str = "") -> bool:
+    """Whether an error page says, in its title, first heading or first line, that the page was not found.
+
+    `content_type` is the header of that name, which may say the charset.
+    """
+    texts = _readings(body[:_BODY_BYTES], content_type)
+    sayings = chain.from_iterable(map(_sayings, texts))
+    return any(map(_is_not_found, sayings))
 
 
-def _text(head: bytes) -> str:
-    """Decode a head that may end within a character: by its byte order mark, as UTF-8, else as Windows-1252."""
+def _readings(head: bytes, content_type: str) -> Iterator[str]:
+    """Decode a head that may end within a character: by its byte order mark, as UTF-8, else in each charset declared.
+
+    A server often declares its default, and the page another charset. No phrase comes about by chance
+    in the wrong one.
+    """
     for mark, charset in _BOMS:
         if head.startswith(mark):
-            return head[len(mark) :].decode(charset, "replace")
+            yield head[len(mark) :].decode(charset, "replace")
+            return
     try:
-        return codecs.getincrementaldecoder("utf-8")().decode(head)
+        yield codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return head.decode("cp1252", "replace")
+        beginning = head[:_DECLARATION_CHARS].decode("latin-1")
+        declared = _DECLARED.findall(f"{content_type[:_SAYING_CHARS]}\n{beginning}".lower())
+        charsets = {_CODEC_OF.get(name, "cp1252"): None for name in declared[:_MOST_DECLARED]}
+        for charset in charsets or ("cp1252",):
+            yield head.decode(charset, "replace")
 
 
 def _sayings(text: str) -> Iterator[str]:
@@ -150,6 +196,11 @@ def _folded(text: str) -> str:
     )
     return unicodedata.normalize("NFC", plain.casefold().translate(_LETTERS))
 
+
+_CODEC_OF: dict[str, str] = {}
+for _row in _CODECS.strip().splitlines():
+    _codec, _, _names = _row.partition("|")
+    _CODEC_OF |= dict.fromkeys(_names.split(), _codec.strip())
 
 _FOLDED = [
     [

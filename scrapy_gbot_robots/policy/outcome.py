@@ -138,10 +138,11 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
 
-    `body` is content-decoded; `cut` says that it was cut at a size limit. `headers` are those that `walls` looks at.
-    `max_age` and `retry_after` are seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first
-    heading says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word, not the site's (RFC 9110
-    15.5.8).
+    `body` is content-decoded; `cut` says that it was cut at a size limit. `headers` are those that
+    `walls` looks at, and the Content-Type, with names in lower case. `max_age` and `retry_after` are
+    seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first heading
+    says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word, not the
+    site's (RFC 9110 15.5.8).
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
@@ -155,7 +156,11 @@ def outcome_of(
         return Fetched(status, url, body, cut, max_age)
     if meaning is Unavailable:
         return Unavailable(status, url, f"HTTP {status}", max_age)
-    if soft_404 and status in _SERVER_ERRORS and says_not_found(body):
+    if (
+        soft_404
+        and status in _SERVER_ERRORS
+        and says_not_found(body, headers.get("content-type", ""))
+    ):
         return Unavailable(status, url, f'HTTP {status} that says "not found", as 404', max_age)
     return Unreachable(f"HTTP {status}", status, retry_after)
 

@@ -149,6 +149,52 @@ def test_unicode_and_the_charset_of_western_europe_are_read(saying: str, charset
     assert says_not_found(AS_TITLE.format(saying).encode(charset))
 
 
+CODE_PAGES = [
+    pytest.param("Страница не найдена", "windows-1251", id="windows-1251"),
+    pytest.param("Страница не найдена", "koi8-r", id="koi8-r"),
+    pytest.param("找不到页面", "gb18030", id="gb18030"),
+    pytest.param("ページが見つかりません", "shift_jis", id="shift-jis"),
+    pytest.param("ページが見つかりません", "euc-jp", id="euc-jp"),
+    pytest.param("페이지를 찾을 수 없습니다", "euc-kr", id="euc-kr"),
+    pytest.param("الصفحة غير موجودة", "windows-1256", id="windows-1256"),
+    pytest.param("Η σελίδα δεν βρέθηκε", "iso-8859-7", id="iso-8859-7"),
+    pytest.param("Nie została znaleziona strona", "iso-8859-2", id="iso-8859-2"),
+    pytest.param("Böyle bir sayfa bulunamadı", "windows-1254", id="windows-1254"),
+    pytest.param("הדף לא נמצא", "windows-1255", id="windows-1255"),
+    pytest.param("ไม่พบหน้า", "tis-620", id="tis-620"),
+    pytest.param("找不到網頁", "big5", id="big5"),
+]
+
+
+@pytest.mark.parametrize(("saying", "charset"), CODE_PAGES)
+def test_charset_that_page_or_header_declares_is_read(saying: str, charset: str) -> None:
+    title = f"<title>{saying}</title>"
+    by_page = f'<meta http-equiv="Content-Type" content="text/html; charset={charset}">{title}'
+    by_xml = f'<?xml version="1.0" encoding="{charset.upper()}"?><html>{title}</html>'
+    by_header = f"text/html;charset={charset}"
+    assert says_not_found(by_page.encode(charset))
+    assert says_not_found(by_page.encode(charset), "text/html; charset=iso-8859-1")
+    assert says_not_found(by_xml.encode(charset))
+    assert says_not_found(title.encode(charset), by_header)
+
+
+def test_page_in_another_charset_than_it_declares_is_not_taken_for_it() -> None:
+    for saying, written in (page.values for page in CODE_PAGES):
+        body = f"<title>{saying}</title>".encode(str(written))
+        for _, declared in (page.values for page in CODE_PAGES):
+            if str(saying) not in body.decode(str(declared), "replace"):
+                assert not says_not_found(body, f"charset={declared}"), (saying, declared)
+
+
+def test_unknown_or_dangerous_charset_is_read_as_windows_1252() -> None:
+    title = "<title>Page non trouvée</title>".encode("cp1252")
+    for charset in ("utf-7", "rot13", "zlib", "unicode_escape", "no-such", "idna", "x" * 10_000):
+        assert says_not_found(title, f"text/html; charset={charset}")
+        assert not says_not_found(
+            b"<p>+ADw-title+AD4-Page not found+ADw-/title+AD4-\xff", f"charset={charset}"
+        )
+
+
 def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
     page = "<title>Страница не найдена</title>".encode()
     assert says_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
@@ -163,6 +209,7 @@ def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
         pytest.param(b"<title>" + b"<" * 16_000 + b"</title>", id="tags-in-title"),
         pytest.param(b"<title>" + b". " * 8_000 + b"</title>", id="clauses"),
         pytest.param(b"\xff" * 1_000_000, id="no-charset"),
+        pytest.param(b"\xff" + b"charset=\t" * 100_000, id="charsets"),
         pytest.param("\ufdfa".encode() * 10_000, id="letters-that-unfold"),
     ],
 )

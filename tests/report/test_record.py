@@ -20,7 +20,12 @@ from ..support.entries import NOW
 from ..support.web import Reply, Site
 
 RULES = b"user-agent: *\ndisallow: /no\n"
-NOT_FOUND = Reply(500, b"<title>Page not found</title>")
+# "Page not found", which only the header's charset tells
+NOT_FOUND = Reply(
+    500,
+    "<title>Страница не найдена</title>".encode("koi8-r"),
+    {"Content-Type": "text/html; charset=KOI8-R"},
+)
 WALL = Reply(403, b"no", {"cf-mitigated": "challenge"})
 
 # What each origin serves for /robots.txt, and what an audit says of /yes and /no: 1 allowed, 0 disallowed, 2 unreachable.
