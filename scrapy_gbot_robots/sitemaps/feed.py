@@ -20,7 +20,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
-from scrapy.spiders import SitemapSpider
+from scrapy.spiders import CrawlSpider, SitemapSpider
 from typing_extensions import Self
 
 from ..concurrency import run_in_thread
@@ -34,6 +34,15 @@ from .urls import RULES, FoundSitemap, UrlCheck
 
 _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept
+
+_NOT_FED = (
+    "%s lists sitemaps that the spider's sitemap_urls do not, %d in all, such as %s. The spider names its sitemaps, so it"
+    " is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+)
+_NOT_FED_FOR_LINKS = (
+    "%s lists sitemaps, %d in all, such as %s. The spider is a CrawlSpider, too, and names none, so it is fed none:"
+    " GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -131,9 +140,9 @@ class SitemapDiscovery:
         count(self._crawler, "not_fed", len(others))
         if others and not self._has_told:
             self._has_told = True
+            spider: Any = self._crawler.spider
             logger.info(
-                "%s lists sitemaps that the spider's sitemap_urls do not, %d in all, such as %s. The spider names its "
-                "sitemaps, so it is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this",
+                _NOT_FED_FOR_LINKS if follows_links(spider) else _NOT_FED,
                 origin.robots_url,
                 len(others),
                 others[0],
@@ -328,10 +337,17 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
 
 
 def takes_more(spider: SitemapSpider, settings: GbotSettings) -> bool:
-    """Whether a spider is fed sitemaps: always with "feed", with "auto" unless it names sitemap files itself."""
-    return settings.sitemaps == "feed" or all(
-        Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls
-    )
+    """Whether a spider is fed sitemaps: always with "feed", with "auto" unless it says how it finds its pages."""
+    if settings.sitemaps == "feed":
+        return True
+    if follows_links(spider):
+        return False
+    return all(Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls)
+
+
+def follows_links(spider: SitemapSpider) -> bool:
+    """Whether a spider is a CrawlSpider as well, and names no sitemaps: it finds its pages by links."""
+    return isinstance(spider, CrawlSpider) and not spider.sitemap_urls
 
 
 def left_out(crawler: Crawler) -> dict[str, int]:

@@ -3,14 +3,14 @@
 The spider middleware gives a spider without start requests the robots.txt files to start from. It
 drops what Scrapy's own code makes of these, because they are fed already, and requests by which a
 document from the net leads to the local machine. What the spider asks for itself is otherwise left
-as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too. The downloader middleware
-checks where a sitemap lies, and counts what became of it.
+as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too; what Scrapy's reader misses of
+that follows. The downloader middleware checks where a sitemap lies, and counts what became of it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from typing import Any
 
 from scrapy import Request, Spider
@@ -21,13 +21,14 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from typing_extensions import Self
 
 from ..concurrency import within
-from ..core.urls import Origin
+from ..core.robots import sitemap_lines_of
+from ..core.urls import Origin, shown
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
-from .feed import SitemapDiscovery, count, feeds, reads_sitemaps, takes_more
+from .feed import SitemapDiscovery, count, feeds, reads_sitemaps, request_maker, takes_more
 from .urls import Refused, UrlCheck
 
 _OK = range(200, 300)
@@ -110,15 +111,82 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             return None
         return request
 
+    def process_spider_output(  # type: ignore[override]  # Scrapy's has a parameter that it calls deprecated
+        self, response: Response, result: Iterable[Any]
+    ) -> Iterable[Any]:
+        """Let the spider's output pass, and after that of a robots.txt the sitemaps that its reader missed."""
+        yield from super().process_spider_output(response, result)
+        if self._is_read_by_the_spider(response):
+            yield from self._missed(response, _texts_that_scrapy_reads(response.body))
+
+    async def process_spider_output_async(  # type: ignore[override]  # as above
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        """Do the same for a spider whose `_parse_sitemap` is asynchronous."""
+        async for output in super().process_spider_output_async(response, result):
+            yield output
+        if self._is_read_by_the_spider(response):
+            for request in self._missed(response, _texts_that_scrapy_reads(response.body)):
+                yield request
+
+    def _is_read_by_the_spider(self, response: Response) -> bool:
+        """Whether this is a robots.txt that the spider itself asked for, to read its sitemap lines."""
+        if response.request is None or SITEMAP in response.meta or response.status not in _OK:
+            return False
+        if Origin.of_robots_txt(response.url) is None:
+            return False
+        return bool(response.request.callback == sitemap_callback(self.crawler.spider))  # type: ignore[arg-type]
+
+    def _missed(self, response: Response, texts: Collection[str]) -> Iterator[Request]:
+        """Yield a request for each sitemap that the robots.txt lists and Scrapy's reader, which reads `texts`, does not."""
+        spider: Any = self.crawler.spider
+        make, parse = request_maker(spider), sitemap_callback(spider)
+        for line in sitemap_lines_of(self._settings.parse(response.body)):
+            text = line.raw.decode("utf-8", "replace").strip()
+            if text in texts:
+                continue
+            try:
+                url = self._feed.check.listed(text, response.url)[1]
+            except Refused as refusal:
+                count(self.crawler, f"refused/{refusal.reason}")
+                logger.info("%s: %s", response.url, refusal)
+                continue
+            made = make(url, parse, {"loc": url}, source="robotstxt", response=response)
+            request = self.get_processed_request(made, response)
+            if request is not None:
+                count(self.crawler, "fed")
+                yield request
+
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
-        """Ignore an error of Scrapy's own code over a robots.txt that is fed already. Count a sitemap that failed."""
+        """Ignore an error of Scrapy's own code over a robots.txt that is fed already. Count a sitemap that failed.
+
+        A line of a robots.txt that Scrapy's reader fails on costs no other.
+        """
         if _is_fed_already(response):
             return ()
+        if isinstance(exception, ValueError) and self._is_read_by_the_spider(response):
+            logger.warning(
+                "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are read by this plugin",
+                response.url,
+                shown(str(exception)),
+                extra={"spider": self.crawler.spider},
+            )
+            return self._missed(response, ())
         if SITEMAP in response.meta and response.status in _OK:
             count(self.crawler, "failed")
         return None
+
+
+def _texts_that_scrapy_reads(body: bytes) -> Collection[str]:
+    """Return the values of the sitemap lines that Scrapy's reader takes, in any version of Scrapy."""
+    texts: set[str] = set()
+    for line in body.split(b"\n"):
+        name, _, value = line.lstrip().partition(b":")
+        if name.lower() == b"sitemap":
+            texts.add(value.strip().decode("utf-8", "replace"))
+    return texts
 
 
 def _is_fed_already(response: Response) -> bool:
@@ -168,6 +236,7 @@ class SitemapDownloaderMiddleware:
             raise IgnoreRequest(str(refusal)) from None
 
     async def _check_place(self, url: str, robots_url: str | None, found_at: str) -> None:
+        self._check.usable(url)  # a redirect may lead to a URL with an impossible host
         self._check.check_host(url, robots_url)
         if self._check.refuses_private:
             try:

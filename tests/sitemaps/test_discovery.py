@@ -234,6 +234,44 @@ async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_
     assert "  sitemaps left out: 3 by GBOT_ROBOTS_SITEMAPS\n" in caplog.text
 
 
+class Both(Links, Sitemaps):
+    """Finds its pages by links, as search engines for documentation do."""
+
+    name = "both"
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.start_urls:
+            yield Request(url)
+
+
+@pytest.mark.parametrize(
+    ("mode", "named", "crawled"),
+    [("auto", [], {"/"}), ("feed", [], {"/", "/page"}), ("auto", ["/robots.txt"], {"/"})],
+)
+@in_reactor
+async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_and_that_is_said(
+    mode: str, named: list[str], crawled: set[str], site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots")
+    crawler = await crawl(
+        Both,
+        {"GBOT_ROBOTS_SITEMAPS": mode},
+        start_urls=[site.url()],
+        sitemap_urls=list(map(site.url, named)),
+    )
+    assert set(parsed(crawler)) == set(map(site.url, crawled))
+    messages = [record.getMessage() for record in caplog.records if "CrawlSpider" in record.msg]
+    if mode == "auto" and not named:
+        assert sitemap_stats(crawler) == {"found": 1, "not_fed": 1}
+        assert messages == [
+            f"{site.url('/robots.txt')} lists sitemaps, 1 in all, such as {site.url('/s.xml')}. "
+            "The spider is a CrawlSpider, too, and names none, so it is fed none: GBOT_ROBOTS_SITEMAPS = 'feed' "
+            "changes this"
+        ]
+    else:
+        assert messages == []
+
+
 ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
 
 

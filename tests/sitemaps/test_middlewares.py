@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.http import Response
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.sitemap_web import (
@@ -147,6 +148,72 @@ async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spide
     }
     assert "spider_exceptions/count" not in stats(crawler)
     assert sitemap_stats(crawler) == {"found": 4, "refused": 2, "refused/scheme": 2}
+
+
+class Thrifty(Sitemaps):
+    """Leaves a sitemap out in code of its own."""
+
+    def _parse_sitemap(self, response: Response) -> Any:
+        for request in super()._parse_sitemap(response):
+            if not request.url.endswith("/0.xml"):
+                yield request
+
+
+class Async(Sitemaps):
+    async def _parse_sitemap(self, response: Response) -> Any:
+        for request in super()._parse_sitemap(response):
+            yield request
+
+
+@pytest.mark.parametrize(
+    ("robots_txt", "has_failed"),
+    [
+        pytest.param(b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", False, id="field"),
+        pytest.param(b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", False, id="mark"),
+        pytest.param(b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", False, id="line-ends"),
+        pytest.param(
+            b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml",
+            True,
+            id="bad-line",
+        ),
+    ],
+)
+@pytest.mark.parametrize("spider", [Sitemaps, ByStart, Thrifty, Async])
+@in_reactor
+async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_for_follows(
+    spider: type[Sitemaps],
+    robots_txt: bytes,
+    has_failed: bool,
+    site: Site,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for number in range(3):
+        path = f"/{number}.xml"
+        site.pages[path] = xml(urlset(site.url(f"/page{number}")))
+        robots_txt = robots_txt.replace(b"{%d}" % number, site.url(path).encode())
+    site.pages["/robots.txt"] = robots_txt
+    named = [site.url("/robots.txt")]
+    crawler = await crawl(
+        spider,
+        {"GBOT_ROBOTS_SITEMAPS_MAX": 1},
+        sitemap_urls=[] if spider is ByStart else named,
+        start_urls=named,
+        sitemap_follow=["nothing"],
+    )
+    left_out = {site.url("/page0")} if spider is Thrifty and not has_failed else set()
+    assert {site.url(f"/page{number}") for number in range(3)} - left_out == set(parsed(crawler))
+    assert sorted(site.paths().count(f"/{number}.xml") for number in (1, 2)) == [1, 1]
+    assert "spider_exceptions/count" not in stats(crawler)
+    warnings = [text for text in own_warnings(caplog) if "Scrapy's reader failed" in text]
+    assert [site.url("/robots.txt") in text for text in warnings] == [True] * has_failed
+
+
+@in_reactor
+async def test_redirect_of_a_sitemap_to_an_impossible_host_is_refused(site: Site) -> None:
+    site.pages["/s.xml"] = redirect("http://[::1%25lo]:8080/")
+    crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_REFUSE_PRIVATE": True}, start_urls=[site.url()])
+    assert sitemap_stats(crawler)["refused/malformed"] == 1
+    assert "failed" not in sitemap_stats(crawler)
 
 
 @in_reactor
