@@ -5,7 +5,15 @@ import pytest
 from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import events, gates, identity, lookup, overrides, waiting
+from scrapy_gbot_robots.obeying import (
+    events,
+    gates,
+    giving_up,
+    identity,
+    lookup,
+    overrides,
+    waiting,
+)
 from scrapy_gbot_robots.pages import page as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
@@ -38,10 +46,10 @@ NUMBERS = [
     ("architecture", "from the {} on, an index finds", ORDINALS[rules._FEW_QUESTIONS + 1]),
     ("preferences", "within its first {} KiB", tags.MOST_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
-    ("semantics", "After the wait {} requests of the host are given up", gates.GIVEN_UP_FIRST),
-    ("semantics", "twice the wait, {} are given up at a time", gates.GIVEN_UP_LATER),
-    ("semantics", "After {} waits the host counts as dead", gates.DEAD_AFTER),
-    ("semantics", "is *gone* after {} tries", gates.TRIES),
+    ("semantics", "After the wait {} requests of the host are given up", giving_up.GIVEN_UP_FIRST),
+    ("semantics", "twice the wait, {} are given up at a time", giving_up.GIVEN_UP_LATER),
+    ("semantics", "After {} waits the host counts as dead", giving_up.DEAD_AFTER),
+    ("semantics", "is *gone* after {} tries", giving_up.TRIES),
     ("semantics", "no longer counts, for at most {} requests", waiting.MOST_UNCOUNTED),
     ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),

@@ -19,6 +19,7 @@ from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, Outage, State, date_of
 from ..policy.outcome import Failure
+from .giving_up import Trouble
 
 if TYPE_CHECKING:
     from ..experimental.preferences import Preferences
@@ -113,7 +114,6 @@ class CachedAnswer(Answer):
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
         self.temporary_since = time.monotonic()  # when this crawl first noticed that
-        self.tries = 1  # fetches that this crawl knows to have failed since then
         self.site_available = False  # another page of the origin was served since then
         self.one_page = (
             decision.one_page
@@ -131,11 +131,8 @@ class CachedAnswer(Answer):
         )
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
         if before is not None and before.temporary and self.temporary:  # the same outage
-            self.tries = before.tries + (self.ask_at != before.ask_at)
-            self.temporary_since, self.site_available = (
-                before.temporary_since,
-                before.site_available,
-            )
+            self.temporary_since = before.temporary_since
+            self.site_available = before.site_available
         if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)  # noqa: SLF001
             self.weight = before.weight
@@ -156,6 +153,11 @@ class CachedAnswer(Answer):
     def cause(self) -> str:
         """What is wrong with an unreachable robots.txt, in a few words."""
         return self.why if self.outage is None else self.outage.cause
+
+    @property
+    def trouble(self) -> Trouble:
+        """What giving up an unreachable robots.txt depends on."""
+        return Trouble(self.origin, self.temporary_since, self.outage)
 
     @property
     def bars_for_now(self) -> bool:

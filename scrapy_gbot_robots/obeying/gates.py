@@ -11,7 +11,7 @@ queue again. `queue` says which requests are behind which gate.
                  ^                 |
                  |                 +--> unreachable: shut
                  |                        |      after the wait some requests pass, to be refused
-                 +------ its time comes --+      after `DEAD_AFTER` waits the host is dead: open, all are refused
+                 +------ its time comes --+      the host is dead or gone: open, all are refused
 
 A gate can let a number of requests *pass* with an answer that comes with them:
 
@@ -24,14 +24,7 @@ are open and whose requests the engine has not taken yet. So look-ups do not run
 look-up that takes three times as long as the last ones took does not count, and another one may
 run: origins that never answer do not keep the others from being asked.
 
-Example, with a wait of 60 s: https://example.com fails at 0:00, and the scheduler has 100 of its
-requests. The first look-up after 1:00 fails, too: 64 requests are given up, and the other 36 wait.
-From 2:00 on, four are given up at a time. At 5:00 the host is dead: requests that are left are
-refused as they come.
-
-A host is *gone* if its name does not resolve or it refuses connections, three times in a row. This
-takes some seconds, and its requests are refused then. They wait if other origins fail in the same
-way and no server answers: one's own network may be down.
+`giving_up` says how long requests wait, and when a host is dead or gone: then its gate opens, and its requests are refused.
 """
 
 from __future__ import annotations
@@ -50,19 +43,14 @@ from scrapy.crawler import Crawler
 from ..core.urls import Origin
 from ..engine import next_of, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
-from ..policy.outcome import Failure
 from .answer import CachedAnswer, Source, is_waited_for
+from .giving_up import Patience
 from .lookup import Lookup
 from .overrides import CrawlOverrides
 
 if TYPE_CHECKING:
     from .queue import Line
 
-GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over
-GIVEN_UP_LATER = 4  # after each failed look-up, when twice the wait is over
-DEAD_AFTER = 5  # waits
-TRIES = 3  # until an origin is gone that has no address, or no server
-_LATELY_SECS = 10.0  # for so long, an origin that looks gone counts for others
 SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
 LOOK_SECS = 0.1  # between two looks at what is due
 
@@ -100,7 +88,7 @@ class Gates:
         self._crawler = crawler
         self._lookup = lookup
         self._overrides = overrides
-        self._wait_secs = wait_secs
+        self._patience = Patience(wait_secs)
         self._most = max(_FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
         self._gates: dict[Origin, Gate] = {}
         self._order = count()
@@ -115,11 +103,7 @@ class Gates:
             set()
         )  # those that have opened, and the engine has taken no request since
         self._may_ask = self._is_asking = False
-        self._gone: dict[Origin, float] = {}  # the last two that looked so, and when
-        self._responses, self._answered_at = (
-            0,
-            0.0,
-        )  # of any server: how many there were at the last look, and when
+        self._responses = 0  # of any server: how many there were at the last look
         self.passed: WeakKeyDictionary[Request, CachedAnswer] = (
             WeakKeyDictionary()
         )  # what let requests pass
@@ -192,7 +176,8 @@ class Gates:
         now = time.monotonic()
         responses = self._crawler.stats.get_value("response_received_count", 0)
         if responses != self._responses:
-            self._responses, self._answered_at = responses, now
+            self._responses = responses
+            self._patience.server_answered(now)
         while self._due and self._due[0][0] <= now:
             gate = heappop(self._due)[2]
             gate.is_pending = False
@@ -214,50 +199,23 @@ class Gates:
 
     def is_worth_waiting(self, answer: CachedAnswer, request: Request | None = None) -> bool:
         """Whether to wait for a better answer: not if the host is dead or gone."""
-        return (
-            is_waited_for(answer, request)
-            and self._secs_until_dead(answer) > 0
-            and not self.is_gone(answer)
-        )
-
-    def is_gone(self, answer: CachedAnswer) -> bool:
-        """Whether the host of an unreachable robots.txt does not exist, or has no server: each of three tries shows it.
-
-        If other origins fail in this way, and no server has answered since, one's own network is
-        down, and waiting helps.
-        """
-        if (
-            answer.tries < TRIES
-            or answer.failure not in {Failure.DNS, Failure.REFUSED}
-            or (answer.outage is not None and answer.outage.redirected_to)
-        ):
+        if not is_waited_for(answer, request):
             return False
-        lately = time.monotonic() - _LATELY_SECS
-        others = any(origin != answer.origin and at > lately for origin, at in self._gone.items())
-        return not others or self._answered_at > answer.temporary_since
+        return not self._patience.is_over(answer.trouble, time.monotonic())
 
     def note(self, answer: CachedAnswer) -> None:
         """Note that a look-up has ended with `answer`: other origins may fail in the same way."""
-        if answer.failure in {Failure.DNS, Failure.REFUSED}:
-            others = [each for each in self._gone.items() if each[0] != answer.origin]
-            self._gone = dict([*others[-1:], (answer.origin, time.monotonic())])
+        if answer.temporary:
+            self._patience.note(answer.trouble, time.monotonic())
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
 
-        0 or less: the request is given up. Otherwise it waits until the robots.txt may be fetched
-        again, or, if that is too far off, until its own time is over.
+        0 or less: the request is given up.
         """
-        own = since + self._wait_secs - time.monotonic()
-        until_asked = answer.ask_at - max(
-            time.time(), answer.given_at
-        )  # the clock may have been set back
-        if own > 0:
-            own = max(LOOK_SECS, until_asked) if until_asked <= own + self._wait_secs else own
-        return min(own, self._secs_until_dead(answer))
-
-    def _secs_until_dead(self, answer: CachedAnswer) -> float:
-        return answer.temporary_since + DEAD_AFTER * self._wait_secs - time.monotonic()
+        # the clock may have been set back
+        until_asked = answer.ask_at - max(time.time(), answer.given_at)
+        return self._patience.secs_left(answer.trouble, since, until_asked, time.monotonic())
 
     # Look-ups.
 
@@ -335,7 +293,8 @@ class Gates:
 
     def _open(self, gate: Gate, answer: CachedAnswer) -> None:
         if gate.is_shut:
-            if answer.bars_for_now and self.is_gone(answer):
+            now = time.monotonic()
+            if answer.bars_for_now and self._patience.is_gone(answer.trouble, now):
                 self._crawler.stats.inc_value("gbot_robots/gone")
             self._count_waiting(-gate.size)
             gate.is_shut = gate.is_unreachable = False
@@ -354,9 +313,8 @@ class Gates:
             self.count_held(gate.size)
         now = time.monotonic()
         if self.secs_left(answer, gate.shut_since) <= 0:
-            is_long = now - answer.temporary_since >= 2 * self._wait_secs
-            self._let_pass(gate, answer, GIVEN_UP_LATER if is_long else GIVEN_UP_FIRST)
-            if not is_long:
+            self._let_pass(gate, answer, self._patience.given_up_at_once(answer.trouble, now))
+            if not self._patience.is_long(answer.trouble, now):
                 gate.shut_since = now
         elif not is_waited_for(answer, next_of(gate.lines[0].requests)):
             self._let_pass(gate, answer, 1)

@@ -34,7 +34,7 @@ from ..concurrency import Background, Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Entry, Kind, State, available, decide, renew
+from ..policy.outages import Entry, Kind, State, available, decide, is_to_be_confirmed, renew
 from ..policy.outcome import Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -114,6 +114,7 @@ class Lookup:
         self._cache = AnswerCache(settings.cache_size)
         self._pending: dict[Origin, PendingLookup] = {}
         self._closing = False
+        self._began_at = time.time()
 
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
         """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`; else None."""
@@ -316,4 +317,6 @@ class Lookup:
         """Whether `entry` need not be fetched again; `ahead` of time, if it need not be refreshed."""
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
+        if is_to_be_confirmed(decision, self._began_at):
+            return False
         return now < (decision.refresh_at if ahead else decision.ask_at)

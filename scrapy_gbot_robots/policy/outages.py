@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import Enum
 
-from .outcome import Failure, Fetched, Outcome, Unreachable
+from .outcome import NO_SERVER, Failure, Fetched, Outcome, Unreachable
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
@@ -200,12 +200,14 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
         site_available = before.site_available
         if outcome.failure is before.failure:
             alike = before.alike + 1
+    # no server is burdened by a try to find it: the pauses begin anew when it disappears
+    tries = alike if outcome.failure in NO_SERVER else failures
     return Outage(
         since=since,
         failures=failures,
         status=outcome.status,
         why=outcome.why,
-        retry_at=now + _wait(outcome, failures),
+        retry_at=now + _wait(outcome, tries),
         site_available=site_available,
         failure=outcome.failure,
         alike=alike,
@@ -295,6 +297,20 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
             State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=one_page, outage=outage
         )
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until, outage=outage)
+
+
+def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
+    """Whether a run that began at `began_at` should see for itself that there is no server, though it is early.
+
+    One try burdens no server, and shows at once that a host is back. An entry of 1.0.0rc1 does not
+    say what failed.
+    """
+    outage = decision.outage
+    if outage is None or decision.state is not State.FULL_DISALLOW:
+        return False
+    if outage.status is not None or outage.failed_at >= began_at:
+        return False
+    return outage.failure is None or outage.failure in NO_SERVER
 
 
 def span(secs: float) -> str:

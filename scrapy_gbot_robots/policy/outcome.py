@@ -70,6 +70,9 @@ class Failure(Enum):
     OTHER = "the fetch failed"
 
 
+NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})  # there is none that could answer
+
+
 @dataclass(frozen=True, slots=True)
 class Unreachable:
     """No definite answer: everything is restricted for now (RFC 9309 2.3.1.4)."""

@@ -357,7 +357,12 @@ def _shifted(entry: _E, secs: int) -> _E:
     if copy is not None:
         copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)
     if outage is not None:
-        outage = replace(outage, since=outage.since + secs, retry_at=outage.retry_at + secs)
+        outage = replace(
+            outage,
+            since=outage.since + secs,
+            retry_at=outage.retry_at + secs,
+            failed_at=outage.failed_at + secs,
+        )
     return replace(entry, copy=copy, outage=outage)
 
 

@@ -18,6 +18,7 @@ from scrapy_gbot_robots.policy.outages import (
     State,
     available,
     decide,
+    is_to_be_confirmed,
     renew,
 )
 from scrapy_gbot_robots.policy.outcome import (
@@ -195,6 +196,41 @@ def test_outage_counts_the_last_failures_that_are_alike() -> None:
         outage = after(*outcomes).outage
         assert outage is not None
         assert (outage.alike, outage.failures) == (alike, len(outcomes))
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        pytest.param(after(failed(Failure.DNS)), True, id="no-address"),
+        pytest.param(after(failed(Failure.REFUSED)), True, id="no-server"),
+        pytest.param(after(failed(Failure.TIMEOUT)), False, id="slow"),
+        pytest.param(after(failed(Failure.PROXY)), False, id="proxy"),
+        pytest.param(after(DOWN), False, id="an-answer"),
+        pytest.param(after(DOWN, failed(Failure.DNS)), True, id="no-address-since-an-answer"),
+        pytest.param(
+            Entry(None, Outage(NOW, 9, None, "connection refused", NOW + HOUR)), True, id="1.0.0rc1"
+        ),
+        pytest.param(
+            Entry(None, Outage(NOW, 9, 503, "HTTP 503", NOW + HOUR)), False, id="answer-of-1.0.0rc1"
+        ),
+        pytest.param(renew(SERVED, failed(Failure.DNS), NOW, GOOGLE), True, id="stale-copy"),
+        pytest.param(
+            renew(after(Fetched(200, URL, BODY)), failed(Failure.DNS), NOW, GOOGLE),
+            False,
+            id="fresh-copy",
+        ),
+        pytest.param(SERVED, False, id="no-outage"),
+    ],
+)
+def test_next_run_sees_for_itself_that_there_is_no_server(entry: Entry, expected: bool) -> None:
+    assert is_to_be_confirmed(decide(entry, NOW + 1, GOOGLE), began_at=NOW + 1) is expected
+    if entry.outage and entry.outage.failed_at:
+        assert not is_to_be_confirmed(decide(entry, NOW + 1, GOOGLE), began_at=NOW)
+
+
+def test_copy_that_counts_after_a_month_is_used_without_a_try() -> None:
+    entry = renew(SERVED, failed(Failure.DNS), NOW, GOOGLE)
+    assert not is_to_be_confirmed(decide(entry, NOW + 31 * DAY, GOOGLE), began_at=NOW + 31 * DAY)
 
 
 # Asking again

@@ -292,7 +292,7 @@ def test_times_are_by_the_clock_of_the_server(
     monkeypatch.setattr(redis_module, "time", clock)
     copy, down = (
         replace(RULES, fetched_at=now, fresh_until=now + 60),
-        replace(DOWN, since=now, retry_at=now + 8),
+        replace(DOWN, since=now, failed_at=now + 3, retry_at=now + 8),
     )
     with closing(RedisStorage(redis_url)) as one, closing(RedisStorage(redis_url)) as other:
         one.put(ORIGIN, Entry(copy, down))
@@ -304,6 +304,7 @@ def test_times_are_by_the_clock_of_the_server(
             assert found.copy.fetched_at == pytest.approx(now + secs, abs=4)
             assert found.copy.fresh_until - found.copy.fetched_at == 60
             assert found.outage.retry_at - found.outage.since == 8
+            assert found.outage.failed_at - found.outage.since == 3
         assert other.get(ORIGIN) == found  # whenever it is read
         assert found is not None
         other.put(ORIGIN, found)
