@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from protego import Protego
 
-from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots import GbotRobotParser
 
 LONG = 20_000
 
@@ -92,7 +92,36 @@ QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
     ("index.html", "user-agent: *\nallow: /x/index.html\ndisallow: /x/", "mybot", "/x/"),
     ("rules after 500 KiB", "# padding\n" * 52_000 + "user-agent: *\ndisallow: /x", "mybot", "/x"),
     ("fragment of a path", "user-agent: *\ndisallow: /x", "mybot", "/%78"),
+    ("mybot/1.2", "user-agent: mybot/1.2\ndisallow: /x", "mybot", "/x"),
+    (
+        "a line that is user-agent alone",
+        "user-agent: mybot\ndisallow: /x\nuser-agent\ndisallow: /y",
+        "mybot",
+        "/y",
+    ),
+    ("$ at the end, in the URL", "user-agent: *\ndisallow: /x/abc$", "mybot", "/x/abc$"),
+    ("%3D in a rule", "user-agent: *\ndisallow: /a%3Db", "mybot", "/a=b"),
+    ("%3C in a URL", "user-agent: *\ndisallow: /a<b", "mybot", "/a%3Cb"),
+    ("space in a rule", "user-agent: *\ndisallow: /a b", "mybot", "/a%20b"),
+    (
+        "%3D in a URL, allowed",
+        "user-agent: *\ndisallow: /\nallow: /*/filter/page=*/$",
+        "mybot",
+        "/x/filter/page%3D5/",
+    ),
+    ("dot segments", "user-agent: *\ndisallow: /x", "mybot", "/a/../x"),
+    ("index.htm", "user-agent: *\nallow: /x/index.htm\ndisallow: /x/", "mybot", "/x/"),
+    ("byte-order mark", b"\xef\xbb\xbfuser-agent: *\ndisallow: /x", "mybot", "/x"),
+    ("scheme and host in a rule", "user-agent: *\ndisallow: http://host/", "mybot", "/"),
 ]
+
+
+def verdicts(body: bytes, crawler: str, path: str) -> tuple[bool, bool]:
+    """Return whether `crawler` may fetch `path`: by Protego, and by this plugin, both as Scrapy asks them."""
+    url = f"https://example.com{path}"
+    stock = Protego.parse(body.decode("utf-8", "ignore"))  # as Scrapy decodes it
+    ours = GbotRobotParser.from_crawler(None, body)  # type: ignore[arg-type]  # as for Scrapy's own
+    return stock.can_fetch(url, crawler), ours.allowed(url, crawler)
 
 
 def main() -> None:
@@ -101,11 +130,7 @@ def main() -> None:
     differ = 0
     for cell, text, crawler, path in QUESTIONS:
         body = text if isinstance(text, bytes) else text.encode()
-        url = f"https://example.com{path}"
-        stock = Protego.parse(body.decode("utf-8", "ignore")).can_fetch(
-            url, crawler
-        )  # decoded as by Scrapy
-        ours = RobotsTxt.parse(body).allowed(url, Crawler.of(crawler))
+        stock, ours = verdicts(body, crawler, path)
         differ += stock != ours
         print(f"{cell:38} {'-+'[stock]:8} {'-+'[ours]}{'   differ' if stock != ours else ''}")
     print(f"\n{len(QUESTIONS)} questions, {differ} answered differently")

@@ -1,5 +1,6 @@
 """GbotRobotParser: all that Scrapy wants of a RobotParser, also in Scrapy's own middleware."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.test import get_crawler
 
+from benchmarks.beside_scrapy import QUESTIONS, verdicts
 from scrapy_gbot_robots import GbotRobotParser, GbotRobotsTxtMiddleware
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
+from ..support.documentation import HOME
 from ..support.web import Site
 
 
@@ -74,3 +77,25 @@ async def test_hooks_of_scrapys_middleware_are_not_called_which_the_log_says(
         for text in own_warnings(caplog)
         if "OnlyTheHook.process_request_2 is never called" in text
     ]
+
+
+def rows_of_the_page() -> list[tuple[str, str, str, str]]:
+    """Of docs/only-the-parser.md: a robots.txt, a path, what Protego says, and what we say."""
+    page = (HOME / "docs" / "only-the-parser.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (`.*`) \| `([^`]*)` \| (refused|allowed) \| (refused|allowed) \|", page, re.MULTILINE
+    )
+    assert len(rows) == 15
+    return rows
+
+
+@pytest.mark.parametrize(("lines", "path", "stock", "ours"), rows_of_the_page())
+def test_rows_of_the_page_are_what_both_parsers_say(
+    lines: str, path: str, stock: str, ours: str
+) -> None:
+    text = "\n".join(re.findall("`([^`]*)`", lines))
+    if not text.startswith("user-agent"):
+        text = f"user-agent: *\n{text}"
+    words = {True: "allowed", False: "refused"}
+    assert tuple(map(words.get, verdicts(text.encode(), "mybot", path))) == (stock, ours)
+    assert (text, "mybot", path) in [question[1:] for question in QUESTIONS]
