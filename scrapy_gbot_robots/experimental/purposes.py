@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..core.verdict import Verdict
-from ..meta import PREFERENCES, PROVENANCE
+from ..meta import PREFERENCES
 from .preferences import LABELS, Preferences, combined, of_headers
 
 if TYPE_CHECKING:
@@ -80,8 +80,6 @@ class PreferenceCheck:
         by_header = of_headers(headers.getlist("Content-Usage"), headers.getlist("Content-Signal"))
         said = combined([_from_note(noted), by_header])
         request.meta[PREFERENCES] = _note(said)
-        if isinstance(request.meta.get(PROVENANCE), dict):
-            request.meta[PROVENANCE]["preferences"] = request.meta[PREFERENCES]
         self._count(said)
         for purpose in self._purposes:
             if word_on(purpose, by_header) == REFUSED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from scrapy import Request
 
@@ -17,7 +17,7 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
-from ..policy.outages import Decision, Kind, Outage, State, date_of
+from ..policy.outages import Decision, Kind, Outage, State
 from ..policy.outcome import Failure
 from .giving_up import Trouble
 
@@ -203,22 +203,6 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
     return CachedAnswer(
         origin, Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at)
     )
-
-
-def provenance_of(source: CachedAnswer | None, verdict: Verdict) -> dict[str, Any]:
-    """Return what lets a request go on, for `GBOT_ROBOTS_PROVENANCE`; `source` is the site's own answer."""
-    rule, when = verdict.rule, None
-    if source is not None and source.fetched_at is not None:
-        date = date_of(source.fetched_at)
-        when = None if date is None else date.isoformat(timespec="seconds")
-    return {
-        "robots": source and source.robots_sha256,
-        "fetched": when,
-        "status": source and source.status,
-        "line": rule and rule.line,
-        "group": verdict.group,
-        "override": verdict.override,
-    }
 
 
 def is_waited_for(answer: CachedAnswer, request: Request | None = None) -> bool:

@@ -23,7 +23,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -34,10 +33,11 @@ from ..concurrency import Background, Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Entry, Kind, State, available, decide, is_to_be_confirmed, renew
+from ..policy.outages import Entry, State, available, decide, is_to_be_confirmed, renew
 from ..policy.outcome import Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
+from . import provenance
 from .answer import CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
 
@@ -241,8 +241,8 @@ class Lookup:
         copy = decision.copy or (entry.copy if decision.one_page else None)
         robotstxt = None
         if copy is not None:
-            if settings.provenance and copy.kind is Kind.RULES:
-                answer.robots_sha256 = sha256(copy.body).hexdigest()
+            if settings.provenance:
+                answer.robots_sha256 = provenance.hash_of(copy)
             robotstxt = settings.parse(copy.body, cut=copy.cut)
             if len(copy.body) > READ_IN_THREAD_BYTES:
                 await run_in_thread(answer.learn, robotstxt, tuple(pending.agents))

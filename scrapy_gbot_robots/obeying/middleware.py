@@ -29,12 +29,13 @@ from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..experimental.purposes import PreferenceCheck
 from ..fetching.failures import error_of
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, PREFERENCES, PROVENANCE
+from ..meta import ANSWERED
 from ..policy.outages import State
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from ..storage.client import StorageClient
-from .answer import CachedAnswer, provenance_of
+from . import provenance
+from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
 from .gates import Gates
 from .identity import CrawlerIdentity
@@ -123,11 +124,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 request, Verdict(allowed=False, rule=None, reason=str(error)), None
             ) from None
         if origin is None:
-            for name in (
-                PROVENANCE,
-                PREFERENCES,
-            ):  # of another page, if the request was made from that page's meta
-                request.meta.pop(name, None)
+            provenance.remove(request)
             return None
         agent = self._overrides.agent(origin, request)
         override = self._overrides.of(origin, request.url)
@@ -178,7 +175,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            request.meta[PROVENANCE] = provenance_of(own, ruling.named(await ask(answer.verdict)))
+            provenance.write(request, own, ruling.named(await ask(answer.verdict)))
 
     async def _asked(
         self,
@@ -204,6 +201,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             with suppress(ValueError):
                 self._lookup.site_answered(Origin.of(request.url))
         refusal = None if self._preferences is None else self._preferences.after(request, response)
+        provenance.add_preferences(request)
         if refusal is not None:
             raise self._forbidden(request, refusal, None)
         return response

@@ -22,8 +22,9 @@ from scrapy.http import Headers, Response
 
 from ..core.urls import escape_text
 from ..obeying.answer import CachedAnswer
+from ..obeying.provenance import hash_of
 from ..policy.decoding import DecodeError, decoded
-from ..policy.outages import Copy, Kind, date_of
+from ..policy.outages import Copy, date_of
 from ..policy.outcome import Fetched, Unavailable
 
 _SHA256, _SOURCE, _LOCATION = "X-Robots-SHA256", "X-Robots-Source", "X-Robots-Location"  # our own
@@ -115,8 +116,9 @@ class Decided(NamedTuple):
         status, decided_at = answer.status, answer.given_at
         if copy is not None:
             status, decided_at = copy.status, copy.fetched_at
-            if copy.kind is Kind.RULES:
-                digest, is_cut, body = sha256(copy.body).hexdigest(), copy.cut, copy.body
+            digest = hash_of(copy)
+            if digest is not None:
+                is_cut, body = copy.cut, copy.body
         return cls(
             url=answer.origin.robots_url,
             fetched=_date(decided_at),
