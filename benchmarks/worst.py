@@ -7,8 +7,11 @@ blocks the reactor.
 
 from __future__ import annotations
 
+import random
 import statistics
+import string
 import time
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_gbot_robots import RobotsTxt, Rules
@@ -28,6 +31,9 @@ URL_OF_RUNS = f"{SITE}/{'aabaaab' * 2_300}"
 URL_OF_ESCAPES = f"{SITE}/{'%c3%a9' * 2_600}"
 
 
+URL_OF_WORDS = f"{SITE}/{''.join(random.Random(5).choices(ascii_lowercase, k=16_000))}"
+
+
 class Worst(NamedTuple):
     """One row: `prepare` is not timed, and its result is passed to `work`, which is."""
 
@@ -43,7 +49,7 @@ def filled(line: Callable[[int], str], head: bytes = HEAD) -> bytes:
     while size < MAX_BYTES:
         parts.append(f"{line(len(parts))}\n".encode())
         size += len(parts[-1])
-    return b"".join(parts)[:MAX_BYTES]
+    return b"".join(parts[:-1])
 
 
 def of_runs(number: int) -> str:
@@ -51,9 +57,15 @@ def of_runs(number: int) -> str:
     return "".join("aab" if bit == "0" else "aaab" for bit in f"{number:020b}")
 
 
+def short_word(number: int) -> str:
+    """Return one of 46,656 words of three letters."""
+    digits = string.digits + ascii_lowercase
+    return digits[number // 1296 % 36] + digits[number // 36 % 36] + digits[number % 36]
+
+
 def asked(rules: Rules) -> Rules:
-    """Return `rules` after the questions that build their index."""
-    for _ in range(6):
+    """Return `rules` after the questions that make them build their index."""
+    while rules._index is None:
         rules.allowed(f"{SITE}/zz")
     return rules
 
@@ -73,6 +85,10 @@ def worst_ones() -> list[Worst]:
     runs = filled(lambda number: f"disallow: /*{of_runs(number)}")
     on_stem = filled(lambda number: f"disallow: /xxxxxxxx*a{number % 10}*b{number}")
     ends = filled(lambda number: f"disallow: /*{number % 1_000:03}$")
+    short = filled(lambda number: f"disallow: *{short_word(number)}")
+    exempt = filled(lambda number: f"allow: /{number:06}/", HEAD + b"disallow: /\n")
+    long_stem = filled(lambda number: f"disallow: /{'x' * 80}*{of_runs(number)}")
+    windows = filled(lambda number: f"disallow: /*{URL_OF_WORDS[number : number + 30]}*~~")
     pages = filled(lambda number: f"allow: /{number}/index.html", HEAD + b"disallow: /\n")
     no_colon = filled(lambda _: "disallow /")
     junk = filled(lambda _: "d")
@@ -110,6 +126,30 @@ def worst_ones() -> list[Worst]:
         ),
         Worst(
             "later question", "rules `/*aaab...`, URL of runs", indexed(runs), allow(URL_OF_RUNS)
+        ),
+        Worst(
+            "later question",
+            "rules `*abc`, URL of 16,000 random letters",
+            indexed(short),
+            allow(URL_OF_WORDS),
+        ),
+        Worst(
+            "later question",
+            "rules `/xxx...*aaab...` on one stem, URL of runs",
+            indexed(long_stem),
+            allow(f"{SITE}/{'x' * 80}{URL_OF_RUNS}"),
+        ),
+        Worst(
+            "later question",
+            "rules `/*...*~~` of pieces of the URL, 16,000 random letters",
+            indexed(windows),
+            allow(URL_OF_WORDS),
+        ),
+        Worst(
+            "later question",
+            "`disallow: /` and allow rules, an ordinary URL",
+            indexed(exempt),
+            allow(f"{SITE}/zz"),
         ),
         Worst(
             "verdict",

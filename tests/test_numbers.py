@@ -24,7 +24,6 @@ from scrapy_gbot_robots.storage import client, memory, redis
 from .support.documentation import HOME
 
 WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"}
-ORDINALS = {5: "fifth"}
 
 NUMBERS = [
     ("agreements", "requests wait at most {} seconds for a slow one", overrides.WAIT_SECS),
@@ -43,7 +42,7 @@ NUMBERS = [
     ("how-to", "one of the first {} requests shows it", identity._LOOKS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
-    ("architecture", "from the {} on, an index finds", ORDINALS[rules._FEW_QUESTIONS + 1]),
+    ("architecture", "as much as {} questions, an index finds", rules._TRIES),
     ("preferences", "within its first {} KiB", tags.MOST_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
     ("semantics", "After the wait {} requests of the host are given up", giving_up.GIVEN_UP_FIRST),

@@ -8,14 +8,16 @@ follows, so the search never has to go back, and takes at most pattern x path st
 expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc": "/a" at 0, "b" at
 3, "c" at 5.
 
-A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and memory than it saves, so
-`Patterns` tries the patterns one by one.
+A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and memory than it saves, so a
+`Trial` tries the patterns one by one.
 Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence for rules".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from .lines import INDEX_PAGE
@@ -147,24 +149,6 @@ class Patterns(NamedTuple):
         """Return the patterns in file order, each with its line."""
         return list(zip(self.texts(), self.lines, strict=True))
 
-    def longest(self, path: str) -> int:
-        """Return the length of the longest pattern that matches `path`, 0 if none does."""
-        joined = self.text
-        if not joined:
-            return 0
-        texts = joined.split("\n")
-        longest = 0
-        if path.startswith(tuple(texts)):
-            longest = max(
-                [len(text) for text in texts if path.startswith(text) and matches(text, path)],
-                default=0,
-            )
-        if "*" in joined or "$" in joined:
-            for text in [text for text in texts if "*" in text or "$" in text]:
-                if len(text) > longest and matches(text, path):
-                    longest = len(text)
-        return longest
-
     def directories(self) -> list[tuple[str, int]]:
         """Return the patterns of the directories whose index page a rule names, each with the line of the rule."""
         if INDEX_PAGE not in self.text:
@@ -174,3 +158,110 @@ class Patterns(NamedTuple):
 
 
 NO_PATTERNS = Patterns("", b"")
+
+
+class RulesOfKind:
+    """All patterns that allow or all that disallow, to be tried one after the other."""
+
+    __slots__ = ("_beginnings", "_is_plain", "_lines", "_texts", "_wild")
+
+    def __init__(self, patterns: Patterns, directories: Sequence[tuple[str, int]] = ()) -> None:
+        """Take the patterns, with `directories` as `Patterns.directories` gives them."""
+        self._texts, self._lines = patterns.texts(), patterns.lines
+        if directories:
+            rules = sorted([*patterns.entries(), *directories], key=itemgetter(1))
+            self._texts = [text for text, _ in rules]
+            self._lines = [line for _, line in rules]
+        self._is_plain = not directories and "*" not in patterns.text and "$" not in patterns.text
+        # All patterns, for paths that begin with one; None until they are prepared for being tried.
+        self._beginnings: tuple[str, ...] | None = None
+        # Those with a wildcard, each after a text that is in all paths that it matches.
+        self._wild: Sequence[tuple[str, str]] = ()
+
+    def _prepared(self) -> tuple[str, ...]:
+        if not self._is_plain:
+            # What follows the first of these characters, up to the next star: it is found fast.
+            self._wild = [
+                (text.strip("/*$").partition("*")[0], text)
+                for text in self._texts
+                if "*" in text or "$" in text
+            ]
+        beginnings = tuple(self._texts)
+        if beginnings == ("",):  # a rule without a path: each path begins like it
+            beginnings = ()
+        self._beginnings = beginnings  # the last step, since threads may share this
+        return beginnings
+
+    def longest(self, path: str) -> str:
+        """Return the longest pattern that matches `path`, of equally long ones the first; "" if none does."""
+        beginnings = self._beginnings
+        if beginnings is None:
+            beginnings = self._prepared()
+        longest = ""
+        if path.startswith(beginnings):
+            matching = [
+                text for text in beginnings if path.startswith(text) and matches(text, path)
+            ]
+            longest = max(matching, key=len, default="")
+        for needle, text in self._wild:
+            if (
+                needle in path
+                and len(text) >= len(longest)
+                and matches(text, path)
+                and (len(text) > len(longest) or self.line(text) < self.line(longest))
+            ):
+                longest = text
+        return longest
+
+    def line(self, pattern: str) -> int:
+        """Return the line of the first rule that has this pattern."""
+        return self._lines[self._texts.index(pattern)]
+
+    def text(self, line: int) -> str:
+        """Return the pattern of the rule in this line."""
+        return self._texts[bisect_left(self._lines, line)]
+
+    def rules(self) -> Iterable[tuple[str, int]]:
+        """Return the patterns, each with its line."""
+        return zip(self._texts, self._lines, strict=True)
+
+
+class Trial:
+    """The rules of a group, asked by trying one pattern after the other. The allow rules are seldom asked."""
+
+    __slots__ = ("_allowing", "_allows", "_disallowing", "_strict")
+
+    def __init__(self, disallows: Patterns, allows: Patterns, *, strict: bool) -> None:
+        self._disallowing = RulesOfKind(disallows)
+        self._allowing: RulesOfKind | None = None
+        self._allows = allows
+        self._strict = strict
+
+    def allows(self, path: str) -> bool:
+        """Return whether the rules allow `path`, as `path_of` gives it."""
+        longest = self._disallowing.longest(path)
+        if not longest or not self._allows.text:
+            return not longest
+        return len(self.kind(True).longest(path)) >= len(longest)
+
+    def decider(self, path: str) -> int:
+        """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
+        longest = self._disallowing.longest(path)
+        if self._allows.text:
+            allowing = self.kind(True)
+            longest_allow = allowing.longest(path)
+            if longest_allow and len(longest_allow) >= len(longest):
+                return precedence_of(len(longest_allow), True, allowing.line(longest_allow))
+        if longest:
+            return precedence_of(len(longest), False, self._disallowing.line(longest))
+        return NO_RULE
+
+    def kind(self, allow: bool) -> RulesOfKind:
+        """Return the rules that allow, or those that disallow."""
+        if not allow:
+            return self._disallowing
+        allowing = self._allowing
+        if allowing is None:
+            directories = () if self._strict else self._allows.directories()
+            self._allowing = allowing = RulesOfKind(self._allows, directories)
+        return allowing

@@ -23,8 +23,10 @@ arranged in the same way, and asked if one could outweigh the disallow rule that
 2. A wildcard pattern with a long text before its first star *hangs* on that stem, and is tried only for paths that begin
    with it.
 3. Any other has a *needle*, its longest literal segment: it is tried only for paths that contain that. A few needles are
-   looked for one by one. More are filed under their first five characters: the path is cut into all
-   its pieces of five characters at once, and only patterns under one of these are tried.
+   looked for one by one. More of one length are filed under their first or last five characters, shorter ones under
+   themselves: the path is cut into all its pieces of that length at once, and only patterns under one of these are tried.
+4. In a hostile file thousands of needles may have pieces that a long path has, too. Then all places of the path are
+   sorted, and one bisection for each needle says whether the path contains it.
 
 A worked example. The rules are
 
@@ -42,13 +44,14 @@ characters, so they are not asked. Line 4 decides: disallowed.
 Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at
 the first match, or as soon as no better one can follow. A path "begins with" a stem in the sense of
 `str.startswith`: stems have no wildcard. The attributes that `allows_url` uses are shortcuts. The
-comments where they are set say why the answer is the same without them. In a hostile file, needles
-begin alike, and each pattern is tried: `takes_long` of rules.py assumes no better.
+comments where they are set say why the answer is the same without them. A hostile file can still
+have each pattern tried: `takes_long` of rules.py assumes no better.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -59,10 +62,13 @@ from .urls import path_of
 Filed = tuple[int, str, str]  # a wildcard pattern: its precedence, its needle, and itself
 
 _FEW_STEMS = 40  # up to this number, one startswith with all of them is faster than a bisection
-_FEW_NEEDLES = (
-    100  # up to this number, looking for each one is faster than cutting the path into pieces
-)
-_PIECE = 5  # characters; patterns with a shorter needle are tried one by one
+# Up to this number of one length, looking for each needle is faster than cutting the path into
+# pieces.
+_FEW_NEEDLES = 100
+_PIECE = 5  # characters
+# Needles times characters of a path: to look for each needle takes longer than to sort the places.
+_MUCH_WORK = 30_000_000
+_PLACE = 128  # characters of a path that are compared with a needle at each place
 
 
 class Index:
@@ -124,17 +130,19 @@ class Index:
         # are barred, none is exempt.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
         self._final = not (hung or exempt)
+        if len(exempt) > _FEW_STEMS:
+            self._barred = ()  # a bisection is faster
         # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its
         # fragment included.
         self._plain = not (escapes or wild or allow_wild)
 
-    def allows_url(self, url: str, start: int) -> bool:
+    def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
         """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
         if self._beginnings is not None:
             if url.startswith(self._beginnings, start):
-                if self._final or (
-                    url.startswith(self._barred, start) and not url.startswith(self._exempt, start)
-                ):
+                if self._final:
+                    return False
+                if url.startswith(self._barred, start) and not url.startswith(self._exempt, start):
                     return False
             elif not self._needles:
                 return True
@@ -166,17 +174,23 @@ class Index:
 class _OneKind:
     """The rules of one kind: the stems with the precedence of each, and the wildcard patterns as `_filed` gives them."""
 
-    __slots__ = ("_best", "_by_piece", "_hung", "_parents", "_stems", "_tried", "head", "heads")
+    __slots__ = ("_best", "_filed", "_hung", "_parents", "_stems", "_tried", "head", "heads")
 
     def __init__(
         self, plain: dict[str, int], hung: dict[str, list[Filed]], needles: list[Filed]
     ) -> None:
-        self._tried = needles
-        self._by_piece: dict[str, list[Filed]] = {}
-        if len(needles) > _FEW_NEEDLES:
-            self._tried = [each for each in needles if len(each[1]) < _PIECE]
-            for each in needles:
-                self._by_piece.setdefault(each[1][:_PIECE], []).append(each)
+        # By their length up to that of a piece: the patterns by a piece of their needle.
+        self._filed: dict[int, dict[str, list[Filed]]] = {}
+        for size, count in Counter(min(len(filed[1]), _PIECE) for filed in needles).items():
+            if count > _FEW_NEEDLES:
+                self._filed[size] = {}
+        self._tried: list[Filed] = []
+        for filed in needles:
+            size = min(len(filed[1]), _PIECE)
+            if size in self._filed:
+                _file(filed, size, self._filed[size])
+            else:
+                self._tried.append(filed)
         self._stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
@@ -211,16 +225,20 @@ class _OneKind:
                 number = parents[number]
         if self._tried:
             best = _best_of(self._tried, path, best)
-        if self._by_piece:
-            for piece in self._by_piece.keys() & [
-                path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)
-            ]:
-                best = _best_of(self._by_piece[piece], path, best)
+        for size, by_piece in self._filed.items():
+            pieces = {path[at : at + size] for at in range(len(path) - size + 1)}
+            crowd = [by_piece[piece] for piece in by_piece.keys() & pieces]
+            if sum(map(len, crowd)) * len(path) > _MUCH_WORK:
+                crowd = [sorted(chain.from_iterable(crowd), reverse=True)]
+            for filed in crowd:
+                best = _best_of(filed, path, best)
         return best
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
     """Return the highest precedence over `best` of a pattern in `filed` that matches `path`, `best` if there is none."""
+    if len(filed) * len(path) > _MUCH_WORK:
+        filed = _likely(filed, path)
     for precedence, needle, pattern in filed:
         if needle in path:
             if precedence <= best:
@@ -228,6 +246,33 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
             if matches(pattern, path):
                 return precedence
     return best
+
+
+def _likely(filed: Sequence[Filed], path: str) -> list[Filed]:
+    """Return the patterns of which `path` has the needle and the last segment, at least their beginnings."""
+    places = sorted({path[at : at + _PLACE] for at in range(len(path))})
+    likely = []
+    for rule in filed:
+        _, needle, pattern = rule
+        last = pattern.removesuffix("$").rpartition("*")[2]
+        if _is_in(places, needle) and _is_in(places, last):
+            likely.append(rule)
+    return likely
+
+
+def _is_in(places: Sequence[str], text: str) -> bool:
+    """Return whether one of the sorted `places` begins with `text`, or with the beginning of a long one."""
+    beginning = text[:_PLACE]
+    number = bisect_left(places, beginning)
+    return number < len(places) and places[number].startswith(beginning)
+
+
+def _file(filed: Filed, size: int, by_piece: dict[str, list[Filed]]) -> None:
+    """File a pattern under the first or the last piece of its needle, where there are fewer: many begin or end alike."""
+    needle = filed[1]
+    first, last = needle[:size], needle[-size:]
+    piece = first if len(by_piece.get(first, ())) <= len(by_piece.get(last, ())) else last
+    by_piece.setdefault(piece, []).append(filed)
 
 
 def _sorted_out(

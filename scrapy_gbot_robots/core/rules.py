@@ -9,12 +9,10 @@ Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 930
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from .patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, covers, line_of, matches
+from .patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, Trial, covers, line_of
 from .urls import split_path
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
@@ -28,9 +26,13 @@ _BYTES_WITHOUT_RULES = 600
 _BYTES_PER_CONTENT_LINE = 150  # without its text
 _BYTES_EACH = 2_200  # without the patterns, with the index
 
-_FEW_QUESTIONS = 4  # are answered by trying each rule; the next one builds the index
+# What trying the rules has cost is counted in tries of them with an ordinary path. The index is
+# built when that is as much as it takes itself, so nobody pays more than twice what is needed.
+_TRIES = 25
+_ORDINARY_PATH = (
+    250  # characters; with wildcards, it takes twice as long to try a path of twice as many
+)
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
-_LONG_PATH = 1_000  # characters; to try many rules with it takes as long as to index them
 
 # A question that may take longer than this counts as long. The others are for the estimate, and
 # measured.
@@ -43,15 +45,15 @@ _CHARS_PER_BYTE = (
 _MANY_CONTENT_LINES = 100
 _BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
 
-_NO_ORIGIN: tuple[str | tuple[()], int] = ((), 0)  # no URL begins with an empty tuple of texts
+_NO_SITE: tuple[()] = ()  # no URL begins with an empty tuple of texts
 
 
 class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
     A crawl keeps this object for each origin, so it holds neither the body nor other groups. It
-    asks most hosts only a few times, so the first questions of `allowed` are answered by trying
-    each rule; later ones, and verdicts, by an index (rule_index.py). Threads may share an object:
+    asks most hosts only a few times, so the first questions are answered by trying each rule; later
+    ones by an index (rule_index.py). Threads may share an object:
     each attribute that changes is written in one step, and is right by itself.
 
     Attributes:
@@ -64,10 +66,10 @@ class Rules:
         "_disallows",
         "_group",
         "_index",
-        "_memo",
-        "_questions",
+        "_site",
+        "_spent",
         "_strict",
-        "_texts",
+        "_trial",
         "_undecided",
         "_unmatched",
         "crawl_delay",
@@ -92,12 +94,13 @@ class Rules:
         )
         self._unmatched = unmatched
         self._index: Index | None = None
-        self._texts: tuple[
-            list[str], list[str]
-        ]  # disallow and allow patterns, once there is an index
-        self._undecided: Verdict  # the verdict if no rule decides, likewise
-        self._questions = 0
-        self._memo = _NO_ORIGIN  # how URLs of the last origin begin, and where their path begins
+        self._trial: Trial | None = None
+        self._undecided: Verdict | None = (
+            None  # the verdict if no rule decides, once it was asked for
+        )
+        self._spent = 0  # what trying the rules has cost
+        # How URLs of the last site begin, up to and with the first slash of their path.
+        self._site: str | tuple[()] = _NO_SITE
         self._group = (
             group  # the token whose rules these are, "*", or None if no group is for the crawler
         )
@@ -122,45 +125,71 @@ class Rules:
         """Return whether `url` may be fetched."""
         index = self._index
         if index is None:
-            self._questions += 1
             path = self._path(url)
-            is_hard = len(path) > _LONG_PATH and len(self._disallows.lines) > _MANY_RULES
-            if self._questions <= _FEW_QUESTIONS and not is_hard:
-                return self._allowed_by_trying(path)
-            index = self._indexed()
-        origin, start = self._memo
+            is_allowed = self._asked(path).allows(path)
+            if is_allowed and self._spent == 1:
+                self._trial = None  # most hosts are asked once, and refusals are explained
+            return is_allowed
+        site = self._site
         try:
-            is_known = url.startswith(origin)  # type: ignore[arg-type]
+            if url.startswith(site):  # type: ignore[arg-type]
+                return index.allows_url(url, len(site) - 1)  # type: ignore[arg-type]
         except (TypeError, AttributeError):  # bytes, or no URL at all
-            is_known = False
-        return index.allows_url(url, start) if is_known else index.allows(self._path(url))  # type: ignore[arg-type]
+            pass
+        return index.allows(self._path(url))
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = self._path(url)
-        index = self._index or self._indexed()
-        precedence = index.decider(path)
+        precedence = (self._index or self._asked(path)).decider(path)
         if precedence == NO_RULE:
+            if self._undecided is None:
+                self._undecided = self._verdict_of_no_rule()
             return self._undecided
         allow, line = precedence & 1 > 0, line_of(precedence)
-        lines = (self._allows if allow else self._disallows).lines
-        text = self._texts[allow][bisect_left(lines, line)]
+        text = self._tried().kind(allow).text(line)
         reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
         return Verdict(allow, Rule(allow, text, line), reason, self._group)
+
+    def _verdict_of_no_rule(self) -> Verdict:
+        """Return the verdict if no rule decides. It names the first rule without a path, an allow rule before others."""
+        for allow, patterns in ((True, self._allows), (False, self._disallows)):
+            texts = patterns.texts()
+            if "" in texts:
+                rule = Rule(allow, "", patterns.lines[texts.index("")])
+                return Verdict(True, rule, EMPTY_RULE, self._group)
+        return Verdict(True, None, self._unmatched, self._group)
+
+    def _asked(self, path: str) -> Trial | Index:
+        """Return what to ask about `path`: the rules one by one, or the index if trying them has cost as much."""
+        self._spent += self._cost(len(path))
+        return self._tried() if self._spent <= _TRIES else self._indexed()
+
+    def _cost(self, chars: int) -> int:
+        """Return what it costs to try the rules for a path of so many characters."""
+        if chars < _ORDINARY_PATH or not ("*" in self._disallows.text or "*" in self._allows.text):
+            return 1
+        return chars // _ORDINARY_PATH
+
+    def _tried(self) -> Trial:
+        trial = self._trial
+        if trial is None:
+            self._trial = trial = Trial(self._disallows, self._allows, strict=self._strict)
+        return trial
 
     def _takes_long(self, url: str | bytes) -> bool:
         if len(self._content_lines) > _MANY_CONTENT_LINES:
             return True
+        chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
         wildcard_chars = sum(_CHARS_PER_BYTE * len(raw) for _, raw in self._content_lines)
         if self._index is not None:
             wildcard_chars += self._index.wildcard_chars
-        elif len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
-            return True
         else:
-            wildcard_chars += sum(
-                len(text) for text in (self._disallows.text, self._allows.text) if "*" in text
-            )
-        chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
+            is_ready = self._trial is not None and self._spent + self._cost(chars) <= _TRIES
+            if not is_ready and len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
+                return True
+            texts = (self._disallows.text, self._allows.text)
+            wildcard_chars += sum(len(text) for text in texts if "*" in text)
         return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
 
     def _weight(self) -> int:
@@ -168,44 +197,23 @@ class Rules:
         weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
         return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in self._content_lines)
 
-    def _directories(self) -> list[tuple[str, int]]:
-        """Return the patterns of the directories whose index page an allow rule names, with its line."""
-        return [] if self._strict else self._allows.directories()
-
     def _indexed(self) -> Index:
-        """Build the index, and what a verdict needs beside it: the pattern of each rule, and the answer if none decides."""
+        """Build the index."""
         from .rule_index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
 
-        self._texts = disallows, allows = self._disallows.texts(), self._allows.texts()
-        undecided = Verdict(True, None, self._unmatched, self._group)
-        for allow, texts, patterns in (
-            (False, disallows, self._disallows),
-            (True, allows, self._allows),
-        ):
-            if "" in texts:
-                line = patterns.lines[texts.index("")]
-                undecided = Verdict(True, Rule(allow, "", line), EMPTY_RULE, self._group)
-        self._undecided = undecided
-        allowed = chain(zip(allows, self._allows.lines, strict=True), self._directories())
-        index = (
-            Index(allowed, zip(disallows, self._disallows.lines, strict=True))
-            if allows or disallows
-            else NO_RULES
-        )
+        index = NO_RULES
+        if self._allows.text or self._disallows.text:
+            # Another one, that is not prepared for trying: it gives verdicts their patterns.
+            self._trial = trial = Trial(self._disallows, self._allows, strict=self._strict)
+            index = Index(trial.kind(True).rules(), trial.kind(False).rules())
         self._index = index
         return index
-
-    def _allowed_by_trying(self, path: str) -> bool:
-        length = self._disallows.longest(path)
-        if not length or self._allows.longest(path) >= length:
-            return True
-        return any(len(text) >= length and matches(text, path) for text, _ in self._directories())
 
     def _path(self, url: str | bytes) -> str:
         """Return the path of `url`, and remember how URLs of its origin begin."""
         prefix, path = split_path(url)
         if prefix:
-            self._memo = (prefix, len(prefix) - 1)
+            self._site = prefix
         return path
 
 

@@ -86,7 +86,7 @@ def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, man
 
     def asked() -> Rules:
         rules = RobotsTxt.parse(body).rules_for("a")
-        for path in ["/nothing", f"/{names[0][4:]}/x{names[0][:4]}"] * 4:
+        for path in ["/nothing", f"/{names[0][4:]}/x{names[0][:4]}"] * 13:
             rules.allowed(f"https://e.com{path}")
             rules.verdict(f"https://e.com{path}")
         return rules

@@ -1,15 +1,16 @@
 """The index finds the rule that the oracle finds, for any patterns and paths, and says before how much work that takes."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
-from scrapy_gbot_robots import RobotsTxt, Rule
-from scrapy_gbot_robots.core.patterns import NO_RULE, precedence_of
+from scrapy_gbot_robots import RobotsTxt, Rule, Rules
+from scrapy_gbot_robots.core.patterns import NO_RULE, Patterns, Trial, precedence_of
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import takes_long
 
+from ..support.instructions import instructions
 from ..support.oracle import verdict_by
 
 
@@ -20,8 +21,19 @@ def index_of(rules: Iterable[Rule]) -> Index:
     return Index(entries[True], entries[False])
 
 
+def trial_of(rules: Sequence[Rule]) -> Trial:
+    disallows, allows = (
+        Patterns(
+            "\n".join(rule.pattern for rule in rules if rule.allow is allow),
+            [rule.line for rule in rules if rule.allow is allow],
+        )
+        for allow in (False, True)
+    )
+    return Trial(disallows, allows, strict=True)
+
+
 def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
-    index = index_of(rules)
+    index, trial = index_of(rules), trial_of(rules)
     for path in paths:
         verdict = verdict_by(
             rules, path, strict=True
@@ -30,6 +42,8 @@ def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
         decider = precedence_of(len(rule.pattern), rule.allow, rule.line) if rule else NO_RULE
         assert index.decider(path) == decider, path
         assert index.allows(path) == verdict.allowed, path
+        assert trial.decider(path) == decider, path
+        assert trial.allows(path) == verdict.allowed, path
 
 
 def numbered(patterns: Iterable[tuple[bool, str]]) -> list[Rule]:
@@ -77,7 +91,7 @@ def test_of_equal_rules_the_first_one_is_named() -> None:
         + b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n" * 50
     )
     rules = RobotsTxt.parse(body).rules_for("a")
-    for _ in range(8):
+    for _ in range(26):
         lines = [
             rule.line for path in ("/a", "/bc", "/d", "/qx") if (rule := rules.verdict(path).rule)
         ]
@@ -133,7 +147,7 @@ def test_question_that_may_take_long_is_known_before_it_is_asked(
     body = "\n".join(["user-agent: *", *lines]).encode()
     rules = RobotsTxt.parse(body).rules_for("a")
     assert takes_long(rules, url) is first
-    for _ in range(6):
+    for _ in range(26):
         rules.allowed("http://e.com/")
     assert takes_long(rules, url) is later
     assert takes_long(rules, url.encode()) is later
@@ -148,6 +162,54 @@ def test_patterns_that_hang_on_one_another_are_found() -> None:
 def test_verdict_without_a_deciding_rule_reads_the_rules_once(last: str) -> None:
     body = "user-agent: *\n" + "disallow: /x\n" * 500 + last
     rules = RobotsTxt.parse(body.encode()).rules_for("a")
-    first = [rules.verdict("http://e.com/") for _ in range(9)][-1]
+    first = [rules.verdict("http://e.com/") for _ in range(26)][-1]
     assert rules.verdict("http://e.com/other") is first
     assert (first.rule is None) == (not last)
+
+
+ALLOWED, VERDICT = Rules.allowed, Rules.verdict
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "kinds", "tried"),
+    [
+        pytest.param("/x", "/x", [ALLOWED], 25, id="allowed"),
+        pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
+        pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
+        pytest.param("/x", "/" + "y" * 16_000, [ALLOWED], 25, id="long-path-and-plain-rules"),
+        pytest.param("/*x", "/" + "y" * 999, [VERDICT], 6, id="long-path-and-a-wildcard"),
+        pytest.param("/*x", "/" + "y" * 16_000, [ALLOWED], 0, id="very-long-path-and-a-wildcard"),
+    ],
+)
+def test_index_is_built_when_trying_the_rules_has_cost_as_much(
+    rule: str, path: str, kinds: list[Callable[[Rules, str], object]], tried: int
+) -> None:
+    rules = RobotsTxt.parse(f"user-agent: *\ndisallow: {rule}".encode()).rules_for("a")
+    for number in range(30):
+        kinds[number % len(kinds)](rules, f"https://e.com{path}")
+        assert (rules._index is None) == (number < tried)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        pytest.param(["*{:03}"], id="needles-of-three-characters"),
+        pytest.param(["/*x{:03}", "*y{}z"], id="of-several-lengths"),
+        pytest.param(["/*aaaaaaaaaa{:03}"], id="that-begin-alike"),
+        pytest.param(["/*{:03}aaaaaaaaaa"], id="that-end-alike"),
+    ],
+)
+def test_of_thousands_of_needles_few_are_looked_for(shapes: list[str]) -> None:
+    patterns = [shapes[number % len(shapes)].format(number) for number in range(4_000)]
+    index = Index((), [(pattern, line) for line, pattern in enumerate(patterns, 1)])
+    path = "/" + "a" * 100
+    assert index.decider(path) == NO_RULE
+    assert instructions(lambda: index.decider(path)) < 6_000
+
+
+def test_thousands_of_exempt_beginnings_are_found_by_bisection() -> None:
+    allows = [(f"/{number}/", number) for number in range(5_000)]
+    index = Index(allows, [("/", 6_000)])
+    assert not index.allows_url("https://e.com/x", 13)
+    assert index.allows_url("https://e.com/77/x", 13)
+    assert index._barred == ()

@@ -23,6 +23,9 @@ _SMALL: Final = (
     (lines, "MAX_LINE_BYTES", 60),
     (rule_index, "_FEW_STEMS", 2),
     (rule_index, "_FEW_NEEDLES", 1),
+    (rule_index, "_MUCH_WORK", 20),
+    (rule_index, "_PLACE", 3),
+    (rules_module, "_ORDINARY_PATH", 5),
 )
 
 
@@ -71,6 +74,7 @@ def assert_one_meaning(
         assert str(expected).isprintable()
         assert robots.allowed(url, asker) == expected.allowed
         assert robots.verdict(url, asker) == expected
+        assert RobotsTxt.parse(body, strict=strict).verdict(url, asker) == expected
         assert expected.allowed or robots.preferences(url, asker) == Preferences()
         _ask_often(rules, url)
         assert {rules.allowed(url), rules.allowed(url)} == {expected.allowed}
@@ -79,7 +83,7 @@ def assert_one_meaning(
 
 def _ask_often(rules: Rules, url: str | bytes) -> None:
     """Make `rules` build their index, without the questions that this usually takes."""
-    rules._questions = rules_module._FEW_QUESTIONS
+    rules._spent = rules_module._TRIES
     rules.allowed(url)
     assert rules._index is not None
 
