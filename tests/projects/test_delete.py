@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 
-from ..support.crawls import QUIET, Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import ADDON, QUIET, Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.documentation import HOME
 from ..support.web import Reply, Site, redirect
 
@@ -146,3 +146,21 @@ async def test_an_earlier_crawl_has_asked_already(site: Site, tmp_path: Path) ->
         crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
         assert set(pages(crawler).refused) == {site.url("/no")}
     assert site.paths() == ["/robots.txt"]
+
+
+@in_reactor
+async def test_the_allow_list_of_the_recipes_lets_robots_txt_through(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = (HOME / "docs" / "how-to.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n((?:(?!```).)*class OnlyListed.*?)```", page, re.DOTALL)
+    file = tmp_path / "middleware.py"
+    file.write_text(block)
+    only_listed = runpy.run_path(str(file))["OnlyListed"]
+    only_listed.LISTED = ("/yes", "/no")
+    settings = {**ADDON, **QUIET, "DOWNLOADER_MIDDLEWARES": {only_listed: 50}}
+    urls = [site.url("/yes"), site.url("/no"), site.url("/elsewhere")]
+    crawler = await crawl(Pages, settings, addon=False, urls=urls)
+    assert set(pages(crawler).crawled) == {site.url("/yes")}
+    assert site.paths() == ["/robots.txt", "/yes"]
+    assert own_warnings(caplog) == []
