@@ -1,9 +1,13 @@
-"""`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's download slots.
+"""`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's slots.
 
 Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it: this is off by
 default. Whenever a request reaches a slot, the delay is set again before Scrapy looks at the slot's
 queue. So it does not matter when Scrapy deletes an unused slot, or which other origins use that
 slot: the largest of their delays counts.
+
+As any delay of Scrapy's, it is kept between the times at which a slot lets requests go. At the
+server two of them can be closer: a busy process may send the first one late, and slots that the
+user names for one host are as many rows of requests.
 
 `GBOT_ROBOTS_CRAWL_DELAY_SHARED`: in addition, a request waits for its turn among all processes that
 share a Redis, just before it is sent: a middleware or a queue could bring the requests of two
@@ -38,20 +42,23 @@ if TYPE_CHECKING:
 
 TRY_AGAIN_SECS = 30.0  # after a Redis has failed
 _SLOT = "download_slot"  # Scrapy's request.meta key
-_OWN_SLOT = (
-    "_gbot_robots_slot"  # ours: the slot, if Scrapy or this module has chosen it, and not the user
-)
+# Ours: the slot, if Scrapy or this module has chosen it, and not the user.
+_OWN_SLOT = "_gbot_robots_slot"
+# The attribute of a slot that makes its delay random; 0: it is not.
+_RANDOMNESS = (
+    "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_delay"
+)  # 2.14 to 2.18
 
 logger = logging.getLogger(__name__)
 
 
 class _Wish(NamedTuple):
-    """The crawl-delay in seconds that applies to `agent` at `origin`, and the one that its robots.txt asks for; 0: none."""
+    """The crawl-delay for `agent` at `origin`, in seconds; 0: none."""
 
     origin: Origin
     agent: RobotsAgent
-    secs: float
-    asked: float
+    secs: float  # that applies
+    asked: float  # that the robots.txt, or the override, asks for
 
 
 class _Pace:
@@ -60,6 +67,7 @@ class _Pace:
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
         self._own_delay = slot.delay
+        self._own_randomness = getattr(slot, _RANDOMNESS)
         self._asked: dict[tuple[Origin, RobotsAgent], float] = {}
         self.turns = Places(1)  # one request of this process waits for its turn at a time
         self.next_turn_at = 0.0  # of this process, on the monotonic clock
@@ -76,6 +84,7 @@ class _Pace:
             self._asked[wish.origin, wish.agent] = wish.secs
         if wish.secs < before:
             self.slot.delay = self._own_delay
+            setattr(self.slot, _RANDOMNESS, self._own_randomness)
         self.keep()
         return wish.secs != before
 
@@ -84,14 +93,11 @@ class _Pace:
         if not self._asked:
             return
         self.slot.delay = max(self.slot.delay, self.secs)
-        if hasattr(self.slot, "jitter"):
-            self.slot.jitter = 0.0  # a random delay could be shorter
-        else:  # before Scrapy 2.19
-            self.slot.randomize_delay = False
+        setattr(self.slot, _RANDOMNESS, 0)  # a random delay could be shorter
 
 
 class CrawlDelays:
-    """Applies the crawl-delays of overrides, and of robots.txt files if the setting is on, in one crawl.
+    """Applies the crawl-delays of overrides, and of robots.txt files if the setting is on.
 
     `GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS` caps the crawl-delays of robots.txt files.
     """
@@ -114,7 +120,7 @@ class CrawlDelays:
             around_sending(self._crawler, self._send_in_turn)
 
     def attend(self, request: Request, ruling: Ruling) -> Verdict | None:
-        """Apply the crawl-delay that `ruling` leads to, to `request`, which is on its way to the downloader.
+        """Apply the crawl-delay that `ruling` leads to, to `request`, on its way to the downloader.
 
         Returns a verdict that forbids the request if the delay is longer than the settings allow;
         else None.
@@ -122,25 +128,27 @@ class CrawlDelays:
         The request goes through the slot of its host, unless the code that made the request chose
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
         """
-        override, longest = ruling.override, self._settings.crawl_delay_max_secs
-        secs = asked = (ruling.crawl_delay if self._settings.crawl_delay else None) or 0.0
-        if override is not None and override.crawl_delay is not None:
-            secs = asked = override.crawl_delay
-        elif asked > longest:
-            if self._settings.crawl_delay_over == "refuse":
-                most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {longest:g}"
-                return Verdict(
-                    allowed=False,
-                    rule=None,
-                    reason=f"its crawl-delay of {asked:g} s is longer than {most}",
-                )
-            secs = longest
-        self._wishes[request] = _Wish(ruling.answer.origin, ruling.agent, secs, asked)
+        wish = self._wish(ruling)
+        if wish.secs < wish.asked and self._settings.crawl_delay_over == "refuse":
+            most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {wish.secs:g}"
+            reason = f"its crawl-delay of {wish.asked:g} s is longer than {most}"
+            return Verdict(allowed=False, rule=None, reason=reason)
+        self._wishes[request] = wish
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)
             meta[_OWN_SLOT] = ""
         return None
+
+    def _wish(self, ruling: Ruling) -> _Wish:
+        """The crawl-delay that `ruling` leads to: an override's as it is, else with the cap."""
+        override, origin, agent = ruling.override, ruling.answer.origin, ruling.agent
+        if override is not None and override.crawl_delay is not None:
+            return _Wish(origin, agent, override.crawl_delay, override.crawl_delay)
+        asked = ruling.crawl_delay if self._settings.crawl_delay else None
+        if asked is None:
+            return _Wish(origin, agent, 0.0, 0.0)
+        return _Wish(origin, agent, min(asked, self._settings.crawl_delay_max_secs), asked)
 
     async def _send_in_turn(self, send: Send, request: Request) -> Response:
         """Let a request that is about to be sent wait for its turn among all processes."""
@@ -150,28 +158,37 @@ class CrawlDelays:
         return await send(request)
 
     def _pace(self, request: Request) -> _Pace | None:
-        """The pace of the slot that `request` is in. Scrapy may have replaced that slot meanwhile."""
+        """The pace of the slot that `request` is in; None if Scrapy has replaced that slot."""
         key = request.meta.get(_SLOT, "")
         pace = self._paces.get(key)
-        return pace if pace is not None and pace.slot is self._slots.by_key.get(key) else None
+        if pace is None or pace.slot is not self._slots.by_key.get(key):
+            return None
+        return pace
 
     def _reached_downloader(self, request: Request) -> None:
-        """Set the delay of the slot that `request` has reached, before Scrapy looks at the slot's queue."""
+        """Set the delay of the slot that `request` has reached, before it lets requests go."""
         key, slots = request.meta[_SLOT], self._slots.by_key
         if _OWN_SLOT in request.meta:
             request.meta[_OWN_SLOT] = key
-        wish, pace = self._wishes.pop(request, None), self._pace(request)
-        if wish is None or not (pace or wish.secs):
+        wish = self._wishes.pop(request, None)
+        if wish is None:
             return
+        pace = self._pace(request)
         if pace is None:
+            if not wish.secs:
+                return
             if len(self._paces) >= 2 * len(slots):
-                self._paces = {key: pace for key, pace in self._paces.items() if key in slots}
+                self._forget_old_slots()
             pace = self._paces[key] = _Pace(slots[key])
         if pace.ask(wish) and wish.secs:
             self._tell(wish)
 
+    def _forget_old_slots(self) -> None:
+        for key in self._paces.keys() - self._slots.by_key.keys():
+            del self._paces[key]
+
     def _response_downloaded(self, request: Request) -> None:
-        """Set the delay again after other handlers have changed it, before Scrapy looks at the slot's queue."""
+        """Set the delay again, which other handlers may have changed, before the slot goes on."""
         pace = self._pace(request)
         if pace is not None:
             pace.keep()
@@ -181,7 +198,8 @@ class CrawlDelays:
         if wish.secs < wish.asked:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
             logger.info(
-                "%s asks for a crawl-delay of %g s; the crawl applies %g s (GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS)",
+                "%s asks for a crawl-delay of %g s; the crawl applies %g s "
+                "(GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS)",
                 wish.origin.robots_url,
                 wish.asked,
                 wish.secs,
@@ -196,35 +214,57 @@ class SharedTurns:
         self._stats = crawler.stats
         self._redis: RedisStorage | None = None
         self._thread = OneThread()
-        self._warned = False
-        self._try_again_at = (
-            0.0  # set by the thread, too: calls that wait behind one that fails are not made
-        )
+        self._has_warned = False
+        # Set by the thread, too: calls that wait behind one that fails are not made.
+        self._try_again_at = 0.0
 
     async def wait(self, slot: str, pace: _Pace) -> None:
-        """Wait for the next turn of the download slot `slot`; while the Redis fails, for the next turn of this process."""
+        """Wait for the next turn of the download slot `slot`.
+
+        While the Redis fails, this is the next turn of this process alone.
+        """
         async with pace.turns:
-            secs = None
+            is_taken = False
             try:
-                while secs := await self._thread.run(partial(self._take, slot, pace.secs)):
-                    await pause(secs)
+                is_taken = await self._take_of_all(slot, pace.secs)
             except StorageError as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
-                if not self._warned:
-                    self._warned = True
-                    logger.warning(
-                        "This process cannot share the crawl-delay with the others now, and applies it by itself; it tries "
-                        "again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
-                        shown(str(error), limit=500).rstrip("."),
-                    )
-            if secs == 0:
+                self._warn_once(error)
+            if is_taken:
                 self._stats.inc_value("gbot_robots/crawl_delay/turns")
             else:
                 await pause(max(0.0, pace.next_turn_at - time.monotonic()))
             pace.next_turn_at = time.monotonic() + pace.secs
 
+    async def _take_of_all(self, slot: str, secs: float) -> bool:
+        """Wait for the next turn among all processes; return whether it was taken.
+
+        Raises:
+            StorageError: the Redis has just failed.
+        """
+        while True:
+            left = await self._thread.run(partial(self._take, slot, secs))
+            if left is None:
+                return False
+            if left == 0:
+                return True
+            await pause(left)
+
+    def _warn_once(self, error: StorageError) -> None:
+        if self._has_warned:
+            return
+        self._has_warned = True
+        logger.warning(
+            "This process cannot share the crawl-delay with the others now, and applies it by "
+            "itself; it tries again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
+            shown(str(error), limit=500).rstrip("."),
+        )
+
     def _take(self, slot: str, secs: float) -> float | None:
-        """In the thread: take the turn, or say for how many seconds it is not free yet; None while the Redis fails."""
+        """In the thread: take the turn, or say for how many seconds it is not free yet.
+
+        None while the Redis fails.
+        """
         if time.monotonic() < self._try_again_at:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Scrapy's RobotParser interface (`ROBOTSTXT_PARSER`), for Scrapy's own middleware and for other code."""
+"""Scrapy's RobotParser interface (`ROBOTSTXT_PARSER`), for Scrapy's own middleware and others."""
 
 from __future__ import annotations
 
@@ -25,19 +25,28 @@ class GbotRobotParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Parse `robotstxt_body` by the settings of `crawler`. This never raises, whatever the body."""
-        return cls(
-            GbotSettings.of(crawler.settings if crawler else Settings()).parse(robotstxt_body)
-        )
+        """Parse `robotstxt_body` by the settings of `crawler`, or by the defaults if that is None.
+
+        This never raises, whatever the body.
+        """
+        settings = crawler.settings if crawler else Settings()
+        return cls(GbotSettings.of(settings).parse(robotstxt_body))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
-        """Whether `user_agent` may fetch `url` in every form in which a download handler may send it."""
-        return allowed_in_all_forms(self.robotstxt.rules_for(RobotsCrawler.of(user_agent)), url)
+        """Whether `user_agent` may fetch `url` in every form in which a client may send it."""
+        rules = self.robotstxt.rules_for(RobotsCrawler.of(user_agent))
+        return allowed_in_all_forms(rules, url)
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
-        """The crawl-delay in seconds of the group that `user_agent` follows, or None. Google ignores this field."""
+        """The crawl-delay in seconds of the group that `user_agent` follows, or None.
+
+        Google ignores this field (Google's page, "Syntax").
+        """
         return self.robotstxt.crawl_delay(RobotsCrawler.of(user_agent))
 
     def sitemaps(self) -> tuple[str, ...]:
-        """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once (Google's page)."""
+        """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once.
+
+        The field belongs to no group (Google's page, "Sitemap").
+        """
         return self.robotstxt.sitemaps

@@ -1,8 +1,9 @@
 """GBOT_ROBOTS_CRAWL_DELAY in real crawls: the times of requests, whatever else changes Scrapy's download slots."""
 
+import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
@@ -190,15 +191,50 @@ async def test_redirected_request_waits_with_those_of_its_new_host_and_a_slot_th
 
 
 @in_reactor
+async def test_delay_is_kept_among_redirects_between_hosts_and_slots_of_the_users_own(
+    site: Site,
+) -> None:
+    dice = random.Random(12)
+    delay = 0.05
+    site.pages["/robots.txt"] = f"user-agent: *\ncrawl-delay: {delay}"
+    with Site(site.pages, host="127.0.0.2") as other:
+        urls: list[str | Request] = []
+        for number in range(24):
+            one, two = dice.sample([site, other], 2)
+            one.pages[f"/to-{number}"] = redirect(two.url(f"/{number}"))
+            urls.append(one.url(f"/to-{number}"))
+            meta = {"download_slot": dice.choice(["own", one.host])}
+            urls.append(Request(one.url(f"/own-{number}"), meta=meta))
+        crawler = await paced(urls, {"CONCURRENT_REQUESTS": 16})
+        hosts = site.url(""), other.url("")
+    assert len(crawler.spider.crawled) == 48
+    own = {
+        url for url, page in crawler.spider.crawled.items() if page.meta["download_slot"] == "own"
+    }
+    by_host = {url: at for url, at in crawler.spider.sent.items() if url not in own}
+    slots = [sorted(by_host[url] for url in by_host if url.startswith(host)) for host in hosts]
+    slots.append(sorted(crawler.spider.sent[url] for url in own))
+    gaps = [later - earlier for times in slots for earlier, later in pairwise(times)]
+    assert len(gaps) > 48
+    assert min(gaps) >= delay - 0.001  # as the slot lets them go: the server may see them later
+
+
+@in_reactor
 async def test_delay_ends_when_robots_txt_no_longer_asks_for_it(site: Site) -> None:
     class Changing(Paced):
+        jitters: ClassVar[list[float]] = []
+
         def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
             super().parse(response)
+            (slot,) = self.slots.values()
+            jitter = slot.jitter if hasattr(slot, "jitter") else slot.randomize_delay
+            self.jitters.append(float(jitter))
             site.pages["/robots.txt"] = b""
             return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
 
     crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
     assert crawler.spider.waits == [DELAY, 0]
+    assert Changing.jitters[0] == 0 < Changing.jitters[1]  # as Scrapy has it, and the user
 
 
 @in_reactor
