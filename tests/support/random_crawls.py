@@ -230,17 +230,24 @@ class Trial:
         with ExitStack() as stack:
             stack.enter_context(self.server.running())
             redis = stack.enter_context(redis_server()) if self.world.uses_redis else None
-            settings = self._settings(redis)
-            self._crawl(settings, run=1, stops=bool(self.world.stop_after))
-            if self.was_stopped:
-                self._crawl(settings, run=2, stops=False)
+            settings = self.settings(redis)
+            runs = self.start(settings)
+            if self.world.stop_after:
+                self.stop_in_time(runs)
+            if self.finish(runs) and self.was_stopped:
+                self.finish(self.start(settings, again=True))
         if not self.problems:
-            self._judge_pages()
-            self._judge_limits()
-            self._judge_counts()
+            self.judge()
         return self.problems
 
-    def _settings(self, redis: RedisServer | None) -> dict[str, Any]:
+    def judge(self) -> None:
+        """Add to `problems` what does not hold, when all runs have ended."""
+        self._judge_pages()
+        self.judge_limits()
+        self._judge_counts()
+
+    def settings(self, redis: RedisServer | None = None) -> dict[str, Any]:
+        """The settings of all runs."""
         settings = {
             **WAYS[self.world.way],
             "DOWNLOADER_MIDDLEWARES": {"tests.support.random_crawls.Changing": 50},
@@ -263,51 +270,59 @@ class Trial:
             settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
         return settings
 
-    def _crawl(self, settings: dict[str, Any], run: int, *, stops: bool) -> None:
+    def start(self, settings: dict[str, Any], *, again: bool = False) -> list[Run]:
+        """Start the workers. They crawl the same pages `again`, less those that go past the scheduler."""
         order: dict[str, Any] = {
-            "hosts": [self._host(number) for number in range(len(self.world.hosts))],
+            "hosts": [self.host(number) for number in range(len(self.world.hosts))],
             "settings": settings,
             "way": self.world.way,
             "world": asdict(self.world),
         }
-        runs = [
-            Run(
-                {
-                    **order,
-                    "worker": f"{run}{worker}",
-                    # past the scheduler, and so past its filter of duplicates
-                    "direct": [] if run > 1 or worker else order["world"]["direct"],
-                },
-                self.directory / f"{run}{worker}.json",
-            )
-            for worker in range(self.world.workers)
-        ]
-        if stops:
-            while all(each.process.poll() is None for each in runs):
-                is_due = len(self.server.served) >= self.world.stop_after
-                if is_due and all(each.has_begun for each in runs):
-                    self.was_stopped = True
-                    for each in runs:
-                        each.process.send_signal(signal.SIGTERM)
-                    break
-                time.sleep(0.02)
-        for each in runs:
-            if not each.end():
-                self.problems.append(f"run {each.path.name} has not ended")
-                return
-            self.problems += [f"{each.path.name}: {line}" for line in each.wrong_lines()[:3]]
-            if each.process.returncode:
-                self.problems.append(f"{each.path.name} ended with {each.process.returncode}")
-            else:
-                self.reports.append(each.report())
+        runs = []
+        for number in range(self.world.workers):
+            worker = f"{2 if again else 1}{number}"
+            direct = [] if again or number else order["world"]["direct"]  # no filter knows them
+            path = self.directory / f"{worker}.json"
+            runs.append(Run({**order, "worker": worker, "direct": direct}, path))
+        return runs
 
-    def _host(self, number: int) -> str:
+    def stop_in_time(self, runs: list[Run]) -> None:
+        """Send SIGTERM when the servers have got so many requests, unless a run ends before."""
+        while all(run.process.poll() is None for run in runs):
+            is_due = len(self.server.served) >= self.world.stop_after
+            if is_due and all(run.has_begun for run in runs):
+                self.stop(runs)
+                return
+            time.sleep(0.02)
+
+    def stop(self, runs: list[Run]) -> None:
+        """Ask the runs to stop, as a supervisor does."""
+        self.was_stopped = True
+        for run in runs:
+            run.process.send_signal(signal.SIGTERM)
+
+    def finish(self, runs: list[Run]) -> bool:
+        """Wait for the end of runs, and take their reports; return whether all ended well."""
+        before = len(self.problems)
+        for run in runs:
+            if not run.end():
+                self.problems.append(f"run {run.path.name} has not ended")
+                continue
+            self.problems += [f"{run.path.name}: {line}" for line in run.wrong_lines()[:3]]
+            if run.process.returncode:
+                self.problems.append(f"{run.path.name} ended with {run.process.returncode}")
+            else:
+                self.reports.append(run.report())
+        return len(self.problems) == before
+
+    def host(self, number: int) -> str:
+        """The URL of a host, without a path."""
         host = self.world.hosts[number]
         port = 1 if host.kind == "dead" else self.server.port
         return f"http://{host.name}:{port}"
 
     def _url(self, page: Page) -> str:
-        return f"{self._host(page.host)}{page.path.replace('/moved/', '/yes/moved-')}"
+        return f"{self.host(page.host)}{page.path.replace('/moved/', '/yes/moved-')}"
 
     # Judging.
 
@@ -355,7 +370,8 @@ class Trial:
         wait: float = self.world.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"]
         return wait
 
-    def _judge_limits(self) -> None:
+    def judge_limits(self) -> None:
+        """Add to `problems` where more was under way than allowed, or sent too soon."""
         settings = self.world.settings
         delay = settings["DOWNLOAD_DELAY"]
         for key, most in self.server.load.most.items():

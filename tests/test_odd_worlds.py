@@ -1,0 +1,288 @@
+"""Crawls in odd worlds, with a real engine and downloader: whatever fails around them, what waits is crawled, once.
+
+`random_crawls` makes up worlds in which hosts fail. Here it is what a crawl stands on: the scheduler's Redis, the process, a
+proxy, a spider that never ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request
+from twisted.internet.defer import gatherResults
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.signals import sitemap_found
+
+from .support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, pages, stats, together
+from .support.random_crawls import Trial
+from .support.random_worlds import SCHEDULERS, Host, Page, World
+from .support.redis_server import RedisServer, redis_server
+from .support.sitemap_web import sitemap_lines
+from .support.systems import needs_posix
+from .support.until import block_until
+from .support.web import Content, Reply, Site, free_port
+
+ON_DISK = ("--appendonly", "yes", "--appendfsync", "always")
+SEEN = "wanderer:dupefilter"
+
+
+def outage(
+    scheduler: str,
+    secs: float,
+    hosts: int = 16,
+    number: int = 10,
+    workers: int = 1,
+    **settings: Any,
+) -> World:
+    """Hosts that all answer 503 for `secs` seconds, each with so many pages."""
+    return World(
+        seed=0,
+        scheduler=scheduler,
+        way="asyncio",
+        hosts=[Host(0, "fine", 0.0), *(Host(1 + n, "down", secs) for n in range(hosts))],
+        pages=[
+            Page(1 + host, f"/yes/{host}-{n}", "alphabot", "", 0)
+            for n in range(number)
+            for host in range(hosts)
+        ],
+        idle=[],
+        direct=[],
+        settings={
+            **SCHEDULERS[scheduler],
+            "CONCURRENT_REQUESTS": 8,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+            "DOWNLOAD_DELAY": 0,
+            "GBOT_ROBOTS_STORAGE": "memory",
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+            **settings,
+        },
+        stop_after=0,
+        workers=workers,
+        start_secs=0,
+        page_secs=0.05,
+    )
+
+
+def robots_asked(trial: Trial) -> int:
+    return sum(each.path == "/robots.txt" for each in trial.server.served)
+
+
+# The Redis of scrapy-redis
+
+
+@contextmanager
+def paused(server: RedisServer) -> Iterator[None]:
+    server.pause()
+    yield
+    server.resume()
+
+
+@contextmanager
+def emptied(server: RedisServer) -> Iterator[None]:
+    server.flush()
+    yield
+
+
+def client_of(server: RedisServer) -> Any:
+    redis = pytest.importorskip("redis", reason="the extra redis is not installed")
+    return redis.Redis.from_url(server.url)
+
+
+def scheduled(server: RedisServer) -> int:
+    """How many requests are in the queue in Redis, whatever its kind."""
+    key = "wanderer:requests"
+    with client_of(server) as client:
+        if client.type(key) == b"zset":
+            return int(client.zcard(key))
+        return int(client.llen(key))
+
+
+def all_are_held(server: RedisServer, world: World) -> bool:
+    """Whether the spider has scheduled all its pages, and the process has them all."""
+    with client_of(server) as client:
+        return client.scard(SEEN) == len(world.pages) and not scheduled(server)
+
+
+@needs_posix
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("queue", "fault"),
+    [
+        ("redis-priority", paused),
+        ("redis-priority", emptied),
+    ],
+)
+def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
+    queue: str, fault: Callable[[RedisServer], AbstractContextManager[None]], tmp_path: Path
+) -> None:
+    """The robots.txt files get well while that Redis is away."""
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    world = outage(queue, secs=6)
+    trial = Trial(world, tmp_path, plugin=True)
+    with trial.server.running(), redis_server(*ON_DISK) as server:
+        runs = trial.start(trial.settings(server))
+        block_until(lambda: robots_asked(trial) and all_are_held(server, world))
+        with fault(server):
+            time.sleep(12)
+        trial.finish(runs)
+    trial.problems.clear()  # scrapy-redis logs what its Redis says
+    trial.reports[:] = [run.report() for run in runs]
+    trial.judge()
+    assert trial.problems == []
+
+
+@needs_posix
+@pytest.mark.slow
+def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> None:
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    world = outage("redis-priority", secs=5, number=20, workers=2)
+    trial = Trial(world, tmp_path, plugin=True)
+    with trial.server.running(), redis_server() as server:
+        runs = trial.start(trial.settings(server))
+        block_until(lambda: robots_asked(trial) and all_are_held(server, world))
+        runs[0].process.kill()
+        runs[0].process.wait()
+        trial.finish(runs[1:])
+    assert trial.problems == []
+    served = [each.host + each.path for each in trial.server.served if each.path != "/robots.txt"]
+    assert len(set(served)) == len(served)
+    (report,) = trial.reports
+    assert len(report["outcomes"]) == len(served) > 0  # what the other held, it has crawled
+
+
+@needs_posix
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["default"])
+def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
+    scheduler: str, tmp_path: Path
+) -> None:
+    """Asked after 0, 1, 3 and 7 seconds; 64 requests are given up then, and the next answer is good."""
+    if scheduler.startswith("redis-"):
+        pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 4}
+    world = outage(scheduler, secs=7.5, hosts=1, number=100, **wait)
+    trial = Trial(world, tmp_path, plugin=True)
+    with trial.server.running(), ExitStack() as stack:
+        server = stack.enter_context(redis_server()) if world.uses_redis else None
+        assert trial.finish(trial.start(trial.settings(server))), trial.problems
+    (report,) = trial.reports
+    crawled = [url for url, outcome in report["outcomes"] if outcome == "page"]
+    assert len(report["outcomes"]) == 100
+    assert len(crawled) >= 36
+    assert report["stats"].get("gbot_robots/given_up", 0) == 100 - len(crawled)
+
+
+# State on disk that another has written
+
+
+@needs_posix
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["named-aware", "named-priority", "own-aware"])
+@pytest.mark.parametrize("first_with", [True, False], ids=["by-this-plugin", "by-scrapy"])
+def test_jobdir_is_read_by_scrapy_and_by_this_plugin_whoever_has_written_it(
+    first_with: bool, scheduler: str, tmp_path: Path
+) -> None:
+    world = outage(scheduler, secs=0, hosts=4, number=10, JOBDIR="job", CONCURRENT_REQUESTS=1)
+    world.stop_after = 8
+    trial = Trial(world, tmp_path, plugin=first_with)
+    with trial.server.running():
+        runs = trial.start(trial.settings())
+        trial.stop_in_time(runs)
+        assert trial.finish(runs), trial.problems
+        trial.plugin = not first_with
+        assert trial.finish(trial.start(trial.settings(), again=True)), trial.problems
+    trial.judge()
+    assert trial.problems == []
+    assert all(0 < len(report["outcomes"]) < 40 for report in trial.reports)
+
+
+# Spiders, handlers, processes
+
+
+@pytest.mark.parametrize("scheduler", ["default", "named-aware", "fifo"])
+@in_reactor
+async def test_start_that_never_ends_keeps_no_page_waiting(scheduler: str) -> None:
+    class Endless(Pages):
+        async def start(self) -> AsyncIterator[Request]:
+            number = 0
+            while True:
+                number += 1
+                for site in (slow, well):
+                    yield Request(site.url(f"/{number}"), self.parse)
+                await pause(0.02)
+
+    robots = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.5)
+    with Site({"/robots.txt": robots, "*": b"ok"}) as slow, Site({"*": b"ok"}) as well:
+        settings = {**SCHEDULERS[scheduler], "CLOSESPIDER_PAGECOUNT": 80}
+        crawler = await crawl(Endless, settings)
+    assert stats(crawler)["finish_reason"] == "closespider_pagecount"
+    for site in (slow, well):
+        assert site.paths().count("/robots.txt") == 1
+        assert any(url.startswith(site.url("/")) for url in pages(crawler).crawled)
+
+
+@in_reactor
+async def test_handler_of_sitemap_found_may_download_pages_of_that_site_and_of_others() -> None:
+    bodies: list[bytes] = []
+
+    class Finding(Pages):
+        async def found(self, **_: Any) -> None:
+            assert self.crawler.engine
+            for url in (site.url("/page"), other.url("/page")):
+                response = await self.crawler.engine.download_async(Request(url))
+                bodies.append(response.body)
+
+    async def heard(**named: Any) -> None:
+        await named["spider"].found()
+
+    robots = Reply(200, b"", after_secs=0.3)
+    with Site({"*": b"one"}) as site, Site({"/robots.txt": robots, "*": b"two"}) as other:
+        site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"))
+        crawler = await crawl(Finding, urls=[site.url("/")], hears={sitemap_found: heard})
+    assert bodies == [b"one", b"two"]
+    assert stats(crawler)["finish_reason"] == "finished"
+    assert stats(crawler).get("gbot_robots/waiting", 0) == 0
+
+
+class Proxy(Site):
+    """An HTTP proxy that has the pages of all hosts."""
+
+    def _content(self, path: str, headers: Any) -> Content:
+        return b"" if path.endswith("/robots.txt") else path.encode()
+
+
+@pytest.mark.slow
+@as_scrapy_runs_it
+async def test_proxy_that_is_away_for_a_while_costs_no_page_and_no_host_is_gone_for_it() -> None:
+    port = free_port()
+    hosts = [f"http://host{number}.example" for number in range(50)]
+    urls = [f"{host}/{number}" for host in hosts for number in range(2)]
+    meta = {"proxy": f"http://127.0.0.1:{port}"}
+    requests = [Request(url, meta=meta) for url in urls]
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    running = crawl(Pages, settings, urls=requests)
+    await pause(8)
+    with Proxy({}, port=port):
+        (crawler,) = await together(running)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert "gbot_robots/gone" not in stats(crawler)
+
+
+@in_reactor
+async def test_crawls_with_five_schedulers_in_one_process_wait_for_themselves() -> None:
+    kinds = ("default", "strict", "named-priority", "own-aware", "fifo")
+    robots = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.5)
+    with Site({"/robots.txt": robots, "*": b"ok"}) as slow, Site({"*": b"ok"}) as well:
+        urls = [site.url(f"/{number}") for number in range(5) for site in (slow, well)]
+        crawls = [crawl(Pages, SCHEDULERS[kind], urls=[*urls, slow.url("/no")]) for kind in kinds]
+        for crawler in await gatherResults(crawls):
+            assert set(pages(crawler).crawled) == set(urls)
+            assert set(pages(crawler).refused) == {slow.url("/no")}
+            assert stats(crawler).get("gbot_robots/waiting", 0) == 0
+    assert slow.paths().count("/robots.txt") == 5
