@@ -11,6 +11,7 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
+from .obeying.front import needs_front, with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser
@@ -87,15 +88,25 @@ class Addon:
 
     @staticmethod
     def _replace_queue(settings: BaseSettings) -> None:
-        """Replace Scrapy's default queue, but not another one that the user has set."""
+        """Let requests wait for their robots.txt in the scheduler, whichever the user has.
+
+        A priority queue of Scrapy's is replaced by ours, also if the user has named it. Any other
+        priority queue, and any other scheduler, gets a front.
+        """
         settings.set("SCHEDULER_PRIORITY_QUEUE", OriginPriorityQueue, "addon")
-        better = _BETTER_QUEUES.get(load_object(settings["SCHEDULER_PRIORITY_QUEUE"]))
-        if better is not None:
+        queue = load_object(settings["SCHEDULER_PRIORITY_QUEUE"])
+        scheduler = load_object(settings["SCHEDULER"])
+        better = _BETTER_QUEUES.get(queue)
+        if better is not None and not needs_front(scheduler, better):
+            queue = better
+            _keep_priority(settings, "SCHEDULER_PRIORITY_QUEUE", better)
             logger.info(
-                "With this SCHEDULER_PRIORITY_QUEUE requests wait for their robots.txt in the downloader. With "
-                "scrapy_gbot_robots.%s they would wait in the scheduler",
+                "SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.%s in place of Scrapy's: requests wait in it for their "
+                "robots.txt",
                 better.__name__,
             )
+        if settings.getbool("ROBOTSTXT_OBEY") and needs_front(scheduler, queue):
+            _keep_priority(settings, "SCHEDULER", with_front(scheduler))
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
@@ -125,6 +136,11 @@ class Addon:
                 replaced,
                 settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0,
             )
+
+
+def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
+    """Set `name` at the priority that it has: what has set it would win otherwise."""
+    settings.set(name, value, settings.getpriority(name) or 0)
 
 
 def _loaded(name: Any) -> Any:

@@ -6,7 +6,8 @@ mocked engine or in a user's own downloader, the functions do nothing or return 
 
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years: of `scrapy.utils` asyncio
 (AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available), conf (build_component_list,
-closest_scrapy_cfg), defer (deferred_from_coro, ensure_awaitable, maybe_deferred_to_future), misc (build_from_crawler,
+closest_scrapy_cfg), defer (deferred_from_coro, ensure_awaitable, maybe_deferred_to_future),
+log (logformatter_adapter), misc (build_from_crawler,
 load_object), project (data_path, get_project_settings, inside_project), python (without_none_values), reactor
 (is_reactor_installed), response (get_base_url), spider (DefaultSpider); and of `HttpCacheMiddleware` ignore_missing, policy
 and storage.
@@ -15,6 +16,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -28,7 +30,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spiders import SitemapSpider
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.log import logformatter_adapter
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
@@ -47,8 +49,6 @@ _FETCH_ONE_PAGE = (
     "scrapy.commands.parse",
 )  # `scrapy view` is a kind of `scrapy fetch`
 
-_MOMENT_SECS = 0.1
-
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
 
@@ -64,18 +64,6 @@ def is_for_one_page(crawler: Crawler) -> bool:
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
     return getattr(getattr(crawler.spidercls, "start", None), "__module__", None) in _FETCH_ONE_PAGE
-
-
-class _Backout:
-    """Replaces `needs_backout` of a downloader, and does not count the requests in `left_out`."""
-
-    def __init__(self, downloader: Downloader) -> None:
-        self._downloader = downloader
-        self.left_out: set[Request] = set()
-
-    def __call__(self) -> bool:
-        limit, active = self._downloader.total_concurrency, self._downloader.active
-        return 0 < limit <= len(active) - len(active & self.left_out)
 
 
 class Overhearing:
@@ -154,31 +142,51 @@ class DownloadSlots:
             return 0.0
         return self._downloader._get_slot(request)[1].delay  # noqa: SLF001  it makes the slot
 
+    def delay_of(self, key: str) -> float:
+        """The delay, in seconds, of the slot with `key`; 0 if there is none."""
+        slot = self.by_key.get(key)
+        return 0.0 if slot is None else slot.delay
+
     def queued_secs(self, key: str) -> float:
         """For how many seconds the delay of the slot with `key` keeps requests back that are in it."""
         slot = self.by_key.get(key)
         return 0.0 if slot is None else len(slot.queue) * slot.delay
 
 
-@contextmanager
-def uncounted(crawler: Crawler, request: Request) -> Iterator[None]:
-    """Do not count `request` against CONCURRENT_REQUESTS: it is for a robots.txt, or occupies a place and only waits."""
-    downloader = getattr(crawler.engine, "downloader", None)
-    if (
-        not isinstance(downloader, Downloader)
-        or type(downloader).needs_backout is not Downloader.needs_backout
-    ):
-        yield
-        return
-    backout = downloader.needs_backout
-    if not isinstance(backout, _Backout):
-        backout = downloader.needs_backout = _Backout(downloader)  # type: ignore[method-assign]
-    backout.left_out.add(request)
-    pull_soon(crawler)  # there may be a place now
-    try:
-        yield
-    finally:
-        backout.left_out.discard(request)
+async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
+    """Send `request` through all middlewares and its download slot, but do not count it against CONCURRENT_REQUESTS.
+
+    This is what `engine.download_async` does, less the places in the engine and in the downloader:
+    the engine does not wait for it when it closes.
+    """
+    engine: Any = crawler.engine
+    downloader: Any = getattr(engine, "downloader", None)
+    send = getattr(downloader, "_enqueue_request", None)
+    is_known = isinstance(downloader, Downloader) and type(downloader).fetch is Downloader.fetch
+    if not is_known or send is None:  # a downloader of the user's own, or a mocked engine
+        response: Response = await engine.download_async(request)
+        return response
+    while True:
+        result: Response | Request = await downloader.middleware.download_async(send, request)
+        if isinstance(result, Response):
+            _tell_of_response(crawler, request, result)
+            return result
+        request = result  # a middleware sends it again
+
+
+def _tell_of_response(crawler: Crawler, request: Request, response: Response) -> None:
+    """Log and signal that a response has come, as the engine does."""
+    if response.request is None:
+        response.request = request
+    spider: Any = crawler.spider
+    formatter: Any = crawler.logformatter
+    line = formatter.crawled(response.request, response, spider)
+    if line is not None:
+        logging.getLogger("scrapy.core.engine").log(
+            *logformatter_adapter(line), extra={"spider": spider}
+        )
+    named = {"response": response, "request": response.request, "spider": spider}
+    crawler.signals.send_catch_log(signals.response_received, **named)
 
 
 def pull_soon(crawler: Crawler) -> None:
@@ -192,12 +200,6 @@ def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close. Scrapy has no signal for it before the scheduler is closed."""
     slot = _engine_slot(crawler)
     return slot is not None and slot.closing is not None
-
-
-def is_full(crawler: Crawler) -> bool:
-    """Whether as many requests are under way as CONCURRENT_REQUESTS allows."""
-    downloader = getattr(crawler.engine, "downloader", None)
-    return downloader is not None and downloader.needs_backout() is True
 
 
 def next_of(requests: ScrapyPriorityQueue) -> Request | None:
@@ -226,15 +228,6 @@ def urgency_of(requests: ScrapyPriorityQueue) -> int:
     return requests.curprio or 0
 
 
-def delay_closing(crawler: Crawler) -> None:
-    """Let a closing engine go on for a moment: `engine.download_async` sends a request that comes back once more."""
-    slot = _engine_slot(crawler)
-    if slot is not None:
-        moment = Request("data:,")
-        slot.add_request(moment)
-        call_later(_MOMENT_SECS, slot.remove_request, moment)
-
-
 def is_idle(crawler: Crawler) -> bool:
     """Whether no request is scheduled or being downloaded, so that no response will come."""
     engine: Any = crawler.engine
@@ -252,6 +245,18 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     return next(
         (each for each in getattr(manager, "middlewares", ()) if isinstance(each, kind)), None
     )
+
+
+def is_bypassed(crawler: Crawler, middleware: object) -> bool:
+    """Whether a downloader middleware of the project's own processes requests before `middleware`."""
+    manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
+    for other in getattr(manager, "middlewares", ()):
+        if other is middleware:
+            return False
+        room = type(other).__module__.partition(".")[0]
+        if room not in {"scrapy", __package__} and hasattr(other, "process_request"):
+            return True
+    return False
 
 
 def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:

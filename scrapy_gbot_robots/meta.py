@@ -47,3 +47,6 @@ ANSWERED = "gbot_robots"
 
 # True in a request for a robots.txt that does not wait if the server does not answer at all.
 PROBE = "gbot_robots_probe"
+
+# In a request that has gone back to the scheduler: its own `dont_filter`, until it is handed out again.
+RETURNED = "_gbot_robots_returned"

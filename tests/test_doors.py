@@ -174,9 +174,7 @@ def test_every_room_has_its_row() -> None:
 
 
 # Private or changing parts of Scrapy's engine, downloader and spiders. Only `engine` names them.
-PARTS_OF_THE_ENGINE = set(
-    "_cbs _follow _get_slot _slot needs_backout slots spidermw total_concurrency".split()
-)
+PARTS_OF_THE_ENGINE = set("_cbs _enqueue_request _follow _get_slot _slot slots spidermw".split())
 
 
 def test_only_one_module_names_parts_of_the_engine() -> None:

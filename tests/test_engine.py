@@ -41,8 +41,6 @@ async def test_middleware_works_with_a_mocked_engine() -> None:
 def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
     crawler: Any = get_crawler()
     crawler.engine = made
-    with engine.uncounted(crawler, Request("http://site.local/")):
-        assert not engine.is_full(crawler)
     if not isinstance(made, MagicMock):
         engine.pull_soon(crawler)
         assert not engine.is_closing(crawler)

@@ -7,15 +7,7 @@ import pytest
 from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import (
-    events,
-    gates,
-    giving_up,
-    identity,
-    lookup,
-    overrides,
-    waiting,
-)
+from scrapy_gbot_robots.obeying import events, front, gates, giving_up, identity, lookup, overrides
 from scrapy_gbot_robots.pages import page as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
@@ -51,7 +43,8 @@ NUMBERS = [
     ("semantics", "twice the wait, {} are refused at a time", giving_up.GIVEN_UP_LATER),
     ("semantics", "After {} waits the requests of the host are refused", giving_up.DEAD_AFTER),
     ("semantics", "is not waited for after {} tries", giving_up.TRIES),
-    ("semantics", "no longer counts, for at most {} requests", waiting.MOST_UNCOUNTED),
+    ("semantics", "holds at most {} requests", front.MOST_HELD),
+    ("semantics", "asks it again each {} seconds", front.ASK_AGAIN_SECS),
     ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
     ("sitemaps", "A {} hosts are asked", spider._MOST_ASKED),

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -35,7 +34,7 @@ from ..engine import (
     around_sending,
     downloader_middleware,
     is_closing,
-    uncounted,
+    send_beside_limits,
 )
 from ..policy import headers
 from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
@@ -485,14 +484,13 @@ class Fetcher:
         own.meta.update(_OWN_META, download_timeout=left)
         own.meta[LISTENER] = exchange
         dict.update(own.headers, {name: [] for name in NEVER_SENT})
-        engine: Any = self._crawler.engine  # there is one while there are requests
         if not self._is_bounding:
             self._is_bounding = True
             around_sending(self._crawler, _send_of_exchange)
         async with self._places:
-            with self._overhearing.listening(), uncounted(self._crawler, own):
+            with self._overhearing.listening():
                 try:
-                    response = await engine.download_async(own)
+                    response = await send_beside_limits(self._crawler, own)
                     if exchange.request is None:
                         # It is from a middleware that answers by itself, such as a cache.
                         exchange.response, exchange.headers = response, response.headers

@@ -1,28 +1,29 @@
 """The gates between the scheduler's queue and the engine: requests stay in the queue until their origin is settled.
 
-Each origin that has requests in a queue has a *gate*. A new gate is shut, unless the crawl knows
-the origin's robots.txt. Its look-up starts when its turn comes, as the next of its requests would
-be fetched (proxy, user agent). When the look-up has ended, the gate opens, and the engine asks the
-queue again. `queue` says which requests are behind which gate.
+Each origin that has requests in a queue has a *gate*, a machine of states. `TRANSITIONS` has all
+ways from state to state, and `Gates._go` is the one place that changes a state.
 
-                 +------ its answer has expired -----------------------+
-                 v                                                     |
-    new --> its turn comes --> looked up --> settled: open ------------+
-                 ^                 |
-                 |                 +--> unreachable: shut
-                 |                        |      after the wait some requests pass, to be refused
-                 +------ its time comes --+      the host is dead or gone: open, all are refused
+    new ------> queued ---> asking ---> open ------> expired ---> queued
+      |            ^           |         ^
+      +-> open     |           |         |  settled, dead, or gone
+                   |           v         |
+                   +------ held, or giving up: unreachable
+             its time comes
 
-A gate can let a number of requests *pass* with an answer that comes with them:
+A gate whose look-up waits for its turn is *queued*. The look-up is made as the next of its requests
+would be fetched (proxy, user agent); `pace` says how many run at a time. When it has ended, the
+gate is *open*, and the engine asks the queue again, or it is *held* until robots.txt may be fetched
+again. `queue` says which requests are behind which gate.
 
-* Requests of an unreachable origin whose wait is over: the bad answer refuses them.
-* Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once. If each of them asked
-  anew, a robots.txt that fails every other time would hold them up again and again.
+A gate can let a number of requests *pass*:
 
-How many look-ups run at a time: as many as requests may be under way, together with the gates that
-are open and whose requests the engine has not taken yet. So look-ups do not run ahead of pages. A
-look-up that takes three times as long as the last ones took does not count, and another one may
-run: origins that never answer do not keep the others from being asked.
+* Requests of an unreachable origin whose wait is over pass with the bad answer, which refuses them:
+  the gate is *giving up*.
+* Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once, pass with it. If each
+  of them asked anew, a robots.txt that fails every other time would hold them up again and again.
+* One request of a gate that is held passes without an answer, as a *scout*, if a middleware of the project's stands before
+  ours: only that middleware knows whether the request is subject to robots.txt. If it is, it comes back at once. If it is
+  not, more requests pass.
 
 `giving_up` says how long requests wait, and when a host is dead or gone: then its gate opens, and its requests are refused.
 """
@@ -30,32 +31,98 @@ run: origins that never answer do not keep the others from being asked.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
+from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import create_looping_call
 
+from ..concurrency import Turnstile
 from ..core.urls import Origin
-from ..engine import next_of, pull_soon
-from ..fetching.fetcher import MOST_UNDER_WAY
+from ..engine import is_closing, pull_soon
+from ..meta import RETURNED
+from ..policy.overrides import Override
 from .answer import CachedAnswer, Source, is_waited_for
 from .giving_up import Patience
 from .lookup import Lookup
 from .overrides import CrawlOverrides
-
-if TYPE_CHECKING:
-    from .queue import Line
+from .pace import Pace
 
 SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
 LOOK_SECS = 0.1  # between two looks at what is due
+_FOREVER = float("inf")
 
-_FEWEST_AT_A_TIME = 16  # look-ups
-_WEIGHT = 0.2  # of the last look-up in the mean time that counts as usual
+# Stats whose sum says how many responses servers have sent.
+_RESPONSES = ("response_received_count", "robotstxt/response_count")
+
+
+class State(Enum):
+    """What a gate does with the requests of its origin."""
+
+    NEW = "new"  # it was made a moment ago
+    QUEUED = "queued"  # they wait until its look-up has its turn
+    ASKING = "asking"  # they wait for its look-up, which runs
+    OPEN = "open"  # they go on
+    EXPIRED = "expired"  # its time is over, and none has noticed yet
+    HELD = "held"  # robots.txt is unreachable: they wait for the next look-up
+    GIVING_UP = "giving up"  # the same, and some pass to be refused
+    OVER = "over"  # there are none
+
+
+TRANSITIONS = {
+    State.NEW: {State.OPEN, State.QUEUED, State.OVER},
+    State.QUEUED: {State.ASKING, State.OPEN, State.HELD, State.GIVING_UP},
+    State.ASKING: {State.OPEN, State.HELD, State.GIVING_UP},
+    State.OPEN: {State.EXPIRED, State.OVER},
+    State.EXPIRED: {State.QUEUED, State.OVER},
+    State.HELD: {State.QUEUED, State.EXPIRED, State.OVER},
+    State.GIVING_UP: {State.QUEUED, State.EXPIRED, State.OVER},
+    State.OVER: set(),
+}
+
+SHUT = frozenset({State.NEW, State.QUEUED, State.ASKING, State.HELD, State.GIVING_UP})
+_EMPTY_IS_OVER = frozenset({State.NEW, State.OPEN, State.EXPIRED})  # the others have a date to keep
+
+
+class Line(Protocol):
+    """Requests of one origin in a queue, as the gates see them."""
+
+    gate: Gate | None  # where the line waits if it has to
+
+    @property
+    def urgency(self) -> int:
+        """By what number the look-up of its origin comes before others, the smaller the earlier."""
+
+    def next_request(self) -> Request | None:
+        """Return the request that comes next; None if the queue cannot tell."""
+
+    def make_ready(self) -> None:
+        """Let the queue ask again whether a request of this line may go on."""
+
+    def note_refused(self) -> None:
+        """Note that a request of this line was refused, and so costs its slot no delay."""
+
+
+class Passes(NamedTuple):
+    """So many requests pass a gate until a time on the monotonic clock. None: without an answer."""
+
+    number: int
+    until: float
+    answer: CachedAnswer | None
+
+
+class Handed(NamedTuple):
+    """What is known of a request that a queue has handed out."""
+
+    origin: Origin
+    answer: CachedAnswer | None = None  # with which it has passed its gate
+    is_scout: bool = False
+    line: Line | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -63,20 +130,44 @@ class Gate:
     """The gate of one origin. Times are on the monotonic clock."""
 
     origin: Origin
+    override: Override | None
+    state: State = State.NEW
     lines: list[Line] = field(default_factory=list)  # that wait here
     size: int = 0  # requests in all lines of the origin, whether they wait here or not
+    urgency: int = 0  # with which it is queued
     open_until: float = 0.0
-    is_shut: bool = False  # its requests count as waiting
-    is_unreachable: bool = False  # they wait for an unreachable robots.txt
-    is_pending: bool = False  # the gate waits for its turn, its look-up runs, or it has a time
+    is_unreachable: bool = False  # so the last look-up has found
     shut_since: float = 0.0  # since when the next requests wait that are to be given up
-    passes: int = 0  # so many requests pass with `answer`, until `passes_until`
-    passes_until: float = 0.0
-    answer: CachedAnswer | None = None
+    passes: Passes | None = None
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether its requests count as waiting."""
+        return self.state in SHUT
+
+    def lets_pass(self, now: float) -> bool:
+        """Whether one more request may go on."""
+        if self.state is State.OPEN and now < self.open_until:
+            return True
+        return self.passes is not None and now < self.passes.until
+
+
+class Gatekeeper:
+    """What has the gates of a crawl: the middleware. Queues find it among the downloader middlewares.
+
+    Attributes:
+        gates: the gates at which requests wait in the scheduler's queue.
+    """
+
+    gates: Gates
+
+    def subject_to_robots(self, request: Request) -> bool:
+        """Whether a robots.txt decides about `request`."""
+        raise NotImplementedError
 
 
 class Gates:
-    """The gates of one crawl.
+    """The gates of one crawl, and their clock.
 
     Args:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
@@ -89,113 +180,138 @@ class Gates:
         self._lookup = lookup
         self._overrides = overrides
         self._patience = Patience(wait_secs)
-        self._most = max(_FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
         self._gates: dict[Origin, Gate] = {}
         self._order = count()
-        self._to_ask: list[tuple[int, int, Gate]] = []  # a heap
-        self._due: list[tuple[float, int, Gate]] = []  # a heap
-        self._under_way = 0  # look-ups
-        self._quick: OrderedDict[Gate, float] = (
-            OrderedDict()
-        )  # those that count, and since when they run
-        self._usual_secs = 0.5  # of a look-up
-        self._unused: set[Gate] = (
-            set()
-        )  # those that have opened, and the engine has taken no request since
+        self._to_ask: list[tuple[int, int, Gate]] = []  # a heap, by urgency
+        self._due: list[tuple[float, int, Gate]] = []  # a heap, by time
+        self._pace = Pace(crawler.settings.getint("CONCURRENT_REQUESTS"))
         self._may_ask = self._is_asking = False
+        self._sends_scouts = False
         self._responses = 0  # of any server: how many there were at the last look
-        self.passed: WeakKeyDictionary[Request, CachedAnswer] = (
-            WeakKeyDictionary()
-        )  # what let requests pass
+        self._clock = create_looping_call(self._look)
+        self.handed: WeakKeyDictionary[Request, Handed] = WeakKeyDictionary()
         self.waiting = 0  # requests behind shut gates
+        self.closing = Turnstile()  # opens when the crawl begins to close
 
     # What the queue calls.
 
-    def come(self, line: Line, origin: Origin, request: Request, number: int = 1) -> None:
-        """Note that `line` has so many more requests of `origin`, such as `request`. A new gate is open if it is settled."""
-        gate = line.gate or self._gates.get(origin)
+    def join(self, line: Line, origin: Origin, request: Request, number: int = 1) -> Gate:
+        """Note that `line` has so many more requests of `origin`, such as `request`; return its gate."""
+        gate = line.gate
         if gate is None:
-            gate = self._gates[origin] = Gate(origin)
-            answer = self._overrides.cached(origin, request)
-            if answer is None or self.is_worth_waiting(answer):
-                self._shut(gate)
-            else:
-                self._open(gate, answer)
-        line.gate = gate
+            gate = line.gate = self._gates.get(origin) or self._new_gate(origin, request)
         gate.size += number
         if gate.is_shut:
             self._count_waiting(number)
-        if gate.is_unreachable:
-            self.count_held(number)
+            if gate.is_unreachable and RETURNED not in request.meta:
+                self.count_held(number)
+            if gate.state is State.QUEUED and line.urgency < gate.urgency:
+                self._set_in_turn(gate, line.urgency)
+        return gate
 
     def admit(self, gate: Gate, line: Line) -> bool:
-        """Tell whether `gate` lets the next request of `line` be handed out. Otherwise the line waits until it is ready."""
-        now = time.monotonic()
-        if now < gate.open_until or (gate.passes and now < gate.passes_until):
+        """Return whether the next request of `line` may be handed out. If not, the line waits until it is ready."""
+        if gate.lets_pass(time.monotonic()):
             return True
-        self.wait(gate, line)
+        if gate.state is State.OPEN:
+            self._go(gate, State.EXPIRED)
+        gate.lines.append(line)
+        if gate.state in {State.NEW, State.EXPIRED}:
+            self._queue(gate)
+            self.ask_more()
         return False
 
-    def wait(self, gate: Gate, line: Line) -> None:
-        """Let `line` wait until `gate` lets requests go on."""
-        gate.lines.append(line)
-        if not gate.is_shut:
-            self._shut(gate)
-        self._set_in_turn(gate)
-        self.ask_more()
-
-    def leave(self, gate: Gate, request: Request | None, number: int = 1) -> None:
-        """Note that `request` has been handed out, and that so many requests have left the queue."""
+    def leave(
+        self, gate: Gate, line: Line | None, request: Request | None, number: int = 1
+    ) -> None:
+        """Note that `request` of `line` has been handed out, and that so many requests have left the queue."""
         gate.size -= number
         if gate.is_shut:
             self._count_waiting(-number)
-        if request is not None and gate.passes and gate.answer is not None:
-            self.passed[request] = gate.answer
-            self._let_pass(gate, gate.answer, gate.passes - 1, gate.passes_until)
-        if gate in self._unused:
-            self._unused.discard(gate)
+        if request is not None:
+            self.handed[request] = self._pass(gate, line)
+        if self._pace.gate_used(gate.origin):
             self.ask_more()
-        if not gate.size:
-            self._gates.pop(gate.origin, None)
+        if not gate.size and gate.state in _EMPTY_IS_OVER:
+            self._go(gate, State.OVER)
 
     def nothing_to_hand_out(self) -> None:
         """Note that the engine wants a request, and no line may hand one out."""
-        if self._unused:  # their slots keep their requests back
-            self._unused.clear()
+        if self._pace.forget_unused():  # their slots keep their requests back
             self.ask_more()
 
-    # What the crawl calls.
+    # What the middleware calls.
+
+    def is_known(self, origin: Origin, request: Request) -> bool:
+        """Whether `request` may go on without a gate: its answer is in memory, and good."""
+        if origin in self._gates:
+            return False
+        answer = self._overrides.cached(origin, self._overrides.of(origin), request)
+        return answer is not None and not self.is_worth_waiting(answer)
+
+    def shut(self, origin: Origin) -> None:
+        """Shut the gate of `origin` if it is open: its robots.txt has turned out to be unreachable."""
+        gate = self._gates.get(origin)
+        if gate is not None and gate.state is State.OPEN:
+            self._go(gate, State.EXPIRED)
+
+    def send_scouts(self) -> None:
+        """Let one request of each gate that is held go and see: a middleware may know that it need not wait."""
+        self._sends_scouts = True
+        self._crawler.signals.connect(self._reached, signals.request_reached_downloader)
+
+    def _reached(self, request: Request) -> None:
+        """Let more requests pass if `request` is a scout that no robots.txt has kept from the downloader."""
+        handed = self.handed.pop(request, None)
+        gate = None if handed is None else self._gates.get(handed.origin)
+        if handed is None or gate is None or not handed.is_scout or gate.state is not State.HELD:
+            return
+        passing = 0 if gate.passes is None else gate.passes.number
+        gate.passes = Passes(passing + 2, _FOREVER, None)
+        self._wake(gate)
+
+    # The clock.
 
     def start(self) -> None:
         """Begin to look up origins: the spider is open."""
         self._may_ask = True
+        self._clock.start(LOOK_SECS, now=False)
         self.ask_more()
 
+    def close(self) -> None:
+        """Look nothing up any more, and let requests go that wait in the downloader."""
+        self._may_ask = False
+        if self._clock.running:
+            self._clock.stop()
+        self._lookup.abandon()
+        self.closing.open()
+
+    def _look(self) -> None:
+        if is_closing(self._crawler):
+            self.close()
+        else:
+            self.tick()
+
     def tick(self) -> None:
-        """Look what is due. Call this each `LOOK_SECS`."""
+        """Look what is due."""
         now = time.monotonic()
-        responses = self._crawler.stats.get_value("response_received_count", 0)
+        responses = sum(self._crawler.stats.get_value(name, 0) for name in _RESPONSES)
         if responses != self._responses:
             self._responses = responses
             self._patience.server_answered(now)
         while self._due and self._due[0][0] <= now:
             gate = heappop(self._due)[2]
-            gate.is_pending = False
-            self._set_in_turn(gate)
+            if not gate.size:
+                self._go(gate, State.OVER)
+            elif gate.lines:
+                self._queue(gate)
+            else:  # lines that may have had passes will ask
+                self._go(gate, State.EXPIRED)
         self.ask_more()
         if self.waiting:  # a slot may have kept requests back
             pull_soon(self._crawler)
 
-    def shut(self, origin: Origin) -> None:
-        """Shut the gate of `origin` if it is open: its robots.txt has turned out to be unreachable."""
-        gate = self._gates.get(origin)
-        if gate is not None:
-            gate.open_until = 0.0
-
-    @property
-    def patience_secs(self) -> float:
-        """How long a look-up counts: three times as long as the last ones took."""
-        return max(LOOK_SECS, 3 * self._usual_secs)
+    # Giving up.
 
     def is_worth_waiting(self, answer: CachedAnswer, request: Request | None = None) -> bool:
         """Whether to wait for a better answer: not if the host is dead or gone."""
@@ -213,122 +329,157 @@ class Gates:
 
         0 or less: the request is given up.
         """
-        # the clock may have been set back
+        # The clock may have been set back.
         until_asked = answer.ask_at - max(time.time(), answer.given_at)
         return self._patience.secs_left(answer.trouble, since, until_asked, time.monotonic())
 
+    def _number_given_up(self, gate: Gate, answer: CachedAnswer) -> int:
+        """How many requests of an unreachable origin are given up now."""
+        if self.secs_left(answer, gate.shut_since) > 0:
+            next_request = gate.lines[0].next_request() if gate.lines else None
+            return 0 if is_waited_for(answer, next_request) else 1
+        now = time.monotonic()
+        if not self._patience.is_long(answer.trouble, now):
+            gate.shut_since = now
+        return self._patience.given_up_at_once(answer.trouble, now)
+
     # Look-ups.
-
-    def _shut(self, gate: Gate) -> None:
-        gate.is_shut = True
-        gate.open_until = 0.0
-        gate.shut_since = time.monotonic()
-        self._count_waiting(gate.size)
-
-    def _set_in_turn(self, gate: Gate) -> None:
-        """Let a gate with waiting lines wait for its look-up, unless it does already."""
-        if gate.lines and not gate.is_pending:
-            gate.is_pending = True
-            heappush(self._to_ask, (gate.lines[0].urgency, next(self._order), gate))
 
     def ask_more(self) -> None:
         """Start as many look-ups as may run."""
-        if self._is_asking or not self._may_ask:
+        if self._is_asking:
             return  # without asyncio a look-up may end within `_ask`, which calls this again
         self._is_asking = True
         try:
-            while self._may_ask and self._to_ask and self._has_place():
-                self._ask(heappop(self._to_ask)[2])
+            while self._may_ask and self._to_ask:
+                self._pace.stop_counting_late()
+                if not self._pace.has_place():
+                    break
+                urgency, _, gate = heappop(self._to_ask)
+                if gate.state is State.QUEUED and gate.urgency == urgency:
+                    self._ask(gate)
         finally:
             self._is_asking = False
 
-    def _has_place(self) -> bool:
-        """Whether one more look-up may run."""
-        late = time.monotonic() - self.patience_secs
-        while self._quick and next(iter(self._quick.values())) < late:
-            self._quick.popitem(last=False)
-        return (
-            len(self._quick) + len(self._unused) < self._most and self._under_way < MOST_UNDER_WAY
-        )
-
     def _ask(self, gate: Gate) -> None:
-        request = next_of(gate.lines[0].requests) or Request(gate.origin.robots_url)
-        known = None if gate.is_unreachable else self._overrides.cached(gate.origin, request)
-        if known is not None:
-            self._settle(gate, known)
-            return
-        agent = self._overrides.agent(gate.origin, request)
-        began = self._quick[gate] = time.monotonic()
-        self._under_way += 1
-        self._lookup.look_up(
-            gate.origin, agent, request, lambda answer: self._end(gate, began, answer)
-        )
+        request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
+        if not gate.is_unreachable:
+            answer = self._overrides.cached(gate.origin, gate.override, request)
+            if answer is not None:
+                self._settle(gate, answer)
+                return
+        agent = self._overrides.agent(gate.override, request)
+        self._go(gate, State.ASKING)
+        self._pace.look_up_began(gate.origin)
+        self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, answer))
 
-    def _end(self, gate: Gate, began: float, answer: CachedAnswer | None) -> None:
-        """Take the answer of the look-up that began at `began`; None: the crawl is closing."""
-        self._under_way -= 1
-        self._quick.pop(gate, None)
+    def _end(self, gate: Gate, answer: CachedAnswer | None) -> None:
+        """Take the answer of a look-up; None: the crawl is closing."""
+        is_usual = (
+            answer is not None and answer.source is Source.FETCHED and not answer.bars_for_now
+        )
+        self._pace.look_up_ended(gate.origin, is_usual=is_usual)
         if answer is None:
             self._may_ask = False
             return
-        if answer.source is Source.FETCHED and not answer.bars_for_now:
-            self._usual_secs += (time.monotonic() - began - self._usual_secs) * _WEIGHT
         self._settle(gate, answer)
         self.ask_more()
 
-    # What a look-up leads to.
+    # The states of a gate.
+
+    def _go(self, gate: Gate, state: State) -> None:
+        """Change the state of `gate`: nothing else does."""
+        assert state in TRANSITIONS[gate.state], f"{gate.state} to {state}"  # noqa: S101
+        before, was_shut = gate.state, gate.is_shut
+        gate.state = state
+        gate.passes = None
+        if gate.is_shut and not was_shut:
+            self._count_waiting(gate.size)
+        elif was_shut and not gate.is_shut:
+            self._count_waiting(-gate.size)
+        if before is State.OPEN:
+            self._pace.gate_used(gate.origin)
+        if state is State.OPEN:
+            gate.is_unreachable = False
+            if before is not State.NEW:
+                self._pace.gate_opened(gate.origin)
+        elif state is State.OVER:
+            del self._gates[gate.origin]
+
+    def _new_gate(self, origin: Origin, request: Request) -> Gate:
+        gate = self._gates[origin] = Gate(origin, self._overrides.of(origin))
+        answer = self._overrides.cached(origin, gate.override, request)
+        if answer is not None and not self.is_worth_waiting(answer):
+            self._open(gate, answer)
+        return gate
+
+    def _queue(self, gate: Gate) -> None:
+        """Let a gate with waiting lines wait for the turn of its look-up."""
+        if not gate.is_unreachable:
+            gate.shut_since = time.monotonic()
+        self._go(gate, State.QUEUED)
+        self._set_in_turn(gate, min(line.urgency for line in gate.lines))
+
+    def _set_in_turn(self, gate: Gate, urgency: int) -> None:
+        gate.urgency = urgency
+        heappush(self._to_ask, (urgency, next(self._order), gate))
 
     def _settle(self, gate: Gate, answer: CachedAnswer) -> None:
-        gate.is_pending = False
+        """Let a look-up that has ended lead to what it leads to."""
         self.note(answer)
         if self.is_worth_waiting(answer):
-            self._keep_shut(gate, answer)
+            self._hold(gate, answer)
         else:
             self._open(gate, answer)
-        if gate.passes or not gate.is_shut:
-            lines, gate.lines = gate.lines, []
-            for line in lines:
-                line.ring.add(line)
-            pull_soon(self._crawler)
+        if gate.passes is not None or gate.state is State.OPEN:
+            self._wake(gate)
 
     def _open(self, gate: Gate, answer: CachedAnswer) -> None:
-        if gate.is_shut:
-            now = time.monotonic()
-            if answer.bars_for_now and self._patience.is_gone(answer.trouble, now):
-                self._crawler.stats.inc_value("gbot_robots/gone")
-            self._count_waiting(-gate.size)
-            gate.is_shut = gate.is_unreachable = False
-            self._unused.add(gate)
-        now, served_until = time.monotonic(), answer.given_at + SERVED_SECS
-        gate.open_until = now + answer.ask_at - time.time()
-        expires_soon = not answer.bars_for_now and answer.ask_at < served_until
-        self._let_pass(
-            gate, answer, gate.size if expires_soon else 0, now + served_until - time.time()
-        )
+        now = time.monotonic()
+        is_shut_for_it = gate.state is not State.NEW and answer.bars_for_now
+        if is_shut_for_it and self._patience.is_gone(answer.trouble, now):
+            self._crawler.stats.inc_value("gbot_robots/gone")
+        self._go(gate, State.OPEN)
+        wall_now = time.time()
+        served_until = answer.given_at + SERVED_SECS
+        gate.open_until = now + answer.ask_at - wall_now
+        if gate.size and not answer.bars_for_now and answer.ask_at < served_until:
+            gate.passes = Passes(gate.size, now + served_until - wall_now, answer)
 
-    def _keep_shut(self, gate: Gate, answer: CachedAnswer) -> None:
+    def _hold(self, gate: Gate, answer: CachedAnswer) -> None:
         """Let the requests of an unreachable origin wait for the next look-up, or give some of them up."""
         if not gate.is_unreachable:
             gate.is_unreachable = True
             self.count_held(gate.size)
+        given_up = min(gate.size, self._number_given_up(gate, answer))
+        if given_up:
+            self._go(gate, State.GIVING_UP)
+            gate.passes = Passes(given_up, _FOREVER, answer)
+        else:
+            self._go(gate, State.HELD)
+            if self._sends_scouts:
+                gate.passes = Passes(1, _FOREVER, None)
         now = time.monotonic()
-        if self.secs_left(answer, gate.shut_since) <= 0:
-            self._let_pass(gate, answer, self._patience.given_up_at_once(answer.trouble, now))
-            if not self._patience.is_long(answer.trouble, now):
-                gate.shut_since = now
-        elif not is_waited_for(answer, next_of(gate.lines[0].requests)):
-            self._let_pass(gate, answer, 1)
         secs = self.secs_left(answer, gate.shut_since)
         if secs <= 0:
             secs = self.secs_left(answer, now)
-        gate.is_pending = True
         heappush(self._due, (now + secs, next(self._order), gate))
 
-    @staticmethod
-    def _let_pass(
-        gate: Gate, answer: CachedAnswer, number: int, until: float = float("inf")
-    ) -> None:
-        gate.passes, gate.passes_until, gate.answer = number, until, answer if number else None
+    def _pass(self, gate: Gate, line: Line | None) -> Handed:
+        """Let one request pass, and return what is known of it."""
+        passes = gate.passes
+        if passes is None:
+            return Handed(gate.origin, line=line)
+        left = passes.number - 1
+        gate.passes = passes._replace(number=left) if left else None
+        return Handed(gate.origin, passes.answer, passes.answer is None, line)
+
+    def _wake(self, gate: Gate) -> None:
+        """Let the lines that wait at `gate` ask again."""
+        lines, gate.lines = gate.lines, []
+        for line in lines:
+            line.make_ready()
+        pull_soon(self._crawler)
 
     def _count_waiting(self, by: int) -> None:
         self.waiting += by

@@ -159,6 +159,24 @@ class Lookup:
                 raise Closing
         return answer
 
+    async def teach(self, answer: CachedAnswer, agent: RobotsAgent) -> bool:
+        """Let `answer` know the rules of one more `agent`, from the stored copy; return whether it does.
+
+        So the requests of several agents that have waited for one answer get it, even if it expires
+        at once.
+        """
+        if not answer.knows(agent):
+            entry = await self._storage.get(str(answer.origin))
+            copy = None if entry is None else entry.copy
+            if copy is None or copy.fetched_at != answer.fetched_at:
+                return False  # another robots.txt has come
+            robotstxt = self._settings.parse(copy.body, cut=copy.cut)
+            if len(copy.body) > READ_IN_THREAD_BYTES:
+                await run_in_thread(answer.learn, robotstxt, (agent,))
+            else:
+                answer.learn(robotstxt, (agent,))
+        return True
+
     def look_up(
         self,
         origin: Origin,

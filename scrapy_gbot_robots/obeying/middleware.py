@@ -22,44 +22,43 @@ from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, OneThread, pause
 from ..core.crawlers import RobotsAgent
-from ..core.url_forms import as_sent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
+from ..engine import is_bypassed
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..experimental.purposes import PreferenceCheck
 from ..fetching.failures import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED
 from ..policy.outages import State
+from ..policy.overrides import Action
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from ..storage.client import StorageClient
 from . import provenance
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
-from .gates import Gates
+from .gates import Gatekeeper, Gates, Handed
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overrides import CrawlOverrides, Ruling
 from .robotparser import GbotRobotParser
-from .waiting import Waiting
+from .subject import is_subject, is_unchecked_sitemap, origin_of, restore, returned
+from .waiting import settled_answer
 
 _T = TypeVar("_T")
 
-SUBJECT_TO_ROBOTS_TXT = (
-    "http",
-    "https",
-    "ftp",
-)  # Google's page, "File location & range of validity"
-# Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
-_WEB_SOCKETS = {"ws": "http", "wss": "https"}
 _TROUBLE = frozenset({407, 429, *range(500, 600)})  # statuses that do not show that a site is up
 _LONGEST_URL = 2_000  # characters in the log
 
 logger = logging.getLogger(__name__)
 
 
-class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
+class _GoesBack(Exception):  # noqa: N818  not an error
+    """A request waits in the scheduler, not in the downloader."""
+
+
+class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     """Lets requests go on if Googlebot would send them; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
 
     Attributes:
@@ -88,7 +87,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self.gates = Gates(
             crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs
         )
-        self._waiting = Waiting(crawler, self._lookup, self.gates)
         self._crawl_delays = (
             CrawlDelays(crawler, self._settings)
             if self._settings.crawl_delay or self._settings.overrides
@@ -100,6 +98,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.unreachable == "google-2026" or self._preferences is not None:
             self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._storage.report, signals.spider_opened)
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_what_is_not_used(self)
         _warn_of_another(crawler.settings)
@@ -108,7 +107,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def process_request(  # type: ignore[override]
         self, request: Request, spider: Spider | None = None
     ) -> Request | Response | None:
-        """Let `request` go on (None), or send it back to the scheduler (a Request: itself), once.
+        """Let `request` go on (None), or send it back to the scheduler (a Request: itself).
 
         A request for a robots.txt is never disallowed (RFC 9309 2.2.2). If that robots.txt is
         known, a Response answers it.
@@ -117,36 +116,84 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: robots.txt forbids the request.
             UnreachableRobotsTxt: the request is for a robots.txt whose server does not answer.
         """
-        try:
-            origin = judged_origin(request)
-        except ValueError as error:
-            raise self._forbidden(
-                request, Verdict(allowed=False, rule=None, reason=str(error)), None
-            ) from None
-        if origin is None:
+        handed = self.gates.handed.pop(request, None)
+        is_scout = is_unchecked_sitemap(request) if handed is None else handed.is_scout
+        restore(request)
+        if not self.subject_to_robots(request):
             provenance.remove(request)
             return None
-        agent = self._overrides.agent(origin, request)
-        override = self._overrides.of(origin, request.url)
+        origin = self._origin(request) if handed is None else handed.origin
+        override = self._overrides.of(origin)
+        agent = self._overrides.agent(override, request)
+        is_robots_txt = Origin.of_robots_txt(request.url) is not None
+        if is_robots_txt and override is not None and override.action is not Action.DISALLOW:
+            override = None  # it says what a robots.txt means, not whether to fetch it
         try:
             if override is not None and override.decides:
                 ruling = await self._overrides.ruling(override, origin, agent, request)
             else:
-                answer = await self._waiting.answer(origin, agent, request)
-                if answer is None:
-                    return request
+                answer = await self._answer(origin, agent, request, handed, is_scout=is_scout)
                 ruling = Ruling(answer, agent, answer, override)
+        except _GoesBack:
+            return returned(request)
         except Closing:
             verdict = Verdict(
                 allowed=False, rule=None, reason="the crawl closed before robots.txt was known"
             )
             raise ForbiddenByRobotsTxt(verdict, origin) from None
-        if override is None and Origin.of_robots_txt(request.url) is not None:
+        if is_robots_txt and override is None:
             return await self._known_robots_txt(request, ruling.answer)
-        await self._judge(request, ruling)
+        await self._judge(request, ruling, handed)
         return None
 
-    async def _judge(self, request: Request, ruling: Ruling) -> None:
+    def subject_to_robots(self, request: Request) -> bool:
+        """Whether a robots.txt decides about `request`. A subclass may override this to exempt requests.
+
+        The scheduler's queue asks this, too, before any downloader middleware has seen the request,
+        and so does `process_request`. A request that is exempt waits for no robots.txt. By default
+        these are requests with `dont_obey_robotstxt` in their meta, and those whose scheme has no
+        robots.txt (Google's page, "File location & range of validity").
+        """
+        return is_subject(request)
+
+    def _origin(self, request: Request) -> Origin:
+        try:
+            return origin_of(request)
+        except ValueError as error:
+            verdict = Verdict(allowed=False, rule=None, reason=str(error))
+            raise self._forbidden(request, verdict, None) from None
+
+    async def _answer(
+        self,
+        origin: Origin,
+        agent: RobotsAgent,
+        request: Request,
+        handed: Handed | None,
+        *,
+        is_scout: bool,
+    ) -> CachedAnswer:
+        """Return the answer that decides about `request`; wait for it if the request came past the gates.
+
+        Raises:
+            _GoesBack: the request goes back to the scheduler, and waits there.
+            Closing: the crawl is closing, and the request came past the scheduler.
+        """
+        answer = self._lookup.use(origin, agent, request)
+        if answer is not None and not answer.bars_for_now:
+            return answer
+        passed = None if handed is None else handed.answer
+        if passed is not None and await self._lookup.teach(passed, agent):
+            return passed
+        if is_scout:
+            raise _GoesBack
+        try:
+            return await settled_answer(self.gates, self._lookup, origin, agent, request)
+        except Closing:
+            if handed is None:
+                raise
+            raise _GoesBack from None
+
+    async def _judge(self, request: Request, ruling: Ruling, handed: Handed | None) -> None:
         """Let `ruling` decide about `request`.
 
         Raises:
@@ -173,6 +220,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 ruling.override, answer.origin, refusal, against_robotstxt=against
             )
         if refusal is not None:
+            if handed is not None and handed.line is not None:
+                handed.line.note_refused()
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
             provenance.write(request, own, ruling.named(await ask(answer.verdict)))
@@ -260,31 +309,24 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 
+    def _spider_opened(self) -> None:
+        if self._may_be_bypassed():
+            self.gates.send_scouts()
+        self.gates.start()
+
+    def _may_be_bypassed(self) -> bool:
+        """Whether the project's own code may let requests go on that `subject_to_robots` knows nothing of."""
+        if type(self).process_request is not GbotRobotsTxtMiddleware.process_request:
+            return True
+        return is_bypassed(self.crawler, self)
+
     async def _spider_closed(self) -> None:
+        self.gates.close()
         self._hard_questions.end()
         await self._lookup.close()
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
-
-
-def judged_origin(request: Request) -> Origin | None:
-    """The origin whose robots.txt decides about `request`; None if none does.
-
-    A request for a robots.txt has one, too, because that robots.txt may be known already.
-
-    Raises:
-        ValueError: a robots.txt would decide, but the URL has no valid origin.
-    """
-    if request.meta.get("dont_obey_robotstxt"):
-        return None
-    scheme, _, rest = as_sent(request.url).partition(":")
-    scheme = _WEB_SOCKETS.get(scheme.lower(), scheme.lower())
-    if scheme not in SUBJECT_TO_ROBOTS_TXT:
-        return None
-    if request.method != "GET" and Origin.of_robots_txt(request.url) is not None:
-        return None
-    return Origin.of(f"{scheme}:{rest}")
 
 
 def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:

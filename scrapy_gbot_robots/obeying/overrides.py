@@ -120,25 +120,21 @@ class CrawlOverrides:
                     level, "%s: %d %s: %s", SETTING, len(ended), what, shown(names, _LONGEST_LIST)
                 )
 
-    def of(self, origin: Origin, url: str = "") -> Override | None:
-        """The override that counts for a request of `url`; for a robots.txt that is only one by which nothing is fetched."""
-        override = self._overrides.of(origin, time.time()) if self._overrides else None
-        if (
-            override is None
-            or override.action is Action.DISALLOW
-            or Origin.of_robots_txt(url) is None
-        ):
-            return override
-        return None
+    def of(self, origin: Origin) -> Override | None:
+        """The override that counts at `origin` now."""
+        return self._overrides.of(origin, time.time()) if self._overrides else None
 
-    def agent(self, origin: Origin, request: Request) -> RobotsAgent:
-        """The crawler whose rules count at `origin` for `request`."""
-        override = self.of(origin)
-        return (override and override.crawler) or self._identity.agent(request)
+    def agent(self, override: Override | None, request: Request) -> RobotsAgent:
+        """The crawler whose rules count for `request`, where `override` counts."""
+        if override is not None and override.crawler is not None:
+            return override.crawler
+        return self._identity.agent(request)
 
-    def cached(self, origin: Origin, request: Request) -> CachedAnswer | None:
-        """The answer that decides about `request`, if it is known without a look-up."""
-        override, agent = self.of(origin), self.agent(origin, request)
+    def cached(
+        self, origin: Origin, override: Override | None, request: Request
+    ) -> CachedAnswer | None:
+        """The answer that decides about `request`, if it is known without a look-up. At `origin` `override` counts."""
+        agent = self.agent(override, request)
         if override is not None and override.decides:
             return answer_of(override, origin, agent)
         return self._lookup.cached(origin, agent)

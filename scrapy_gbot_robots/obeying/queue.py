@@ -21,7 +21,8 @@ find no place there.
 
 State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin and slot. Each reads what the other has
 written. A line of Scrapy's is *mixed*, and so is that of requests without a robots.txt, or of very long hosts: at which gate
-it waits, or that it need not, its next request says. Of a mixed line, requests are given up one at a time.
+it waits, or that it need not, its next request says. Of a mixed line, requests are given up one at a time. A line has files
+of its own; those of lines that were not used lately are closed, so that not many more are open than Scrapy would have.
 Source: Scrapy's pqueues.py and core/scheduler.py, 2.14 to 2.19.
 """
 
@@ -29,7 +30,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -43,34 +45,50 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
-from ..meta import SITEMAP
-from .gates import Gate, Gates
-from .middleware import GbotRobotsTxtMiddleware, judged_origin
+from .gates import Gate, Gatekeeper, Gates
+from .subject import is_unchecked_sitemap, origin_of, restore
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
+MOST_MORE_LINES_OPEN = 100  # with their files, than Scrapy's queue would have open
 _MOST_LOOKED_AT = 1000  # slots, for one request
 _LONGEST_NAME = 200  # characters of a directory's name, to which Scrapy adds 33
+_SCRAPYS_OWN = "/"  # the name of a line: the files that Scrapy's ScrapyPriorityQueue has left
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """Requests of one origin in one download slot."""
+    """Requests of one origin in one download slot. `gates.Line` says what the gates ask of it."""
 
+    queue: OriginPriorityQueue
     ring: _Ring  # where the line is ready
     slot: str  # the key of its download slot
     origin: Origin | None  # whose robots.txt decides; None if the line is mixed
     name: str  # in the queue's state
-    requests: ScrapyPriorityQueue
+    requests: ScrapyPriorityQueue | None = None  # None while their files are closed
+    priorities: Iterable[int] = ()  # of the requests whose files are closed
     size: int = 0  # how many
-    gate: Gate | None = None  # where the line waits if it has to
+    number: int = 0  # of its next request in the order of priorities, the smaller the earlier
+    gate: Gate | None = None
     turn: int = 0  # of its entry in the ring; 0 if the line is not ready
 
     @property
     def urgency(self) -> int:
-        """By what number the look-up of its origin comes before others, the smaller the earlier; 0 if slots are equal."""
-        return 0 if self.ring.is_by_slot else self.requests.curprio or 0
+        """As `gates.Line` says; 0 if slots are equal."""
+        return 0 if self.ring.is_by_slot else self.number
+
+    def next_request(self) -> Request | None:
+        """As `gates.Line` says."""
+        return next_of(self.queue._opened(self))  # noqa: SLF001  of this module
+
+    def make_ready(self) -> None:
+        """As `gates.Line` says."""
+        self.ring.add(self)
+
+    def note_refused(self) -> None:
+        """As `gates.Line` says."""
+        self.ring.take_back(self.slot)
 
 
 class _Ring:
@@ -80,20 +98,16 @@ class _Ring:
         self.is_by_slot = is_by_slot  # there is a heap for each download slot, and not one for all
         self._downloader = downloader
         self._gates = gates
-        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = (
-            OrderedDict()
-        )  # priority, turn, line
+        # By slot; entries are priority, turn, line.
+        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()
         self._turns = count(1)
-        self._busy_until: dict[
-            str, float
-        ] = {}  # by slot, on the monotonic clock: with what its delay keeps back
+        # By slot, on the monotonic clock: until when its delay keeps back what it has got.
+        self._busy_until: dict[str, float] = {}
 
     def add(self, line: Line) -> None:
         """Let `line` wait for its turn in its slot, by its priority now."""
         line.turn = next(self._turns)
-        heappush(
-            self._heaps.setdefault(line.slot, []), (urgency_of(line.requests), line.turn, line)
-        )
+        heappush(self._heaps.setdefault(line.slot, []), (line.number, line.turn, line))
 
     def take(self) -> Line | None:
         """Take out the line whose turn it is; None if none may go on.
@@ -123,23 +137,58 @@ class _Ring:
         line.turn = 0
         return line
 
-    def note(self, slot: str, request: Request) -> None:
+    def note_handed_out(self, slot: str, request: Request) -> None:
         """Note that `request` goes to `slot`, if that has a delay and other requests wait."""
-        if (
-            self._gates is not None
-            and self._gates.waiting
-            and (secs := self._downloader.delay(request))
-        ):
+        if self._gates is None or not self._gates.waiting:
+            return
+        secs = self._downloader.delay(request)
+        if secs:
             self._busy_until[slot] = max(self._busy_until.get(slot, 0.0), time.monotonic()) + secs
+
+    def take_back(self, slot: str) -> None:
+        """Note that a request that was on its way to `slot` was refused: it costs no delay."""
+        if slot in self._busy_until:
+            self._busy_until[slot] -= self._downloader.delay_of(slot)
 
     def _has_enough(self, slot: str) -> bool:
         """Whether `slot` has work for the next `QUEUED_SECS`, and other requests wait."""
         if slot not in self._busy_until or self._gates is None or not self._gates.waiting:
             return False
-        secs = (
-            self._busy_until[slot] - time.monotonic()
-        )  # of what is handed out, and may not have come to the slot yet
+        # What is handed out may not have come to the slot yet.
+        secs = self._busy_until[slot] - time.monotonic()
         return max(secs, self._downloader.queued_secs(slot)) >= QUEUED_SECS
+
+
+class _OpenLines:
+    """The lines of a queue on disk whose files are open. The least recently used ones are closed, if they are too many.
+
+    Scrapy's queue has a file open for each slot and priority. Here each origin has files of its own.
+    """
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, Line] = OrderedDict()
+        self._by_slot: Counter[str] = Counter()  # all lines, open or not
+
+    def add(self, line: Line) -> None:
+        """Note a new line."""
+        self._by_slot[line.slot] += 1
+
+    def remove(self, line: Line) -> None:
+        """Forget a line that is empty."""
+        self._open.pop(line.name, None)
+        self._by_slot[line.slot] -= 1
+        if not self._by_slot[line.slot]:
+            del self._by_slot[line.slot]
+
+    def use(self, line: Line) -> None:
+        """Note that the files of `line` are open and needed now; close others."""
+        self._open[line.name] = line
+        self._open.move_to_end(line.name)
+        while len(self._open) > len(self._by_slot) + MOST_MORE_LINES_OPEN:
+            _, unused = self._open.popitem(last=False)
+            if unused.requests is not None:
+                unused.priorities = unused.requests.close()
+                unused.requests = None
 
 
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
@@ -166,16 +215,31 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             )
         return DownloaderAwarePriorityQueue.from_crawler(crawler, *args, **named)
 
-    def __init__(self, crawler: Crawler, *args: Any, **named: Any) -> None:
-        super().__init__(crawler, *args, **named)
-        middleware = downloader_middleware(crawler, GbotRobotsTxtMiddleware)
-        self._gates = None if middleware is None else middleware.gates
+    def __init__(
+        self,
+        crawler: Crawler,
+        downstream_queue_cls: Any,
+        key: str,
+        slot_startprios: Any = None,
+        **named: Any,
+    ) -> None:
+        left = self._left_by_an_earlier_crawl(slot_startprios)
+        if self._is_by_slot:
+            super().__init__(crawler, downstream_queue_cls, key, None, **named)
+        else:  # Scrapy's refuses CONCURRENT_REQUESTS_PER_IP, which only concerns slots
+            self.crawler, self.key = crawler, key
+            self.downstream_queue_cls = downstream_queue_cls
+            self._start_queue_cls = named.get("start_queue_cls")
+            self.pqueues = {}
+        self._keeper = downloader_middleware(crawler, Gatekeeper)
+        self._gates = None if self._keeper is None else self._keeper.gates
         self._downloader = DownloadSlots(crawler)
         self._ring = _Ring(self._downloader, self._gates, is_by_slot=self._is_by_slot)
         self._lines: dict[str, Line] = {}  # by their names
+        self._files = _OpenLines() if key else None
         self._size = 0
-        for name in list(self.pqueues):
-            self._resume(name)
+        for name, priorities in left.items():
+            self._resume(name, priorities)
 
     def __len__(self) -> int:
         return self._size
@@ -189,19 +253,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             origin, name = None, slot
         line = self._lines.get(name)
         if line is None:
-            requests = self.pqueues[name] = self.pqfactory(name)
-            line = self._lines[name] = Line(self._ring, slot, origin, name, requests)
-        urgency = line.requests.curprio
+            line = self._add_line(Line(self, self._ring, slot, origin, name))
+        number = line.number
         try:
-            line.requests.push(request)
-        except (
-            BaseException
-        ):  # as when it cannot be serialised: then it goes into the queue in memory
+            requests = self._opened(line)
+            requests.push(request)
+        except BaseException:  # as when it cannot be serialised: it goes into the queue in memory
             if not line.size:
                 self._remove(line)
             raise
+        line.number = urgency_of(requests)
         self._grow(line, request)
-        if line.turn and urgency is not None and line.requests.curprio != urgency:
+        if line.turn and line.number != number:
             self._ring.add(line)
 
     def pop(self) -> Request | None:
@@ -210,77 +273,166 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         while (line := self._ring.take()) is not None:
             if gates is None:
                 return self._take(line)
-            if line.gate is None and (request := next_of(line.requests)) is not None:
-                origin = self._origin(request)  # the line is mixed, or needs no robots.txt
-                if origin is not None:
-                    gates.come(line, origin, request)
+            if line.origin is None:
+                self._find_gate(line, gates)
             if line.gate is None or gates.admit(line.gate, line):
                 return self._take(line)
         if gates is not None:
             gates.nothing_to_hand_out()
         return None
 
+    def close(self) -> dict[str, list[int]]:
+        """Close all files, and return the priorities of what is in them, by line."""
+        state: dict[str, list[int]] = {}
+        for line in self._lines.values():
+            if line.requests is not None:
+                line.priorities = line.requests.close()
+            state[line.name] = list(line.priorities)
+        self.pqueues.clear()
+        self._lines.clear()
+        return state
+
     def _origin(self, request: Request) -> Origin | None:
-        if (
-            self._gates is None or SITEMAP in request.meta
-        ):  # its host may be one that only a middleware refuses
+        """The origin at whose gate `request` waits; None if it goes on at once."""
+        if self._keeper is None or not self._keeper.subject_to_robots(request):
+            return None
+        if is_unchecked_sitemap(request):
             return None
         with suppress(ValueError):  # the middleware refuses it
-            return judged_origin(request)
+            return origin_of(request)
         return None
 
-    def _resume(self, name: str) -> None:
+    def _opened(self, line: Line) -> ScrapyPriorityQueue:
+        """Return the requests of `line`, with their files open."""
+        requests = line.requests
+        if requests is None:
+            if line.name == _SCRAPYS_OWN:
+                requests = ScrapyPriorityQueue(
+                    self.crawler,
+                    self.downstream_queue_cls,
+                    self.key,
+                    line.priorities,
+                    start_queue_cls=self._start_queue_cls,
+                )
+            else:
+                requests = self.pqfactory(line.name, line.priorities)
+            line.requests = self.pqueues[line.name] = requests
+        if self._files is not None:
+            self._files.use(line)
+        return requests
+
+    def _left_by_an_earlier_crawl(self, state: Any) -> dict[str, Iterable[int]]:
+        """Return the priorities of requests on disk, by the names of their lines.
+
+        Raises:
+            ValueError: a queue without slots has written the state.
+        """
+        if not state:
+            return {}
+        if isinstance(state, dict):
+            return state
+        if self._is_by_slot:
+            raise ValueError(
+                f"{type(self).__name__} cannot resume what a queue without download slots has left: set "
+                "SCHEDULER_PRIORITY_QUEUE as it was"
+            )
+        return {_SCRAPYS_OWN: state}
+
+    def _resume(self, name: str, priorities: Iterable[int]) -> None:
         """Make a line of the requests that an earlier crawl has left under `name`."""
         prefix, is_ours, slot = name.partition(" ")
         origin = None
-        with suppress(ValueError):
-            origin = Origin.of(prefix) if is_ours else None
-        slot = (name if origin is None else slot) if self._is_by_slot else ""
-        line = self._lines[name] = Line(self._ring, slot, origin, name, self.pqueues[name])
-        if line.requests:
-            self._grow(line, next_of(line.requests), len(line.requests))
+        if is_ours:
+            with suppress(ValueError):
+                origin = Origin.of(prefix)
+        if origin is None:
+            slot = name
+        if not self._is_by_slot:
+            slot = ""
+        line = Line(self, self._ring, slot, origin, name, priorities=priorities)
+        requests = self._opened(self._add_line(line))
+        if requests:
+            line.number = urgency_of(requests)
+            self._grow(line, next_of(requests), len(requests))
         else:
             self._remove(line)
+
+    def _add_line(self, line: Line) -> Line:
+        self._lines[line.name] = line
+        if self._files is not None:
+            self._files.add(line)
+        return line
 
     def _grow(self, line: Line, request: Request | None, number: int = 1) -> None:
         """Note that `line` has got so many requests, such as `request`. A new line waits at its gate, or is ready."""
         self._size += number
         line.size += number
+        is_new = line.size == number
         if self._gates is not None and line.origin is not None:
-            self._gates.come(line, line.origin, request or Request(line.origin.robots_url), number)
-        if line.size > number:
-            return
-        if self._gates is not None and line.gate is not None and line.gate.is_shut:
-            self._gates.wait(line.gate, line)
-        else:
+            like = request or Request(line.origin.robots_url)
+            gate = self._gates.join(line, line.origin, like, number)
+            if is_new and gate.is_shut and not self._gates.admit(gate, line):
+                return
+        if is_new:
             self._ring.add(line)
+
+    def _find_gate(self, line: Line, gates: Gates) -> None:
+        """Let a mixed line stand at the gate of its next request."""
+        request = line.next_request()
+        origin = None if request is None else self._origin(request)
+        if line.gate is not None:
+            if line.gate.origin == origin:
+                return
+            gate, line.gate = line.gate, None
+            gates.leave(gate, line, None)
+        if request is not None and origin is not None:
+            gates.join(line, origin, request)
 
     def _take(self, line: Line) -> Request | None:
         """Take out the next request of `line`."""
         request = None
+        requests = self._opened(line)
         try:
-            request = line.requests.pop()
+            request = requests.pop()
         finally:  # it may raise, as when a file is damaged
-            gone = line.size - len(line.requests)
-            line.size -= gone
-            self._size -= gone
-            gate, line.gate = line.gate, None if line.origin is None else line.gate
-            if line.size:
-                self._ring.add(line)
-            else:
-                self._remove(line)
-            if self._gates is not None and gate is not None:
-                self._gates.leave(gate, request, 1 if line.origin is None else gone)
-        if request is not None and self._is_by_slot:
-            self._ring.note(line.slot, request)
+            self._shrink(line, requests, request)
+        if request is None:
+            return None
+        restore(request)
+        if self._is_by_slot:
+            self._ring.note_handed_out(line.slot, request)
         return request
+
+    def _shrink(self, line: Line, requests: ScrapyPriorityQueue, request: Request | None) -> None:
+        """Note that `request` has been taken out of `line`, or that one could not be read."""
+        gone = line.size - len(requests)
+        line.size -= gone
+        self._size -= gone
+        gate = line.gate
+        if line.origin is None:
+            line.gate = None
+        if line.size:
+            line.number = urgency_of(requests)
+            self._ring.add(line)
+        else:
+            self._remove(line)
+        if self._gates is None or gate is None:
+            return
+        if line.origin is None:
+            gone = 1  # a mixed line stands at a gate with one request
+        self._gates.leave(gate, line, request, gone)
 
     def _remove(self, line: Line) -> None:
         """Remove a line that is empty."""
         line.turn = 0
-        del self._lines[line.name], self.pqueues[line.name]
+        del self._lines[line.name]
+        self.pqueues.pop(line.name, None)
+        if self._files is not None:
+            self._files.remove(line)
+        if line.requests is None:
+            return
         line.requests.close()
-        if self.key:
+        if self.key and line.name != _SCRAPYS_OWN:
             with suppress(OSError):  # it has files left
                 Path(line.requests.key).rmdir()
 

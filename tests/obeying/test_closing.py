@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -185,19 +185,23 @@ async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look
                 await until(lambda: is_closing(self.crawler))
                 await pause(5 * LOOK_SECS)
 
+    async def past_the_scheduler(visitor: Visitor, url: str) -> None:
+        assert visitor.crawler.engine
+        with suppress(ForbiddenByRobotsTxt):
+            await visitor.crawler.engine.download_async(Request(url))
+
     async def script(visitor: Visitor) -> None:
         ask(visitor, site)
-        assert visitor.crawler.engine
-        visitor.crawler.engine.crawl(Request(late[1]))
-        await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 4)
+        for url in late:
+            under_way(past_the_scheduler(visitor, url))
+        await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 5)
 
     with (
         Site({"/robots.txt": Reply(503, headers={"Retry-After": "60"})}) as site,
         Site({"*": b"ok"}) as unknown,
     ):
-        late = [site.url("/4"), unknown.url("/")]
+        late = [site.url("/late"), unknown.url("/")]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "DOWNLOADER_MIDDLEWARES": {Slow: 60}}
-        settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
         await check_that_closing_leaves_nothing(script, settings, lambda: None, caplog)
         assert site.paths() == ["/robots.txt"]
         assert unknown.asked == []

@@ -29,7 +29,7 @@ from scrapy_gbot_robots.core.crawlers import Crawler
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.obeying import answer as answer_module
-from scrapy_gbot_robots.obeying import gates, queue
+from scrapy_gbot_robots.obeying import gates, pace, queue
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
@@ -50,6 +50,10 @@ class World:
         self.now = 1000.0
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(gates, "time", clock)
+        monkeypatch.setattr(pace, "time", clock)
+        # The test ticks.
+        idle = SimpleNamespace(start=lambda *args, **named: None, running=False)
+        monkeypatch.setattr(gates, "create_looping_call", lambda look: idle)
         monkeypatch.setattr(queue, "time", clock)
         monkeypatch.setattr(answer_module, "time", clock)
         self.crawler: Any = get_crawler(
@@ -83,10 +87,13 @@ class World:
 
     # What the gates ask.
 
-    def agent(self, origin: Origin, request: object) -> object:
+    def of(self, origin: Origin) -> None:
+        return None
+
+    def agent(self, override: None, request: object) -> object:
         return AGENT
 
-    def cached(self, origin: Origin, request: object) -> CachedAnswer | None:
+    def cached(self, origin: Origin, override: None, request: object) -> CachedAnswer | None:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
@@ -293,7 +300,7 @@ def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
 def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gates, "_FEWEST_AT_A_TIME", 1)
+    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1)
     for number in range(5):
         world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
@@ -337,7 +344,7 @@ def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None
 def test_look_up_is_made_as_the_next_request_would_be_fetched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gates, "_FEWEST_AT_A_TIME", 1)
+    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, CONCURRENT_REQUESTS=1)
     world.push("first.x/", "a.x/low")
     world.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
@@ -389,10 +396,10 @@ def test_answer_that_expires_at_once_serves_as_many_requests_as_waited(either: W
     either.end("a.x", secs=0)
     either.push("a.x/4")
     assert either.pull() == ["a.x/4", "a.x/3", "a.x/2"]
-    assert (len(either.gates.passed), either.order) == (0, ["a.x", "a.x"])  # the requests are gone
+    assert (len(either.gates.handed), either.order) == (0, ["a.x", "a.x"])  # the requests are gone
     either.end("a.x", secs=0)
     request = either.scheduler.next_request()
-    assert either.gates.passed[request] is either.known[Origin.of(request.url)]
+    assert either.gates.handed[request].answer is either.known[Origin.of(request.url)]
 
 
 def test_gate_shuts_when_its_robots_txt_turns_out_to_be_unreachable(world: World) -> None:

@@ -3,23 +3,18 @@
 import signal
 import subprocess
 import sys
-from collections import Counter
 from itertools import cycle
 from pathlib import Path
 from socket import socket
 from typing import Any
 
 import pytest
-from scrapy import Request, signals
-from scrapy.core.scheduler import BaseScheduler
-from scrapy.crawler import Crawler
+from scrapy import Request
 from scrapy.http import Response
 from twisted.internet.defer import gatherResults
-from typing_extensions import Self
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import queue as queue_module
-from scrapy_gbot_robots.obeying import waiting
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.processes import output, start
@@ -27,6 +22,7 @@ from ..support.reactors import as_arguments, ways_to_run
 from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.visits import Gate, Opening, Visitor, fetches, visit
+from ..support.watched import Watched, hosts
 from ..support.web import Reply, Site, free_port, raw
 
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
@@ -156,40 +152,8 @@ def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_
     assert len({*crawled, *crawl.ends(crawl.starts())}) >= 200 - 16
 
 
-class Watched(Pages):
-    """Counts requests that are scheduled, and notes the most pages that were under way in the downloader, by their hosts."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.scheduled, self.under_way, self.most = 0, Counter[str](), Counter[str]()
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.reached, signals.request_reached_downloader)
-        crawler.signals.connect(spider.left, signals.request_left_downloader)
-        crawler.signals.connect(spider.was_scheduled, signals.request_scheduled)
-        return spider
-
-    def was_scheduled(self) -> None:
-        self.scheduled += 1
-
-    def reached(self, request: Request) -> None:
-        if not request.url.endswith("/robots.txt"):
-            self.under_way.update(["all", request.url.split("/")[2]])
-            self.most |= self.under_way
-
-    def left(self, request: Request) -> None:
-        if not request.url.endswith("/robots.txt"):
-            self.under_way.subtract(["all", request.url.split("/")[2]])
-
-
 class Gated(Watched, Opening):
     """Opens a gate, and notes what was under way."""
-
-
-def hosts(number: int, site: Site) -> list[str]:
-    return [f"http://127.0.1.{last}:{site.port}" for last in range(1, number + 1)]
 
 
 @in_reactor
@@ -283,87 +247,6 @@ async def test_requests_that_wait_keep_no_healthy_host_waiting(site: Site) -> No
     assert set(crawled) == {*bad, *good}
     assert 60 <= stats(crawler)["gbot_robots/waiting_most"] <= 90
     assert stats(crawler)["scheduler/enqueued"] == 90
-
-
-class Plain(BaseScheduler):
-    """A scheduler of the user's own, with the methods that Scrapy needs; it drops URLs that it has seen."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.seen: set[str] = set()
-
-    def has_pending_requests(self) -> bool:
-        return bool(self.requests)
-
-    def enqueue_request(self, request: Request) -> bool:
-        if request.url in self.seen and not request.dont_filter:
-            return False
-        self.seen.add(request.url)
-        self.requests.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        return self.requests.pop() if self.requests else None
-
-
-# Requests that come past the queue.
-
-
-@in_reactor
-async def test_any_scheduler_gets_requests_back_once_as_they_were_if_their_places_no_longer_counted(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE_SECS", 0.3)
-    site.pages["/robots.txt"] = SLOW
-    urls = [
-        Request(site.url(f"/{number}"), priority=number, dont_filter=number % 2 == 0)
-        for number in range(20)
-    ]
-    crawler = await crawl(Watched, {"SCHEDULER": Plain, "CONCURRENT_REQUESTS": 4}, urls=urls)
-    assert isinstance(crawler.spider, Watched)
-    assert crawler.spider.most["all"] <= 4 + 4
-    assert 20 < crawler.spider.scheduled <= 2 * 20
-    crawled = [response.request for response in pages(crawler).crawled.values()]
-    assert len(crawled) == 20
-    for request in crawled:
-        assert request is not None
-        assert request.dont_filter is (request.priority % 2 == 0)
-        assert request.url.endswith(f"/{request.priority}")
-        assert not [key for key in request.meta if key.startswith("_gbot_robots")]
-
-
-@in_reactor
-async def test_request_goes_on_from_its_place_if_its_robots_txt_comes_in_time(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE_SECS", 30.0)
-    site.pages["/robots.txt"] = Reply(200, after_secs=0.5)
-    crawler = await crawl(Watched, {"SCHEDULER": Plain}, urls=[site.url("/1"), site.url("/2")])
-    assert len(pages(crawler).crawled) == 2
-    assert isinstance(crawler.spider, Watched)
-    assert crawler.spider.scheduled == 2
-
-
-@in_reactor
-async def test_no_more_places_than_a_bound_do_not_count(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(waiting, "MOST_UNCOUNTED", 3)
-    site.pages["/robots.txt"] = gate = Gate("")
-    taken: list[Request] = []
-
-    class Counting(Plain):
-        def next_request(self) -> Request | None:
-            request = super().next_request()
-            if request is not None:
-                taken.append(request)
-                if len(taken) == 4 + 3:
-                    gate.open()
-            return request
-
-    urls = [site.url(f"/{number}") for number in range(20)]
-    crawler = await crawl(Pages, {"SCHEDULER": Counting, "CONCURRENT_REQUESTS": 4}, urls=urls)
-    assert set(pages(crawler).crawled) == set(urls)
 
 
 @in_reactor

@@ -1,0 +1,72 @@
+"""Which robots.txt a request is subject to, if to any: by its URL, its method and its meta alone.
+
+A request that goes back to its scheduler carries a mark meanwhile, in meta, so that any queue can
+keep it: `returned` sets it, `restore` takes it away.
+"""
+
+from __future__ import annotations
+
+from scrapy import Request
+
+from ..core.url_forms import as_sent
+from ..core.urls import Origin
+from ..meta import RETURNED, SITEMAP
+
+# Google's page, "File location & range of validity"
+SCHEMES = frozenset({"http", "https", "ftp"})
+# Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
+_WEB_SOCKETS = {"ws": "http", "wss": "https"}
+
+
+def _scheme_of(url: str) -> tuple[str, str]:
+    """Split `url`, as it is sent, into the scheme whose robots.txt counts and the rest."""
+    scheme, _, rest = url.partition(":")
+    scheme = scheme.lower()
+    return _WEB_SOCKETS.get(scheme, scheme), rest
+
+
+def is_subject(request: Request) -> bool:
+    """Whether a robots.txt decides about `request`: not if `dont_obey_robotstxt` is set in its meta.
+
+    A request to get a robots.txt is subject to that robots.txt, which may be known already.
+    """
+    if request.meta.get("dont_obey_robotstxt"):
+        return False
+    if _scheme_of(as_sent(request.url))[0] not in SCHEMES:
+        return False
+    return request.method == "GET" or Origin.of_robots_txt(request.url) is None
+
+
+def origin_of(request: Request) -> Origin:
+    """The origin whose robots.txt decides about `request`, which is subject to one.
+
+    Raises:
+        ValueError: the URL has no valid origin.
+    """
+    scheme, rest = _scheme_of(as_sent(request.url))
+    return Origin.of(f"{scheme}:{rest}")
+
+
+def is_unchecked_sitemap(request: Request) -> bool:
+    """Whether `request` is for a sitemap file of which no middleware has checked yet whether it may lie there.
+
+    No robots.txt is requested for it before. It goes through the middlewares, and then comes back
+    to wait.
+    """
+    source = request.meta.get(SITEMAP)
+    if not source or RETURNED in request.meta:
+        return False
+    return bool(source.get("robotstxt") != request.url)
+
+
+def returned(request: Request) -> Request:
+    """Return `request` as it goes back to its scheduler, whose duplicate filter has seen it."""
+    request.meta.setdefault(RETURNED, request.dont_filter)
+    request.dont_filter = True
+    return request
+
+
+def restore(request: Request) -> None:
+    """Make a request that has come back what it was."""
+    if RETURNED in request.meta:
+        request.dont_filter = request.meta.pop(RETURNED)

@@ -1,0 +1,281 @@
+"""Schedulers of the user's own behind a front: nothing is lost, no limit is exceeded, no host waits for another."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import Any, ClassVar
+
+import pytest
+from scrapy import Request
+from scrapy.core.scheduler import BaseScheduler, Scheduler
+from scrapy.crawler import Crawler
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.obeying import front
+
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    in_reactor,
+    own_warnings,
+    pages,
+    stats,
+    together,
+)
+from ..support.until import until
+from ..support.visits import Gate, Opening, fetches
+from ..support.watched import Watched, hosts
+from ..support.web import Reply, Site
+
+SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.6)
+
+
+class Fifo(BaseScheduler):
+    """First in, first out, with the methods that Scrapy needs; it drops URLs that it has seen."""
+
+    left: ClassVar[list[tuple[str, bool]]] = []  # URL and dont_filter, when a crawl is closed
+
+    def __init__(self) -> None:
+        self.requests: deque[Request] = deque()
+        self.seen: set[str] = set()
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        if request.url in self.seen and not request.dont_filter:
+            return False
+        self.seen.add(request.url)
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.popleft() if self.requests else None
+
+    def close(self, reason: str) -> None:
+        Fifo.left = [(request.url, request.dont_filter) for request in self.requests]
+
+
+class NamesItself(Fifo):
+    """Makes schedulers of its own class, whichever is asked."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> NamesItself:
+        return NamesItself()
+
+
+class Duck:
+    """Is no subclass of anything; the fewest methods that will do, and a length."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.pop() if self.requests else None
+
+
+class Slotted:
+    """Has no place for attributes."""
+
+    __slots__ = ("_requests",)
+
+    def __init__(self) -> None:
+        self._requests: list[Request] = []
+
+    def has_pending_requests(self) -> bool:
+        return bool(self._requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self._requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self._requests.pop() if self._requests else None
+
+
+class BySlots(DownloaderAwarePriorityQueue):
+    """A priority queue of the user's own."""
+
+
+class Across(ScrapyPriorityQueue):
+    """Another."""
+
+
+class Renamed(Scheduler):
+    """A subclass of Scrapy's."""
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "fifo": {"SCHEDULER": Fifo},
+    "names itself": {"SCHEDULER": NamesItself},
+    "duck": {"SCHEDULER": Duck},
+    "slots": {"SCHEDULER": Slotted},
+    "own queue by slots": {"SCHEDULER_PRIORITY_QUEUE": BySlots},
+    "own queue across": {"SCHEDULER": Renamed, "SCHEDULER_PRIORITY_QUEUE": Across},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@in_reactor
+async def test_requests_wait_before_any_scheduler_and_come_as_they_were(kind: str) -> None:
+    page = Reply(200, b"ok", after_secs=0.02)
+    with Site({"/robots.txt": SLOW, "*": page}, host="0.0.0.0") as site:
+        requests = [
+            Request(f"{host}/{number}", priority=number, dont_filter=number % 2 == 0)
+            for number in range(4)
+            for host in hosts(10, site)
+        ]
+        forbidden = [f"{host}/no" for host in hosts(10, site)]
+        settings = {**KINDS[kind], "CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Watched, settings, urls=[*forbidden, *requests])
+    assert set(pages(crawler).refused) == set(forbidden)
+    assert isinstance(crawler.spider, Watched)
+    assert crawler.spider.most["all"] <= 4
+    assert crawler.spider.scheduled == 50
+    assert stats(crawler)["gbot_robots/waiting_most"] > 4
+    assert stats(crawler)["gbot_robots/waiting"] == 0
+    crawled = [response.request for response in pages(crawler).crawled.values()]
+    assert len(crawled) == 40
+    for request in crawled:
+        assert request is not None
+        assert request.dont_filter is (request.priority % 2 == 0)
+        assert not [key for key in request.meta if key.startswith("_gbot_robots")]
+
+
+@in_reactor
+async def test_scheduler_with_a_front_is_still_the_users_own(site: Site) -> None:
+    crawler = await crawl(Pages, {"SCHEDULER": Duck}, urls=[site.url("/")])
+    scheduler_cls: Any = crawler.settings["SCHEDULER"]
+    assert issubclass(scheduler_cls, Duck)
+    assert crawler.settings.getpriority("SCHEDULER") == 20  # as the project had set it
+    scheduler = scheduler_cls()
+    scheduler.enqueue_request(Request("http://a.x/"))
+    assert (len(scheduler), scheduler.requests[0].url) == (1, "http://a.x/")
+
+
+@in_reactor
+async def test_dead_hosts_at_the_head_of_a_line_keep_no_healthy_host_waiting(site: Site) -> None:
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill:
+        bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
+        good = [site.url(f"/{number}") for number in range(30)]
+        settings = {"SCHEDULER": Fifo, "CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
+    crawled = list(pages(crawler).crawled)
+    assert set(crawled[: len(good)]) == set(good)
+    assert set(crawled) == {*bad, *good}
+
+
+@in_reactor
+async def test_no_more_requests_are_held_than_a_bound(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front, "MOST_HELD", 7)
+    site.pages["/robots.txt"] = SLOW
+    urls = [site.url(f"/{number}") for number in range(30)]
+    crawler = await crawl(Pages, {"SCHEDULER": Fifo}, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert stats(crawler)["gbot_robots/waiting_most"] == 7
+
+
+def test_front_holds_at_most_ten_thousand_requests() -> None:
+    assert front.MOST_HELD == 10_000
+
+
+@pytest.fixture(autouse=True)
+def _works() -> None:
+    Failing.fails, Failing.asked, Failing.enqueued = False, 0, 0
+
+
+class Failing(Fifo):
+    """Fails while the test says so, as one whose Redis is away."""
+
+    fails = False
+    asked = enqueued = 0
+
+    def enqueue_request(self, request: Request) -> bool:
+        self._check()
+        Failing.enqueued += 1
+        return super().enqueue_request(request)
+
+    def has_pending_requests(self) -> bool:
+        self._check()
+        return super().has_pending_requests()
+
+    def next_request(self) -> Request | None:
+        self._check()
+        return super().next_request()
+
+    def _check(self) -> None:
+        Failing.asked += 1
+        if Failing.fails:
+            raise ConnectionError("the queue is away")
+
+
+@as_scrapy_runs_it
+async def test_requests_that_are_held_stay_while_their_scheduler_fails(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(front, "ASK_AGAIN_SECS", 0.5)
+    monkeypatch.setattr(front, "MOST_HELD", 25)
+    site.pages["/robots.txt"] = gate = Gate("")
+    urls = [site.url(f"/{number}") for number in range(40)]
+    running = crawl(Pages, {"SCHEDULER": Failing, "CONCURRENT_REQUESTS": 4}, urls=urls)
+    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
+    await pause(0.2)
+    Failing.fails, Failing.asked = True, 0
+    gate.open()
+    await until(lambda: len(site.paths()) == 1 + 25)  # what is held goes on
+    await until(lambda: Failing.asked >= 2)
+    Failing.fails = False
+    (crawler,) = await together(running)
+    assert set(pages(crawler).crawled) == set(urls)
+    (warning,) = [line for line in own_warnings(caplog) if "scheduler failed" in line.lower()]
+    assert "the queue is away" in warning
+
+
+@in_reactor
+async def test_what_is_held_goes_back_when_the_crawl_closes(site: Site) -> None:
+    site.pages["/robots.txt"] = Reply(503)
+    requests = [Request(site.url(f"/{number}"), dont_filter=number == 0) for number in range(30)]
+    settings = {
+        "SCHEDULER": Fifo,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+        "CLOSESPIDER_TIMEOUT": 1,
+    }
+    await crawl(Pages, settings, urls=requests)
+    assert sorted(url for url, _ in Fifo.left) == sorted(request.url for request in requests)
+
+
+@as_scrapy_runs_it
+async def test_what_cannot_go_back_is_counted_in_the_log(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.pages["/robots.txt"] = Reply(503)
+
+    urls = [site.url(f"/{number}") for number in range(30)]
+    settings = {"SCHEDULER": Failing, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    running = crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls)
+    await until(lambda: Failing.enqueued == 30 and fetches(site) == 1)
+    await pause(0.2)
+    Failing.fails = True
+    await together(running)
+    (error,) = [
+        record.getMessage()
+        for record in caplog.records
+        if record.levelno == logging.ERROR and "as the crawl closed" in record.getMessage()
+    ]
+    assert "30 requests that waited for their robots.txt are lost" in error
