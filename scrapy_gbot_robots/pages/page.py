@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from lxml import etree
+from parsel import Selector
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.link import Link
 from scrapy.linkextractors import LinkExtractor
@@ -94,16 +95,19 @@ def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = Fal
     lower = response.body.lower()
     if not whole_page and not (b"rel" in lower and any(rel.encode() in lower for rel in rels)):
         return set()
-    base, encoding = get_base_url(response), response.encoding
+    try:
+        base, root = get_base_url(response), response.selector.root
+    except ValueError:  # the page names an impossible base URL, on which Scrapy's selectors fail
+        base, root = response.url, Selector(text=response.text).root
     left: set[str] = set()
     free: set[str] = set()
-    for element in response.selector.root.iter("a", "area"):
+    for element in root.iter("a", "area"):
         is_asked = whole_page or not rels.isdisjoint((element.get("rel") or "").lower().split())
         href = element.get("href")
         if href is not None:
             with suppress(ValueError):  # no request can be made of it
                 url = safe_url_string(
-                    urljoin(base, strip_html5_whitespace(href)), encoding=encoding
+                    urljoin(base, strip_html5_whitespace(href)), encoding=response.encoding
                 )
                 (left if is_asked else free).add(urldefrag(url).url)
     return left - free

@@ -278,14 +278,14 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
     def repair(match: re.Match[str]) -> str:
         nonlocal end_of_verbatim
         mark = match[0]
+        if mark.startswith("&#"):
+            return _characters(mark)  # anywhere: in a broken file lxml may see no CDATA here
         if end_of_verbatim:
             if mark == end_of_verbatim:
                 end_of_verbatim = ""
             return mark
         if mark == "&":
             return "&amp;"
-        if mark.startswith("&"):
-            return _characters(mark)
         end_of_verbatim = _VERBATIM.get(mark, "")
         return mark
 

@@ -1,11 +1,11 @@
-"""The meta tags in the head of a page."""
+"""The meta tags in the head of a page, and the links that it asks not to follow."""
 
 import tracemalloc
 
 import pytest
 from scrapy.http import HtmlResponse
 
-from scrapy_gbot_robots.pages.page import MOST_TAGS, meta_tags
+from scrapy_gbot_robots.pages.page import MOST_TAGS, links_left, meta_tags
 
 NAMES = {"robots", "mybot"}
 TAG = '<meta name="robots" content="noindex">'
@@ -38,6 +38,12 @@ PAGES: list[tuple[str, str, list[str]]] = [
 )
 def test_page_has_these_tags(page: str, tags: list[str]) -> None:
     assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
+
+
+def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
+    page = b"<base href='http://[::1'><a rel=nofollow href=/left>x</a><a href=/free>x</a>"
+    response = HtmlResponse("https://a.example/x", body=page)
+    assert links_left(response, {"nofollow"}) == {"https://a.example/left"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])

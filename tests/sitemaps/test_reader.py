@@ -275,6 +275,11 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
             id="stray-end",
         ),
         pytest.param(
+            urlset(url(b"http://e/&#55357;&#56832;")).replace(b"<url>", b"<url x='<![CDATA['>"),
+            ["http://e/\N{GRINNING FACE}"],
+            id="halves-where-no-cdata-is",
+        ),
+        pytest.param(
             b"http://e/1\nnot a URL\nhttp://e/\xff\nhttp://e/2",
             ["http://e/1", "not a URL", "http://e/2"],
             id="text",
