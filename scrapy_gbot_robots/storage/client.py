@@ -147,7 +147,8 @@ def redis_of(
     if path is None:
         return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
     makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path, callable)
-    return lambda: RedisStorage(path, client=makes(scrapy_settings), max_body=settings.max_bytes)
+    make_client = partial(makes, scrapy_settings)
+    return partial(RedisStorage, path, make_client=make_client, max_body=settings.max_bytes)
 
 
 def _is_storage(found: object) -> bool:

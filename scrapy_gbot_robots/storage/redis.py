@@ -34,7 +34,7 @@ import json
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -116,51 +116,54 @@ class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
-        server: the URL of the Redis (redis://, rediss:// or unix://); with a `client`, what to call it in the log.
-        client: a redis-py client to use in place of the URL, for sentinels or a cluster.
+        server: the URL of the Redis (redis://, rediss:// or unix://); with `make_client`, what to call it in the log.
+        make_client: makes a redis-py client to use in place of the URL, for sentinels or a cluster. It is called again when
+            the client has failed, since it may know a new master then.
         timeout: bounds each wait for the server of the URL, in seconds. A client brings its own.
         max_body: bounds the bodies that are returned, in bytes.
 
     Raises:
-        StorageError: `server` is no Redis URL, or `client` decodes responses.
+        StorageError: `server` is no Redis URL, or the client decodes responses, or it cannot be made now.
     """
 
     def __init__(
         self,
         server: str,
         *,
-        client: Any = None,
+        make_client: Callable[[], Any] | None = None,
         timeout: float = _TIMEOUT_SECS,
         max_body: int = MAX_BODY,
     ) -> None:
         self._id = secrets.token_hex(_ID_DIGITS // 2)
         self._max_body = max_body
         self.server = server
-        if client is None:
-            # A connection that the server has dropped is noticed before it is used, so none needs a
-            # second try.
-            options = {
-                "retry": Retry(NoBackoff(), 0),
-                "socket_timeout": timeout,
-                "socket_connect_timeout": timeout,
-            }
-            try:
-                client = redis.Redis.from_url(
-                    server, protocol=2, **options
-                )  # 3 costs a round trip at the beginning
-            except ValueError as error:
-                raise StorageError(f"not a Redis URL: {error}") from error
-            # Whatever the URL says: entries are bytes.
-            client.connection_pool.connection_kwargs["decode_responses"] = False
+        if make_client is None:
             self.server = place_of(server)
-        elif client.get_encoder().decode_responses:
-            raise StorageError(
-                f"the client of {server} must return bytes: make it with decode_responses=False"
-            )
-        self._redis = client
-        self._is_cluster = isinstance(client, RedisCluster)
+        self._make_client = make_client
+        self._redis: Any = None
+        self._is_cluster = self._has_failed = False
+        if make_client is None:
+            self._redis = _client_of(server, timeout)
+        else:
+            self._use_new_client(make_client)
         self._lead: float | None = None  # of the server's clock over our monotonic one
         self._last_ahead = 0
+
+    def _use_new_client(self, make_client: Callable[[], Any]) -> None:
+        """Replace the client by one that the user's function makes now."""
+        if self._redis is not None:
+            with suppress(Exception):  # it has failed
+                self._redis.close()
+        try:
+            client = make_client()
+        except (redis.RedisError, OSError) as error:
+            raise StorageError(f"{self.server} makes no client now: {error}") from error
+        if client.get_encoder().decode_responses:
+            raise StorageError(
+                f"the client of {self.server} must return bytes: make it with decode_responses=False"
+            )
+        self._redis, self._has_failed = client, False
+        self._is_cluster = isinstance(client, RedisCluster)
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry."""
@@ -306,6 +309,7 @@ class RedisStorage(Storage):
 
     def close(self) -> None:
         """Close the connections."""
+        self._make_client = None
         with self._asked():
             self._redis.close()
 
@@ -343,10 +347,32 @@ class RedisStorage(Storage):
     @contextmanager
     def _asked(self) -> Iterator[None]:
         """Turn the driver's errors into StorageError, which names the server and not the password."""
+        if self._has_failed and self._make_client is not None:
+            self._use_new_client(self._make_client)
         try:
             yield
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
+            self._has_failed = True
             raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
+
+
+def _client_of(url: str, timeout: float) -> Any:
+    """Make a client of the Redis at `url`. Raises StorageError if that is no URL."""
+    # A connection that the server has dropped is noticed before it is used, so none needs a second
+    # try.
+    options = {
+        "retry": Retry(NoBackoff(), 0),
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+    }
+    try:
+        # protocol 3 costs a round trip at the beginning
+        client = redis.Redis.from_url(url, protocol=2, **options)
+    except ValueError as error:
+        raise StorageError(f"not a Redis URL: {error}") from error
+    # Whatever the URL says: entries are bytes.
+    client.connection_pool.connection_kwargs["decode_responses"] = False
+    return client
 
 
 def _shifted(entry: _E, secs: int) -> _E:

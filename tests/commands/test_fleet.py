@@ -91,7 +91,7 @@ def test_what_strangers_wrote_does_no_harm(url: str, tmp_path: Path) -> None:
 def test_fleet_on_a_cluster_is_told(tmp_path: Path) -> None:
     with cluster() as servers:
         with closing(
-            RedisStorage("cluster", client=of_cluster(Settings(servers.settings)))
+            RedisStorage("cluster", make_client=lambda: of_cluster(Settings(servers.settings)))
         ) as storage:
             storage.beat({"host": "a", "pid": 1})
             for number in range(9):

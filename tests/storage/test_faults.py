@@ -219,6 +219,55 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+MASTER = {"url": ""}  # "" while none is known
+
+
+def of_master(settings: Any) -> Any:
+    """What a user's callable may do that asks sentinels for the master: it fails, or its client is fixed to that one."""
+    if not MASTER["url"]:
+        raise redis.exceptions.ConnectionError("No master found for 'mymaster'")
+    return redis.Redis.from_url(MASTER["url"])
+
+
+@in_reactor
+async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger=client_module.__name__)
+    monkeypatch.setitem(MASTER, "url", "")
+
+    def said() -> list[str]:
+        lines = [record.getMessage()[:30] for record in caplog.records]
+        return [line for line in lines if line in {FAILED, WORKS}]
+
+    async def script(visitor: Visitor) -> None:
+        with redis_server() as old, redis_server() as new:
+            assert await visitor.may(first.url("/"))
+            assert said() == [FAILED]
+            MASTER["url"] = old.url
+            await until(lambda: said() == [FAILED, WORKS])
+            old.kill()
+            assert await visitor.may(second.url("/"))
+            assert said() == [FAILED, WORKS, FAILED]
+            MASTER["url"] = new.url
+            await until(lambda: said() == [FAILED, WORKS, FAILED, WORKS])
+            assert await visitor.may(third.url("/"))
+            with closing(RedisStorage(new.url)) as storage:
+                assert list(storage.origins()) == [third.url("")]
+
+    name = "GBOT_ROBOTS_REDIS_CLIENT"
+    settings = {"GBOT_ROBOTS_STORAGE": "redis", name: f"{__name__}.of_master"}
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as first,
+        Site(first.pages) as second,
+        Site(first.pages) as third,
+    ):
+        await visit(script, **settings)
+    failures = [record for record in caplog.records if record.getMessage().startswith(FAILED)]
+    assert "No master found for 'mymaster'" in failures[0].getMessage()
+    assert [record.exc_info for record in failures] == [None, None]  # no traceback
+
+
 # A Redis that is far away, or slow
 
 

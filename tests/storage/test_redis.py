@@ -132,7 +132,9 @@ def test_place_is_named_without_the_password(url: str, place: str) -> None:
 
 def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
     with pytest.raises(StorageError, match="the client of mine must return bytes"):
-        RedisStorage("mine", client=redis.Redis.from_url(redis_url, decode_responses=True))
+        RedisStorage(
+            "mine", make_client=lambda: redis.Redis.from_url(redis_url, decode_responses=True)
+        )
 
 
 @pytest.mark.filterwarnings(
