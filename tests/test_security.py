@@ -19,6 +19,7 @@ from scrapy import Request
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.storage.codec import encode
 
 from .support.command import project, run_here
@@ -251,10 +252,13 @@ async def test_poisoned_entry_is_a_miss_and_a_forged_one_rules_for_no_longer_tha
 async def test_forged_reason_is_printable_in_log_error_and_summary(
     redis_url: str, store: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    now = time.time()
     with Site({}) as site, caplog.at_level("DEBUG"):
         store.set(
             key_of(site),
-            encode(Entry(None, Outage(time.time() - 9, 1, None, FORGED, time.time() + 600))),
+            encode(
+                Entry(None, Outage(now - 9, 1, None, FORGED, now + 600, failure=Failure.TIMEOUT))
+            ),
         )
         crawler = await crawl(
             Pages, in_redis(redis_url), urls=[site.url("/a"), site.url("/robots.txt")]

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from enum import Enum
 from socket import inet_aton, inet_ntoa
@@ -29,6 +29,7 @@ SOON_DAYS = 7
 _KEY_RULE = 'an origin ("https://example.com:8443"), a host ("example.com") or "*." and a domain ("*.example.com")'
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FILE = "file:"
 
 
@@ -200,39 +201,57 @@ def _override(
     key: str, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt]
 ) -> Override:
     name = f"{SETTING}[{key!r}]"
-    fields = {"reason": None, **_mapping(name, value)}
+    fields = _mapping(name, value)
     if fields.keys().isdisjoint({"rules", "as", "crawl_delay"}):
         raise ValueError(f"{name} must have rules, as or crawl_delay, got {shown(repr(value))}")
-    read: dict[str, Any] = dict.fromkeys(_FIELDS)
-    for field, given in fields.items():
+    for field in fields:
         if field not in _FIELDS:
             raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
-        reader, rule = _FIELDS[field]
-        try:
-            read[field] = reader(given)
-        except ValueError:
-            raise ValueError(
-                f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}"
-            ) from None
-    rules, reason, *rest = read.values()
-    reason = reason.strip()
-    if rules in {None, "ignore", "disallow"}:
-        return Override(key, Action(rules or "keep"), reason, rules or "", None, *rest)
-    of_file = rules.startswith(_FILE)
+    override = Override(
+        key,
+        Action.KEEP,
+        reason=_field(name, {"reason": None, **fields}, "reason").strip(),
+        crawler=_field(name, fields, "as"),
+        crawl_delay=_field(name, fields, "crawl_delay"),
+        until=_field(name, fields, "until"),
+    )
+    rules = _field(name, fields, "rules")
+    if rules is None:
+        return override
+    if rules in {"ignore", "disallow"}:
+        return replace(override, action=Action(rules), rules=rules)
+    words = "own rules"
+    if rules.startswith(_FILE):
+        words = rules
+    robotstxt = parse(_body_of(name, rules, file))
+    if not groups_of(robotstxt):
+        _, rule = _FIELDS["rules"]
+        raise ValueError(f"{name}['rules'] must be {rule}, got {shown(repr(rules))}")
+    return replace(override, action=Action.REPLACE, rules=words, robotstxt=robotstxt)
+
+
+def _field(name: str, fields: Mapping[str, Any], field: str) -> Any:
+    """Read one field of the override that `name` names; None if it is not there."""
+    if field not in fields:
+        return None
+    reader, rule = _FIELDS[field]
+    value = fields[field]
     try:
-        body = (
-            file(rules.removeprefix(_FILE)) if of_file else rules.encode("utf-8", "surrogateescape")
-        )
+        return reader(value)
+    except ValueError:
+        raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(value))}") from None
+
+
+def _body_of(name: str, rules: str, file: Callable[[str], bytes]) -> bytes:
+    """Return the robots.txt that `rules` contain, or that is in the file they name."""
+    try:
+        if rules.startswith(_FILE):
+            return file(rules.removeprefix(_FILE))
+        return rules.encode("utf-8", "surrogateescape")
     except (OSError, ValueError) as error:
         raise ValueError(
             f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}"
         ) from error
-    robotstxt = parse(body)
-    if not groups_of(robotstxt):
-        raise ValueError(f"{name}['rules'] must be {_FIELDS['rules'][1]}, got {shown(repr(rules))}")
-    return Override(
-        key, Action.REPLACE, reason, rules if of_file else "own rules", robotstxt, *rest
-    )
 
 
 def _text(value: object) -> str:
@@ -254,15 +273,18 @@ def _secs(value: Any) -> float:
     return float(value)
 
 
-def _day(value: object) -> date:
-    if (
-        type(value) is date
-    ):  # TOML gives a date; a datetime is a subclass of date, but is not wanted
+def _day(value: object) -> date | None:
+    if value is None:  # JSON's null: it has no end
+        return None
+    if type(value) is date:  # TOML gives one; a datetime is a date, too, but is not wanted
         return value
-    return datetime.strptime(_text(value), "%Y-%m-%d").date()
+    text = _text(value)
+    if not _DAY.fullmatch(text):
+        raise ValueError
+    return date.fromisoformat(text)
 
 
-# How each key is read, and the rule for its value, in the order of the fields of `Override`.
+# How each key is read, and the rule for its value.
 _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "rules": (
         _text,

@@ -7,7 +7,7 @@ Sources: the IANA registries of special-purpose addresses, as the standard libra
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import inet_aton
 
 _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
@@ -17,6 +17,7 @@ _WITH_IPV4_AT_THE_END = (
     IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
 )
 _PRIVATE = (  # that not every Python's `ipaddress` knows
+    IPv4Network("192.0.0.0/24"),  # RFC 6890 (protocol assignments)
     IPv6Network("64:ff9b:1::/48"),  # RFC 8215 (a network's own NAT64)
     IPv6Network("3fff::/20"),  # RFC 9637 (documentation)
     IPv6Network("5f00::/16"),  # RFC 9602 (SRv6 segment identifiers)
@@ -55,8 +56,10 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
         inner = _ipv4_in(address)
         if inner is not None:
             return _is_private(inner)
-        if address.is_site_local or any(address in network for network in _PRIVATE):
+        if address.is_site_local:
             return True
+    if any(address in network for network in _PRIVATE):
+        return True
     return not address.is_global or address.is_multicast
 
 

@@ -32,6 +32,7 @@ _FACTS_AT = _CRC_AT + 8 + 1
 
 _MOST_FAILURES = 2**32 - 1  # a longer back-off could not be computed
 _MOST_STATUS = 2**31 - 1  # a server can send any number
+_LATEST = 253_402_214_400.0  # the last day of the year 9999: no `datetime` is much later
 _TEXT_CHARS = 32_768  # of a URL or a reason
 _FACTS_BYTES = 4 * _TEXT_CHARS  # more than the facts can take
 
@@ -126,6 +127,11 @@ def _status(status: Any) -> int:
     return max(-_MOST_STATUS, min(int(status), _MOST_STATUS))
 
 
+def _time(seconds: Any) -> float:
+    """Bound a time to what a `datetime` can have."""
+    return max(0.0, min(float(seconds), _LATEST))
+
+
 def _number(failures: Any) -> int:
     return min(max(0, int(failures)), _MOST_FAILURES)
 
@@ -138,8 +144,8 @@ def _text(text: object) -> str:
 # How each fact is written: one of another type, or out of bounds, would be written in another way.
 _COPY: _Fields = {
     "cut": bool,
-    "fetched_at": float,
-    "fresh_until": float,
+    "fetched_at": _time,
+    "fresh_until": _time,
     "kind": lambda kind: kind.value,
     "status": _status,
     "url": _text,
@@ -147,8 +153,8 @@ _COPY: _Fields = {
 }
 _OUTAGE_OF_GRB2: _Fields = {
     "failures": _number,
-    "retry_at": float,
-    "since": float,
+    "retry_at": _time,
+    "since": _time,
     "site_available": bool,
     "status": lambda status: None if status is None else _status(status),
     "why": _text,
@@ -156,7 +162,7 @@ _OUTAGE_OF_GRB2: _Fields = {
 _OUTAGE: _Fields = {
     **_OUTAGE_OF_GRB2,
     "alike": _number,
-    "failed_at": float,
+    "failed_at": _time,
     "failure": lambda failure: None if failure is None else failure.name,
     "redirected_to": _text,
 }

@@ -45,11 +45,18 @@ _APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
 _SCHEMA_VERSION = 1
 # `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored
 # anew all the time.
+_ENTRIES = (
+    "CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)"
+)
+_LEASES = (
+    "CREATE TABLE leases "
+    "(origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL)"
+)
 _SCHEMA = f"""
     BEGIN IMMEDIATE;
-    CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
+    {_ENTRIES};
     CREATE INDEX entries_used ON entries (used);
-    CREATE TABLE leases (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL);
+    {_LEASES};
     PRAGMA application_id = {_APPLICATION_ID};
     PRAGMA user_version = {_SCHEMA_VERSION};
     COMMIT;
@@ -62,14 +69,18 @@ _WHAT_IT_IS = """
 # how the file format begins (sqlite.org/fileformat.html, "The Database Header")
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID_AT = 68  # its place in the header: 4 bytes, big-endian
+# Behind the header, the first page has the statements that made the tables, if they are few.
+_HEADER_BYTES, _FIRST_PAGE_BYTES = 100, 4096
+_LEAF = 13  # the first byte of a page whose rows are tables
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 
 _GET = "SELECT value FROM entries WHERE origin = ? AND used >= ? AND typeof(value) = 'blob' AND length(value) <= ?"
 _PUT = "INSERT OR REPLACE INTO entries (origin, used, value) VALUES (?, ?, ?)"
 _DELETE = "DELETE FROM entries WHERE origin = ?"
-# Another program may have stored an origin that is no text.
+# Another program may have stored an origin that is no text, or a text that is no UTF-8.
 _ORIGINS = """
-    SELECT origin FROM entries WHERE origin >= ? AND typeof(origin) = 'text' AND used >= ? ORDER BY origin LIMIT ?
+    SELECT CAST(origin AS BLOB) FROM entries
+    WHERE origin >= CAST(? AS TEXT) AND typeof(origin) = 'text' AND used >= ? ORDER BY origin LIMIT ?
 """
 _LEASE = """
     INSERT INTO leases (origin, token, taken, until) VALUES (?, ?, ?, ?)
@@ -171,10 +182,12 @@ class SqliteStorage(Storage):
 
     def origins(self) -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
-        oldest, start = self._today() - KEEP_DAYS, ""
+        oldest, start = self._today() - KEEP_DAYS, b""
         while page := self._execute(_ORIGINS, start, oldest, _PAGE)[0]:
-            yield from (origin for (origin,) in page)
-            start = page[-1][0] + "\0"  # the next text in order
+            for (origin,) in page:
+                with suppress(UnicodeDecodeError):
+                    yield origin.decode()
+            start = page[-1][0] + b"\0"  # the next text in order
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
@@ -299,7 +312,11 @@ class SqliteStorage(Storage):
         """
         self._disconnect()
         if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
-            raise _not_ours(self._path) from error
+            raise StorageError(
+                f"{self._path} cannot be read ({error}), and does not say that it is this plugin's: it "
+                "stays as it is. Delete it if you know that it is, or set GBOT_ROBOTS_SQLITE_PATH to "
+                "another file"
+            ) from error
         with _alone(self._path):
             if _identity(self._path) != self._file:
                 return
@@ -378,10 +395,12 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
     )
     connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, check_same_thread=False)
     try:
-        if is_there:
-            _is_begun(connection, path)
-        else:
-            connection.executescript(_SCHEMA + _COPIES_TABLE)
+        if is_there and _is_begun(connection, path):
+            return connection
+        if is_there:  # begun on a full disk, maybe
+            connection.close()
+            connection = sqlite3.connect("file::memory:", uri=True, check_same_thread=False)
+        connection.executescript(_SCHEMA + _COPIES_TABLE)
     except BaseException:
         connection.close()
         raise
@@ -395,6 +414,8 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
         if version != _SCHEMA_VERSION or not has_ours:
             raise sqlite3.DatabaseError(f"schema version {version}, expected {_SCHEMA_VERSION}")
         return True
+    if has_ours and not application_id:
+        raise sqlite3.DatabaseError("its header is damaged")  # it may be ours
     if (
         application_id or version or tables or path.stat().st_size == 1
     ):  # for SQLite such a file is empty
@@ -409,15 +430,21 @@ def _not_ours(path: Path) -> StorageError:
 
 
 def _says_it_is_ours(path: Path) -> bool:
-    """By its first bytes. To close a file that SQLite has open here would end SQLite's locks on it: disconnect first."""
+    """By its header, or if that is damaged, by our tables in its first page.
+
+    To close a file that SQLite has open here would end SQLite's locks on it: disconnect first.
+    """
     try:
         with path.open("rb") as file:
-            head = file.read(_APPLICATION_ID_AT + 4)
+            page = file.read(_FIRST_PAGE_BYTES)
     except FileNotFoundError:
         return False
-    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(
-        4, "big"
-    )
+    whose = page[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4]
+    if page.startswith(_MAGIC) and any(whose):
+        return whose == _APPLICATION_ID.to_bytes(4, "big")
+    if page[_HEADER_BYTES : _HEADER_BYTES + 1] != bytes([_LEAF]):
+        return False
+    return _ENTRIES.encode() in page and _LEASES.encode() in page
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -64,7 +64,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt: file is not a database"),
         (
             "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
-            "e.txt is another program's and stays as it is",
+            "does not say that it is this plugin's: it stays as it is. Delete it if you know",
         ),
         ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "the storage sqlite"),
         ("cache show mailto://x", "not an http, https or ftp URL"),

@@ -36,12 +36,12 @@ from scrapy_gbot_robots.storage.codec import decode, encode
 from ..support.entries import ENTRIES
 from ..support.strategies import HTTP_ANSWERS, LOCATIONS
 
-SETTINGS = GbotSettings.of(get_crawler().settings)
 URL = "https://example.com/robots.txt"
 MOST_SECONDS = 2.0**31
 MOST_FAILURES = 2**32 - 1  # that a storage has room for
 MAX_REDIRECTS = 5
 MAX_BYTES = 200
+SETTINGS = GbotSettings.of(get_crawler(settings_dict={"GBOT_ROBOTS_MAX_BYTES": MAX_BYTES}).settings)
 CLOCKS = st.floats(0, 4e9)  # of machines: the years 1970 to 2096
 POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)))
 

@@ -83,6 +83,7 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
     ("until", "standing"),
     [
         pytest.param("2027-03-31", Standing.IN_FORCE, id="far"),
+        pytest.param(None, Standing.IN_FORCE, id="null-as-json-has-it"),
         pytest.param(date(2027, 3, 17), Standing.IN_FORCE, id="eight-days-as-toml-has-it"),
         pytest.param("2027-03-16", Standing.RUNS_OUT_SOON, id="seven-days"),
         pytest.param("2027-03-10", Standing.RUNS_OUT_SOON, id="last-day"),
@@ -229,6 +230,10 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
             {**IGNORE, "until": "31.3.2027"},
             "['until'] must be a date such as \"2027-03-31\"",
             id="date-form",
+        ),
+        *(
+            pytest.param({**IGNORE, "until": text}, f"got {text!r}", id=f"no-date: {text}")
+            for text in ("2027-3-1", "20270301", "2027-W09-1", "2027-03-01 ", "2027-02-30", "")
         ),
         pytest.param({**IGNORE, "until": 20270331}, "got 20270331", id="date-as-number"),
         pytest.param(

@@ -78,6 +78,12 @@ def test_entries_of_the_last_layout_are_read() -> None:
         pytest.param(
             {"why": "x" * 40_000}, {"why": "x" * 32_768}, id="longer text than there is room for"
         ),
+        pytest.param({"since": -1e308}, {"since": 0.0}, id="an earlier time than there is"),
+        pytest.param(
+            {"retry_at": float("inf")},
+            {"retry_at": 253_402_214_400.0},
+            id="a later time than there is",
+        ),
         pytest.param({"redirected_to": "\ud800"}, {"redirected_to": "?"}, id="a URL, too"),
         pytest.param({"alike": 2**32}, {"alike": 2**32 - 1}, id="too many failures that are alike"),
         pytest.param(
@@ -154,7 +160,9 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
             changed(b'"cut": false', b'"cut": false, "dut": false'), id="fact-of-a-later-version"
         ),
         pytest.param(changed(b'"since": 1700000000.25', b'"since": NaN'), id="nan"),
-        pytest.param(changed(b'"since": 1700000000.25', b'"since": 1e999'), id="too-late"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": 1e999'), id="never"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": 1e+300'), id="after-all-time"),
+        pytest.param(changed(b'"since": 1700000000.25', b'"since": -1.0'), id="before-all-time"),
         pytest.param(
             changed(b'"since": 1700000000.25', b'"since": 1700000000'), id="whole-number-for-a-time"
         ),

@@ -99,6 +99,18 @@ def test_origin_that_we_did_not_write_is_not_listed(path: Path) -> None:
         assert list(storage.origins()) == [ORIGIN]
 
 
+def test_origin_that_is_no_utf8_harms_no_other(path: Path) -> None:
+    others = [f"https://host{number:04}.example" for number in range(1001)]
+    with closing(SqliteStorage(path)) as storage:
+        storage.store_and_release([(origin, Entry(RULES), "") for origin in others])
+        with closing(sqlite3.connect(path)) as database, database:
+            database.executemany(
+                "INSERT INTO entries SELECT CAST(? AS TEXT), used, value FROM entries LIMIT 1",
+                [(b"a\xff",), (b"https://host0999.example\xc3",), (b"z\x80",)],
+            )
+        assert list(storage.origins()) == others  # in order, over two pages
+
+
 def test_entry_stored_long_ago_is_gone(path: Path) -> None:
     clock = Clock()
     with closing(SqliteStorage(path, clock=clock.time)) as storage:
@@ -201,6 +213,49 @@ def test_file_of_another_version_is_set_aside(path: Path, change: str) -> None:
     assert name.startswith("robots.sqlite.set-aside-")
     with closing(sqlite3.connect(path.with_name(name))) as database:
         assert database.execute("SELECT count(*) FROM entries").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        pytest.param(0, 16, id="magic"),
+        pytest.param(0, 100, id="header"),
+        pytest.param(60, 72, id="version-and-application"),
+        pytest.param(16, 18, id="page-size"),
+    ],
+)
+@pytest.mark.parametrize("byte", [b"\0", b"\xee"], ids=["zeros", "others"])
+def test_file_with_a_damaged_header_is_set_aside(
+    path: Path, first: int, last: int, byte: bytes
+) -> None:
+    filled(path, 5)
+    with path.open("r+b") as file:
+        file.seek(first)
+        file.write(byte * (last - first))
+    damaged = path.read_bytes()
+    if (byte, first) == (b"\xee", 60):  # of another program, for all that can be known
+        with pytest.raises(StorageError, match="is another program's and stays as it is"):
+            SqliteStorage(path)
+        assert path.read_bytes() == damaged
+        return
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        assert list(storage.origins()) == [ORIGIN]
+    (name,) = aside(path)
+    assert path.with_name(name).read_bytes() == damaged
+
+
+def test_reading_alone_a_file_that_was_begun_on_a_full_disk_finds_nothing(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")  # and then there was no more room
+    begun = path.read_bytes()
+    assert begun
+    with closing(SqliteStorage(path, read_only=True)) as storage:
+        assert (list(storage.origins()), storage.get(ORIGIN)) == ([], None)
+    assert path.read_bytes() == begun
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+    assert aside(path) == []
 
 
 @pytest.mark.parametrize(
