@@ -1,5 +1,6 @@
-"""What a crawl reports at its end: the summary in the log, and a page.
+"""What a crawl leaves behind: the summary in the log, a page, an archive of robots.txt files, the proof in its items.
 
-It listens to signals and reads stats; it changes nothing, and its memory is bounded.
+It listens to signals and reads stats, and its memory is bounded. Provenance adds a field to items;
+the rest changes nothing.
 Source: our own.
 """
