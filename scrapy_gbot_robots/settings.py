@@ -311,11 +311,11 @@ class GbotSettings:
             ValueError: a setting has a wrong value; the message names the setting, the rule and the
             value.
         """
-        own = cls.of(crawler.settings)
+        checked = cls.of(crawler.settings)
         is_set = _is_set("unreachable_wait_secs", crawler.settings)
         if is_for_one_page(crawler) and not is_set:
-            return replace(own, unreachable_wait_secs=0)
-        return own
+            return replace(checked, unreachable_wait_secs=0)
+        return checked
 
     @property
     def asked_as(self) -> RobotsAgent | None:
@@ -370,16 +370,18 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     for name in sorted(str(name) for name in settings):
         if name.startswith(_LOOKS_OURS) and name not in rows:
             yield f"{name} is no setting{_did_you_mean(name, rows)}"
-    own = GbotSettings.of(settings)
+    checked = GbotSettings.of(settings)
     for name, row in rows.items():
         is_set = settings.get(name) is not None
-        has_effect = getattr(own, row.name) == row.metadata["default"] or _has_needs(own, row)
+        has_effect = getattr(checked, row.name) == row.metadata["default"] or _has_needs(
+            checked, row
+        )
         if is_set and not has_effect:
             other = next(iter(row.metadata["needs"]))
-            yield f"{name} does nothing here: {_name_of(other)} is {getattr(own, other)!r}"
-    if own.sqlite_path is not None and _is_set("sqlite_path", settings):
-        folder = own.sqlite_path.parent
-        if own.storage == "sqlite" and not folder.exists():
+            yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
+    if checked.sqlite_path is not None and _is_set("sqlite_path", settings):
+        folder = checked.sqlite_path.parent
+        if checked.storage == "sqlite" and not folder.exists():
             yield f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
 
 
@@ -390,13 +392,13 @@ def _did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {nearest[0]}?"
 
 
-def _has_needs(own: GbotSettings, row: Field[Any]) -> bool:
+def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
     """Whether the field has what it needs to do something."""
     needs = row.metadata["needs"]
     if not needs:
         return True
     for other, wanted in needs.items():
-        value = getattr(own, other)
+        value = getattr(checked, other)
         if value == wanted or (wanted is True and value):
             return True
     return False

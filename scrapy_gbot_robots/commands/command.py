@@ -205,7 +205,7 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
     if prog == CONSOLE:
         command.name = prog
     command.add_options(parser)
-    opts, args = parser.parse_known_args(sys.argv[1:] if argv is None else argv)
+    opts, args = parser.parse_known_args(argv)
     try:
         command.process_options(args, opts)
     except UsageError as error:

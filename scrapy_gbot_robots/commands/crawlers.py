@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from scrapy.settings import BaseSettings
 
 from ..core.asker import NAMED, Asker, as_one, hints_on, names_in
 from ..core.crawlers import Crawler, RobotsAgent
+from ..core.known_crawlers import meant_by
 from ..obeying.identity import of_project
 from ..settings import GbotSettings
 from .command import CommandError
@@ -39,16 +42,24 @@ def named(
                 )
             ]
         return [Asker(Crawler.of(sent.text), sent.source, sent.text)]
-    names = [name for text in texts for name in names_in(text)]
+    names = list(chain.from_iterable(map(names_in, texts)))
     askers: dict[RobotsAgent, Asker] = {}
-    try:
-        for name in names:
+    for name in names:
+        try:
             asker = Asker.of(name, NAMED)
-            askers[asker.crawler] = asker
-    except ValueError as error:
-        raise CommandError(f'--as {error}: a product token has letters, "-" and "_" only') from None
+        except ValueError as error:
+            raise CommandError(f"--as {error}{_advice_on(name)}") from None
+        askers[asker.crawler] = asker
     for hint in hints_on(asker.name for asker in askers.values()):
         err.say((f"note: {hint}", "warning"))
     if mode is not None:
         return [as_one(names, mode)]
     return list(askers.values())
+
+
+def _advice_on(name: str) -> str:
+    """Say what to write in the place of a name that names no crawler."""
+    meant = meant_by(name)
+    if meant:
+        return f"; did you mean {' or '.join(meant)}?"
+    return ': a product token has letters, "-" and "_" only'

@@ -28,7 +28,7 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import SOURCE, Version, fetched, version_of
-from .output import Terminal, printable
+from .output import Part, Terminal, printable
 
 Results = Sequence[tuple[Version, Sequence[Finding]]]
 
@@ -75,15 +75,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
     """Return the kinds that their ids stand for, and all that are at least as bad as one of `levels`."""
+    by_word = {kind.id: {kind.name} for kind in KINDS.values()}
+    as_bad: set[str] = set()
+    for level in levels:  # the greatest harm first
+        as_bad = as_bad | {kind.name for kind in KINDS.values() if kind.level == level}
+        by_word[level] = as_bad
     kinds: set[str] = set()
     for word in map(str.strip, text.split(",")):
-        as_bad: Sequence[str] = ()
-        if word in levels:
-            as_bad = levels[: levels.index(word) + 1]
-        meant = {kind.name for kind in KINDS.values() if kind.id == word or kind.level in as_bad}
-        if not meant:
+        if word not in by_word:
             raise ArgumentTypeError(_not_known(word, levels))
-        kinds |= meant
+        kinds |= by_word[word]
     return kinds
 
 
@@ -114,7 +115,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say((f"error: {error}", "bad"))
             status = FAILED
             continue
-        told = []
+        reported = []
         for finding in findings(
             source.body,
             strict=gbot.strict,
@@ -124,10 +125,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         ):
             if finding.kind in ignored:
                 continue
-            told.append(finding)
+            reported.append(finding)
             if status == FINE and finding.kind in options.fail_on:
                 status = FOUND
-        results.append((source, told))
+        results.append((source, reported))
     out.as_json = options.format == "json"
     FORMATS[options.format](results, out)
     return status
@@ -135,16 +136,22 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 def _write_lines(results: Results, out: Terminal) -> None:
     """Write each finding with its line, and the counts for each source; or JSON."""
-    for source, told in results:
+    for source, reported in results:
         lines = split_lines(source.body)
-        for finding in told:
+        for finding in reported:
             out.json({"source": printable(source.name), **finding._asdict()})
             style, where = _STYLES[finding.level], f"{source.name}:{finding.line}: "
             out.say((where, "strong"), (finding.level, style), f": {finding.text}", wrap=True)
             out.excerpt(lines, {finding.line: ("", style)})
-        levels = Counter(finding.level for finding in told)
-        counts = [count(levels[level], level) for level in LEVELS if levels[level]]
-        out.say((source.name, "strong"), ": ", ", ".join(counts) or ("clean", "good"))
+        levels = Counter(finding.level for finding in reported)
+        out.say((source.name, "strong"), ": ", _counted(levels))
+
+
+def _counted(levels: Counter[str]) -> Part:
+    """Return how many findings there are of each level, in words."""
+    if not levels:
+        return "clean", "good"
+    return ", ".join(count(levels[level], level) for level in LEVELS if levels[level])
 
 
 def _write_github(results: Results, out: Terminal) -> None:
@@ -178,15 +185,15 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         "informationUri": _HOMEPAGE,
         "rules": rules,
     }
-    told = [_sarif_result(source, finding) for source, finding in _one_by_one(results)]
-    run = {"tool": {"driver": driver}, "results": told}
+    sarif_results = [_sarif_result(source, finding) for source, finding in _one_by_one(results)]
+    run = {"tool": {"driver": driver}, "results": sarif_results}
     log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     out.write(json.dumps(log, indent=2) + "\n")
 
 
 def _one_by_one(results: Results) -> Iterator[tuple[Version, Finding]]:
-    for source, told in results:
-        for finding in told:
+    for source, reported in results:
+        for finding in reported:
             yield source, finding
 
 

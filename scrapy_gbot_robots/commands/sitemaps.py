@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.settings import Settings
 
@@ -18,12 +18,18 @@ from .inputs import add_shared, origin_of, typed
 from .output import Terminal
 
 if TYPE_CHECKING:
-    from .project_crawl import ProjectCrawl
+    from .project_crawl import ProjectCrawl, RobotsState
 
-_TOO_MANY = (
-    "not requested: more than GBOT_ROBOTS_SITEMAPS_MAX",
-    None,
-)  # a hostile list could attack a third party
+
+class _Answer(NamedTuple):
+    """What is known of a sitemap."""
+
+    words: str  # its status, or why it was not requested
+    status: int | None
+
+
+# A hostile list could attack a third party.
+_TOO_MANY = _Answer("not requested: more than GBOT_ROBOTS_SITEMAPS_MAX", None)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,50 +50,67 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))
 
     async def work(crawl: ProjectCrawl) -> int:
-        worst = FINE
+        statuses = []
         for origin in origins:
-            known = await crawl.state_of(origin, fresh=options.fresh)
-            lines, most = sitemap_lines_of(known.robotstxt), crawl.settings.sitemaps_max
-            found = await crawl.together(
-                _found(line.url, origin, crawl, asker.crawler) for line in lines[:most]
-            )
-            found += [_TOO_MANY] * (len(lines) - most)
-            records = [
-                {
-                    "robots_txt": origin.robots_url,
-                    "line": line.line,
-                    "url": line.url or shown(line.raw.decode("utf-8", "backslashreplace")),
-                    "found": text,
-                    "status": status,
-                }
-                for line, (text, status) in zip(lines, found, strict=True)
-            ]
-            says = known.why if known.unreachable else count(len(lines), "sitemap")
-            out.say((origin.robots_url, "strong"), ": ", says)
-            out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"})
-            out.flush()
-            is_fine = all(each == _TOO_MANY or each[1] in range(400) for each in found)
-            worst = max(worst, FAILED if known.unreachable else FINE if is_fine else FOUND)
-        return worst
+            state = await crawl.state_of(origin, fresh=options.fresh)
+            statuses.append(await _list(state, crawl, asker.crawler, out))
+        return max(statuses)
 
     return run_in_crawl(settings, work)
 
 
-async def _found(
+async def _list(state: RobotsState, crawl: ProjectCrawl, agent: RobotsAgent, out: Terminal) -> int:
+    """Write the sitemaps of one robots.txt; return the exit status for it."""
+    origin = state.origin
+    lines, most = sitemap_lines_of(state.robotstxt), crawl.settings.sitemaps_max
+    requested = (_answer(line.url, origin, crawl, agent) for line in lines[:most])
+    answers = await crawl.together(requested)
+    answers += [_TOO_MANY] * (len(lines) - most)
+    records = []
+    for line, answer in zip(lines, answers, strict=True):
+        url = line.url
+        if url is None:
+            url = shown(line.raw.decode("utf-8", "backslashreplace"))
+        records.append(
+            {
+                "robots_txt": origin.robots_url,
+                "line": line.line,
+                "url": url,
+                "found": answer.words,
+                "status": answer.status,
+            }
+        )
+    says = count(len(lines), "sitemap")
+    if state.unreachable:
+        says = state.why
+    out.say((origin.robots_url, "strong"), ": ", says)
+    out.rows(records, {"STATUS": "found", "LINE": "line", "SITEMAP": "url"})
+    out.flush()
+    if state.unreachable:
+        return FAILED
+    for answer in answers:
+        if answer != _TOO_MANY and answer.status not in range(400):
+            return FOUND
+    return FINE
+
+
+async def _answer(
     url: str | None, origin: Origin, crawl: ProjectCrawl, agent: RobotsAgent
-) -> tuple[str, int | None]:
-    """Request a sitemap as a crawl would; return its status, or why there is none, in words, and as a number."""
+) -> _Answer:
+    """Request a sitemap as a crawl would."""
     if url is None:
-        return "malformed: not an absolute http, https or ftp URL", None
+        return _Answer("malformed: not an absolute http, https or ftp URL", None)
     if crawl.settings.refuse_private and await leads_inside(url, origin.robots_url):
-        return "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses", None
+        words = "not requested: GBOT_ROBOTS_REFUSE_PRIVATE refuses private addresses"
+        return _Answer(words, None)
     its_origin = Origin.of(url)
     served = await crawl.served([its_origin])
     verdict = crawl.verdict(url, agent, served.get(its_origin))
     if not verdict.allowed:
-        return str(verdict), None
+        return _Answer(str(verdict), None)
     try:
         status = await crawl.status(url)
     except Exception as error:  # of any download handler
-        return f"no answer: {shown(str(error) or type(error).__name__)}", None
-    return str(status), status
+        why = str(error) or type(error).__name__
+        return _Answer(f"no answer: {shown(why)}", None)
+    return _Answer(str(status), status)

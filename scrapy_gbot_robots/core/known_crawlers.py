@@ -6,6 +6,7 @@ the first that has a group counts, else "*".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .crawlers import GOOGLE_NAMES, Crawler
@@ -68,6 +69,7 @@ _CRAWLERS = {
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
 _DISOBEDIENT = {"Perplexity-User", "meta-externalfetcher", "facebookexternalhit"}
+_PARTIAL = {"Googlebot-Image", "Googlebot-News"}  # of a part of a site
 PURPOSES = tuple(_CRAWLERS)
 
 
@@ -92,25 +94,33 @@ class KnownCrawler(NamedTuple):
         return Crawler.of(self.tokens)._replace(name=self.tokens[0])
 
 
-KNOWN_CRAWLERS = tuple(
-    KnownCrawler((token, *_FALL_BACK.get(token, ())), operator, purpose, token not in _DISOBEDIENT)
-    for purpose, operators in _CRAWLERS.items()
-    for token, operator in operators.items()
-)
+def _rows() -> Iterator[KnownCrawler]:
+    for purpose, operators in _CRAWLERS.items():
+        for token, operator in operators.items():
+            tokens = (token, *_FALL_BACK.get(token, ()))
+            yield KnownCrawler(tokens, operator, purpose, token not in _DISOBEDIENT)
 
 
-# They index whole sites; Googlebot-Image and Googlebot-News only a part, which many sites leave out on purpose.
-_PARTIAL = {"Googlebot-Image", "Googlebot-News"}
-SEARCH_ENGINES = tuple(
-    row for row in KNOWN_CRAWLERS if row.purpose == "search" and row.tokens[0] not in _PARTIAL
-)
+KNOWN_CRAWLERS = tuple(_rows())
+
+
+def _search_engines() -> Iterator[KnownCrawler]:
+    """Yield the crawlers that index whole sites, and not only a part, which many sites leave out on purpose."""
+    for row in KNOWN_CRAWLERS:
+        if row.purpose == "search" and row.tokens[0] not in _PARTIAL:
+            yield row
+
+
+SEARCH_ENGINES = tuple(_search_engines())
 
 
 def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
-_REAL = {name.lower(): name for row in KNOWN_CRAWLERS for name in (*row.tokens, *GOOGLE_NAMES)}
+_REAL = {name.lower(): name for name in GOOGLE_NAMES}
+for _row in KNOWN_CRAWLERS:
+    _REAL.update({token.lower(): token for token in _row.tokens})
 _BY_LETTERS = {_letters(name): name for name in _REAL.values()}
 
 
@@ -125,11 +135,11 @@ def meant_by(name: str) -> list[str]:
         return []
     if _letters(name) in _BY_LETTERS:
         return [_BY_LETTERS[_letters(name)]]
-    return [
-        row.tokens[0]
-        for row in KNOWN_CRAWLERS
-        if name.lower() in (_product(row.tokens[0]), row.operator.lower())
-    ]
+    names = []
+    for row in KNOWN_CRAWLERS:
+        if name.lower() in (_product(row.tokens[0]), row.operator.lower()):
+            names.append(row.tokens[0])  # noqa: PERF401  a comprehension would hide the test
+    return names
 
 
 def _product(name: str) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from . import lines
@@ -278,8 +278,8 @@ def findings(
     return sorted(unsorted, key=_place)
 
 
-def _place(told: Finding) -> tuple[int, int, str]:
-    return _RANK[told.kind], told.line, told.text
+def _place(one: Finding) -> tuple[int, int, str]:
+    return _RANK[one.kind], one.line, one.text
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
@@ -325,9 +325,9 @@ def _nearest_field(key: str) -> str | None:
 
 def remarks_on(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
     """Yield the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
-    for told in _on_lines(robotstxt, body):
-        if told.kind in _REMARKS:
-            yield told._replace(kind=_REMARKS[told.kind])
+    for remark in _on_lines(robotstxt, body):
+        if remark.kind in _REMARKS:
+            yield remark._replace(kind=_REMARKS[remark.kind])
 
 
 def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
@@ -527,13 +527,14 @@ def _shut_out(
     by_rule: dict[Rule, _ShutOut] = {}
     for engine in SEARCH_ENGINES:
         agent = _agent_heeded(engine.crawler, merged)
-        rules = [rule for number in merged.get(agent, ()) for rule in groups[number].rules]
-        closing = closing_rule(rules)
+        numbers = merged.get(agent, ())
+        closing = closing_rule(chain.from_iterable(groups[number].rules for number in numbers))
         if closing is None:
             continue
-        number = next(number for number in merged[agent] if closing in groups[number].rules)
-        named_in = groups[number].agents[agent]
-        join = next((join for join in joins[number] if join.after > named_in), None)
+        join = None
+        for number in numbers:
+            if closing in groups[number].rules:
+                join = _join_after(groups[number].agents[agent], joins[number])
         if join is None and agent == "*":
             continue
         shut = by_rule.setdefault(closing, _ShutOut(closing, [], None, by_all=False))
@@ -542,6 +543,13 @@ def _shut_out(
             by_all = shut.by_all or agent == "*"
             by_rule[closing] = shut._replace(join=shut.join or join, by_all=by_all)
     return [shut for shut in by_rule.values() if shut.join is not None or not is_closed]
+
+
+def _join_after(line: int, joins: Iterable[_Join]) -> _Join | None:
+    for join in joins:
+        if join.after > line:
+            return join
+    return None
 
 
 def _agent_heeded(crawler: Crawler, merged: Mapping[str, object]) -> str:

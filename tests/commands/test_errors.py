@@ -33,6 +33,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         (f"check /x --robots {'a' * 300}", "File name too long"),
         ("check /x --robots loop", "loop: Too many levels of symbolic links"),
         ("check mailto://example.com", "not an http, https or ftp URL"),
+        ("check / --robots r.txt --as 'Google Extended'", "; did you mean Google-Extended?"),
         ("check http://a/ --as 123", '--as "123" names no crawler'),
         ("check http://a/ --robots no", NO_SUCH_FILE),
         ("check http://a/ --robots .", ".: Is a directory"),
