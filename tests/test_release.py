@@ -22,6 +22,8 @@ PACKAGE = "scrapy_gbot_robots"
 NOT_THE_PROJECTS = (".*", "build", "dist", "*.egg-info", "__pycache__", "*.pyc")
 # Names with a leading dot that belong to the project.
 KEPT = (".ci", ".github", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", ".readthedocs.yaml")
+# What runs in the browser, and its tests: it is for the site alone.
+IN_THE_BROWSER = ("docs/try/", "docs/package", "tests/try_page/")
 ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests", "tools")
 
 
@@ -88,6 +90,14 @@ def test_wheel_has_every_file_of_the_package_and_no_other(built: Built) -> None:
     assert {f"{PACKAGE}/py.typed", f"{PACKAGE}/report/page.html"} <= inside
 
 
+def test_neither_file_has_what_runs_in_the_browser(built: Built) -> None:
+    names = built.wheel | built.sdist
+    assert "docs/try.md" in names  # the page itself
+    words = ("docs/try/", "questions", "pyodide", "wasm", "package.json", "package-lock", "npm")
+    assert [name for name in names if any(word in name for word in words)] == []
+    assert [name for name in names if name.endswith((".mjs", ".wasm"))] == []
+
+
 def test_wheel_says_what_it_is(built: Built) -> None:
     assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
     assert (
@@ -109,6 +119,7 @@ def test_base_install_asks_for_scrapy_alone(built: Built) -> None:
 
 def test_sdist_is_the_project(built: Built) -> None:
     expected = set().union(*(files(HOME / room) for room in ROOMS))
+    expected = {name for name in expected if not name.startswith(IN_THE_BROWSER)}
     expected |= {
         path.name for path in HOME.glob("*.*") if path.is_file() and not path.name.startswith(".")
     }

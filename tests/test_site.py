@@ -1,10 +1,7 @@
 """The documentation site: it builds without a warning, loads nothing from elsewhere, and has every public name."""
 
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import scrapy_gbot_robots
 from .support.browser import violations
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
+from .support.site import built_site
 from .support.web import free_port
 
 pytestmark = pytest.mark.slow
@@ -30,26 +28,8 @@ _LOADS = re.compile(
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. Strict: a warning, such as a dead link, is an error."""
-    pytest.importorskip("mkdocs")
-    place = tmp_path_factory.mktemp("site")
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--quiet",
-        "--site-dir",
-        str(place),
-    ]
-    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        command, cwd=HOME, env=env, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return place
+def site() -> Path:
+    return built_site()
 
 
 def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:

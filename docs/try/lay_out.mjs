@@ -1,0 +1,13 @@
+// Lays out Python for the "Try it" page: node lay_out.mjs PYODIDE PLACE FOLDER...
+// Python itself, in WebAssembly, packs what the page loads of its library and of the folders.
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+
+const [npm, place, ...folders] = process.argv.slice(2);
+const { loadPyodide } = await import(`${npm}/pyodide.mjs`);
+const lockFileContents = { info: { abi_version: "2026_0" }, packages: {} };
+const pyodide = await loadPyodide({ lockFileContents });
+folders.forEach((folder, at) => pyodide.mountNodeFS(`/${at}`, folder));
+pyodide.runPython(readFileSync(new URL("pack.py", import.meta.url), "utf8"));
+writeFileSync(`${place}/python_stdlib.zip`, pyodide.FS.readFile("/packed.zip"));
+for (const name of ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"])
+  copyFileSync(`${npm}/${name}`, `${place}/${name}`);

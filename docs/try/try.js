@@ -1,0 +1,153 @@
+// The "Try it" page: takes the case from the form, asks Python in a worker, shows the answers.
+
+import { $, make, showChanges, showFile, showVerdicts } from "./answers.js";
+import { Box } from "./box.js";
+import { caseIn, commandOf, linkOf, reportOf } from "./share.js";
+
+const START_MS = 120000; // for Python to start: on a slow network it takes a minute
+const PATIENCE_MS = 250; // before the page says that an answer takes long
+
+let worker = null;
+let newest = 0; // question: only its answers are shown
+let patience = 0; // its timer
+let skipsLint = false; // after a stop, until the file changes
+let verdicts = null; // the last answer
+
+/** Say that the form cannot work here, and why. The page's text names the command. */
+function fail(why) {
+  worker?.terminate();
+  $("form").hidden = true;
+  $("instead").hidden = false;
+  $("why").textContent = `The form does not work here: ${why}.`;
+}
+
+function start() {
+  if (worker) return;
+  const starting = setTimeout(fail, START_MS, "Python did not start in time");
+  try {
+    worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
+  } catch (error) {
+    fail(error.message);
+    return;
+  }
+  worker.onerror = () => fail("the browser cannot load the worker");
+  worker.onmessage = ({ data: { id, part, answer, error } }) => {
+    clearTimeout(starting);
+    if (part === "unable") fail(error);
+    else if (part === "failed") $("status").textContent = `Please report this: ${error}`;
+    else if (id === newest) show(part, JSON.parse(answer));
+  };
+}
+
+/** Return what the form holds. */
+function formCase() {
+  const parts = Object.values(boxes).map((box) => box.bytes);
+  return { parts, crawlers: $("crawlers").value, mode: $("mode").value };
+}
+
+function ask() {
+  start();
+  newest += 1;
+  $("form").dataset.asked = newest;
+  worker?.postMessage({ id: newest, skipsLint, ...formCase() });
+  clearTimeout(patience);
+  patience = setTimeout(() => {
+    if (verdicts) showFile(verdicts, null);
+    $("status").textContent = "Python is at work ...";
+    $("stop").hidden = false;
+  }, PATIENCE_MS);
+}
+
+/** Show a part of the newest answer. Lint comes last. */
+function show(part, answer) {
+  if (part === "verdicts") showVerdicts((verdicts = answer));
+  if (part === "changes") showChanges(answer);
+  if (part === "lint") {
+    showFile(verdicts, answer);
+    settle();
+  }
+  $("answers").hidden = false;
+}
+
+function settle() {
+  clearTimeout(patience);
+  $("stop").hidden = true;
+  $("form").dataset.settled = newest; // for tests: what was asked and answered
+}
+
+function stop() {
+  worker.terminate();
+  worker = null;
+  skipsLint = true;
+  settle();
+  $("status").textContent = "Stopped. What lint finds is left out until the file changes.";
+  start(); // so that the next question need not wait
+}
+
+function fillForm({ parts, crawlers, mode }) {
+  $("crawlers").value = crawlers;
+  $("mode").value = mode;
+  Object.values(boxes).forEach((box, at) => box.put(parts[at]));
+  $("second").open = parts[1].length > 0;
+}
+
+/** Fill the form from the address of the page, if that holds a case. */
+async function open() {
+  try {
+    const linked = await caseIn(location.hash);
+    if (linked) fillForm(linked);
+  } catch (error) {
+    const text = `The link is cut, damaged or too large (${error.message}); nothing was taken from it.`;
+    $("status").textContent = text;
+  }
+}
+
+async function copy(text) {
+  $("copied").value = text;
+  $("copied").select();
+  const copying = navigator.clipboard?.writeText(text).then(() => true);
+  const isCopied = await copying?.catch(() => false);
+  $("taken").textContent = isCopied ? "Copied." : "Selected below, to copy.";
+}
+
+const command = () => commandOf(formCase(), verdicts.names);
+const link = () => linkOf(formCase()).catch(() => "This case is too large for a link.");
+
+const boxes = {
+  robots: new Box("robots", () => {
+    skipsLint = false;
+    ask();
+  }),
+  other: new Box("other", ask),
+  urls: new Box("urls", ask),
+};
+$("crawlers").oninput = ask;
+$("mode").onchange = ask;
+$("refused").onchange = () => showVerdicts(verdicts);
+$("stop").onclick = stop;
+$("add").onclick = () => {
+  $("crawlers").value = `${$("crawlers").value.trim()}\n${$("table").value}`.trim();
+  ask();
+};
+$("link").onclick = async () => copy(await link());
+$("command").onclick = () => copy(command());
+$("report").onclick = async () => copy(reportOf(command(), await link(), verdicts));
+$("form").onsubmit = (event) => event.preventDefault();
+$("form").addEventListener("focusin", start); // nothing is loaded before somebody comes
+addEventListener("hashchange", open);
+
+const missing = ["Worker", "WebAssembly", "DecompressionStream"].find((name) => !(name in window));
+if (missing) {
+  fail(`this browser has no ${missing}`);
+} else {
+  $("form").hidden = false;
+  $("instead").hidden = true;
+  open();
+  const bytes = (text = "") => Uint8Array.from(text, (char) => char.charCodeAt());
+  for (const each of await (await fetch("examples.json")).json()) {
+    const parts = [each.robots, each.other, each.urls.join("\n")].map(bytes);
+    const example = { parts, crawlers: each.crawlers, mode: "" };
+    const properties = { type: "button", onclick: () => fillForm(example) };
+    $("examples").append(make("button", properties, each.title));
+  }
+}

@@ -1,0 +1,97 @@
+"""The "Try it" page in a browser, as a person uses it; and its questions, asked of this Python."""
+
+import sys
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .site import HOME
+
+SOURCE = HOME / "docs" / "try"
+PATIENCE_MS = 240_000  # far too long, on a machine with ten times the work that it can do, too
+
+
+def questions() -> ModuleType:
+    """The adapter of the page, in this Python."""
+    if str(SOURCE) not in sys.path:
+        sys.path.append(str(SOURCE))
+    import questions  # type: ignore[import-not-found]
+
+    return questions  # type: ignore[no-any-return]
+
+
+def _as_json(value: Any) -> Any:
+    return {"bytes": b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+@dataclass
+class TryPage:
+    """The page. `requests` are the URLs that the browser asked for, `errors` what went wrong in it."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @classmethod
+    def opened(cls, context: Any, url: str) -> "TryPage":
+        context.set_default_timeout(PATIENCE_MS)
+        visit = cls(context.new_page())
+        context.on("request", lambda request: visit.requests.append(request.url))
+        visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+        visit.page.goto(url)
+        return visit
+
+    def wait(self, condition: str) -> None:
+        """Wait until a JavaScript expression is true."""
+        self.page.wait_for_function(condition)
+
+    def text(self, part: str) -> str:
+        """The text of a part of the page that is shown."""
+        return str(self.page.inner_text(f"#try-{part}"))
+
+    def settled(self) -> None:
+        """Wait until the newest question is answered."""
+        self.wait("Number(document.getElementById('try-form').dataset.settled) > 0")
+        self.wait("document.getElementById('try-stop').hidden")
+
+    def ask(self, robots: str, urls: str = "", crawlers: str = "Googlebot") -> None:
+        """Type a case, and wait for its answers."""
+        for box, text in (("robots", robots), ("urls", urls), ("crawlers", crawlers)):
+            self.page.fill(f"#try-{box}", text)
+        self.answered()
+
+    def answered(self) -> None:
+        """Wait for the answer to the last question that was asked before this."""
+        self.page.wait_for_function(
+            "() => document.getElementById('try-form').dataset.settled"
+            " === document.getElementById('try-form').dataset.asked"
+        )
+
+    def drop(self, box: str, path: Path) -> None:
+        """Choose a file for a box, and wait for the answers."""
+        self.page.set_input_files(f"#try-{box} + p input", path)
+
+    def in_python(self, calls: Sequence[Sequence[Any]]) -> list[str]:
+        """Ask the page's Python functions of the adapter: each call is a name and arguments."""
+        script = """calls => {
+            const questions = self.pyodide.pyimport("questions");
+            const argument = (value) => {
+                if (value === null) return undefined;
+                if (typeof value === "string") return value;
+                const bytes = Uint8Array.from(atob(value.bytes), (char) => char.charCodeAt());
+                return self.pyodide.toPy(bytes).tobytes(); };
+            return calls.map(([name, ...values]) => questions[name](...values.map(argument))); }"""
+        packed = [[_as_json(value) for value in call] for call in calls]
+        return list(self._worker.evaluate(script, packed))
+
+    @property
+    def _worker(self) -> Any:
+        (worker,) = [worker for worker in self.page.workers if "/try/" in worker.url]
+        return worker
+
+    def heap(self) -> int:
+        """The memory of the page's Python, in bytes."""
+        return int(self._worker.evaluate("self.pyodide._module.HEAPU8.length"))

@@ -1,0 +1,470 @@
+"""The "Try it" page in Chromium: what it answers, what it keeps to itself, what it does with what is bad."""
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.core import lint
+
+from ..core.test_hostile import HOSTILE_BODIES
+from ..core.test_lint import HOSTILE_RULES
+from ..support.reference import DATA, body_of, read
+from ..support.site import SiteServer
+from ..support.try_page import TryPage, questions
+
+pytestmark = pytest.mark.slow
+
+Visit = Callable[..., TryPage]
+
+COMMAND = "gbot-robots check /cart/1 --as Googlebot --robots robots.txt"
+ROBOTS_TXT = (
+    "User-agent: Googlebot\nDisallow: /cart/\nDisalow /x\nSitemap: https://e.example/s.xml\n"
+)
+
+
+# Lint holds each of these patterns against each other one, for tens of seconds.
+SLOW = b"".join(
+    b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26)
+    + b"".join(b"disallow: /%d*a*b*c%d\n" % (n, at) for at in range(40))
+    for n in range(600)
+)
+
+
+def case_link(robots: bytes, urls: bytes = b"/a", other: bytes = b"") -> str:
+    """A link as the page makes them."""
+    sizes = [len(robots), len(other), len(urls)]
+    head = json.dumps({"sizes": sizes, "crawlers": "Googlebot", "mode": ""}).encode()
+    packer = zlib.compressobj(wbits=-15)
+    packed = packer.compress(head + b"\n" + robots + other + urls) + packer.flush()
+    return "#1." + urlsafe_b64encode(packed).rstrip(b"=").decode()
+
+
+def test_case_is_answered_as_one_types(visit: Visit) -> None:
+    page = visit()
+    page.ask(ROBOTS_TXT, "/cart/1\n/x\nshop", "Googlebot, bot2000/1.0")
+    assert page.text("rows").splitlines() == [
+        '/cart/1\tGooglebot\tdisallowed by "Disallow: /cart/" (line 2, group "googlebot")',
+        "/cart/1\tbot\tallowed: no group for this user agent",
+        '/x\tGooglebot\tdisallowed by "Disallow: /x" (line 3, group "googlebot")',
+        "/x\tbot\tallowed: no group for this user agent",
+    ]
+    assert '"bot2000/1.0" is read as "bot"' in page.text("notes")
+    assert '"shop" is not an absolute URL, or a path such as /a' in page.text("notes")
+    assert 'Googlebot: "googlebot" (line 1): it names the crawler' in page.text("groups")
+    assert page.text("sitemaps") == "https://e.example/s.xml"
+    assert "4 verdicts, 2 disallowed; lint: " in page.text("status")
+    third = page.page.locator("#try-file li").nth(2).inner_text()
+    assert third.split("\n\n")[:2] == ["Disalow /x", "disallows /x"]
+    assert 'warning: "Disalow" was read as "disallow"' in third
+    link = page.page.locator("#try-file li a", has_text="what to do").first
+    assert link.get_attribute("href") == "../lint/#typo"
+    page.page.click("#try-second summary")
+    page.page.fill("#try-other", "User-agent: *\nDisallow: /\n")
+    page.answered()
+    assert "second version: disallowed by" in page.text("rows")
+    assert "User-agent: googlebot (group removed)" in page.text("changes")
+    assert page.errors == []
+
+
+def test_several_crawlers_are_one_and_the_table_has_names(visit: Visit) -> None:
+    page = visit()
+    page.ask("User-agent: GPTBot\nDisallow: /", "/a", "Bingbot")
+    page.page.select_option("#try-table", "GPTBot")
+    page.page.click("#try-add")
+    page.page.select_option("#try-mode", "all")
+    page.answered()
+    assert 'Bingbot, GPTBot\tdisallowed for GPTBot by "Disallow: /"' in page.text("rows")
+
+
+def test_nothing_is_loaded_before_the_first_touch_and_nothing_is_sent_after(
+    visit: Visit, server: SiteServer
+) -> None:
+    page = visit()
+    page.wait("document.querySelectorAll('#try-examples button').length === 6")
+    assert [path for path in server.requested if "/try/worker" in path or "py" in path] == []
+    page.page.focus("#try-robots")
+    page.ask(ROBOTS_TXT, "/cart/1")
+    loaded = len(server.requested)
+    assert "/try/pyodide.asm.wasm" in server.requested
+    page.page.click("#try-examples button:last-child")
+    page.answered()
+    for button in ("link", "command", "report"):
+        page.page.click(f"#try-{button}")
+    page.wait("document.getElementById('try-copied').value.includes('What I expected')")
+    assert len(server.requested) == loaded
+    assert [url for url in page.requests if not url.startswith((server.url, "blob:"))] == []
+
+
+ODD_FILES = {
+    "carriage returns": b"User-agent: *\rDisallow: /a\r",
+    "byte-order mark": b"\xef\xbb\xbfUser-agent: *\nDisallow: /a\n",
+    "Latin-1": b"User-agent: *\nDisallow: /a\nDisallow: /\xe4\n",
+    "NUL": b"User-agent: *\nDisallow: /a\0b\n",
+}
+
+
+@pytest.mark.parametrize("body", ODD_FILES.values(), ids=ODD_FILES)
+def test_bytes_of_a_file_stay_as_they_are_also_in_a_link(
+    visit: Visit, tmp_path: Path, body: bytes
+) -> None:
+    (tmp_path / "robots.txt").write_bytes(body)
+    page = visit()
+    page.page.fill("#try-urls", "/a")
+    page.drop("robots", tmp_path / "robots.txt")
+    page.wait("document.getElementById('try-robots').disabled")
+    page.answered()
+    assert '/a\tGooglebot\tdisallowed by "Disallow: /a" (line 2' in page.text("rows")
+    assert f"robots.txt: {len(body)} bytes, as they are" in page.page.inner_text("#try-form")
+    page.page.click("#try-link")
+    page.wait("document.getElementById('try-copied').value.includes('#1.')")
+    link = page.page.input_value("#try-copied")
+    code = link.partition("#1.")[2]
+    assert body in zlib.decompress(_decoded(code), wbits=-15)
+    again = visit(f"#1.{code}")
+    again.answered()
+    again.wait("document.getElementById('try-robots').disabled")
+    assert again.text("rows") == page.text("rows")
+    page.page.click("#try-command")
+    page.wait("document.getElementById('try-copied').value.includes('printf')")
+    command = page.page.input_value("#try-copied")
+    printing = ["sh", "-c", command.rpartition(" | ")[0]]
+    printed = subprocess.run(printing, capture_output=True, check=True)
+    assert printed.stdout == body
+
+
+def _decoded(code: str) -> bytes:
+    return urlsafe_b64decode(code + "=" * (-len(code) % 4))
+
+
+def test_command_that_is_copied_gives_the_same_verdicts(visit: Visit) -> None:
+    page = visit()
+    page.ask("User-agent: a\nDisallow: /it's 100%\n", "/it's\n/x?a=1&b=$HOME\nno", "bot2000, a")
+    page.page.select_option("#try-mode", "all")
+    page.answered()
+    page.page.click("#try-command")
+    page.wait("document.getElementById('try-copied').value.includes('printf')")
+    command = page.page.input_value("#try-copied")
+    assert command.startswith(
+        "printf 'User-agent: a\\nDisallow: /it'\\''s 100%%\\n' | gbot-robots check "
+    )
+    script = f'gbot-robots() {{ "$PYTHON" -m scrapy_gbot_robots "$@" --json; }}; {command}'
+    env = {**os.environ, "PYTHON": sys.executable}
+    ended = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=env, check=False
+    )
+    facts = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [(fact["url"], fact["allowed"]) for fact in facts] == [
+        ("/it's", True),
+        ("/x?a=1&b=$HOME", True),
+    ], ended.stderr
+
+
+def test_long_answer_can_be_stopped(visit: Visit, tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(SLOW)
+    page = visit()
+    page.page.fill("#try-urls", "/a")
+    page.answered()
+    page.drop("robots", tmp_path / "robots.txt")
+    page.page.click("#try-stop")  # waits until it is there
+    assert page.text("status").startswith("Stopped.")
+    assert page.page.is_hidden("#try-stop")
+    page.page.fill("#try-urls", "/b")
+    page.answered()
+    assert page.text("rows").startswith("/b\tGooglebot\t")
+    assert "lint:" not in page.text("status")
+    page.page.click("text=Type instead")
+    page.answered()
+    assert "lint: clean" in page.text("status")
+
+
+def test_only_the_newest_question_is_answered(visit: Visit) -> None:
+    page = visit()
+    page.page.fill("#try-robots", "User-agent: *\nDisallow: /9")
+    page.page.evaluate(
+        """() => { for (let n = 0; n < 10; n += 1) {
+            const urls = document.getElementById('try-urls');
+            urls.value = `/${n}`;
+            urls.dispatchEvent(new Event('input')); } }"""
+    )
+    page.answered()
+    assert page.text("rows").startswith("/9\tGooglebot\tdisallowed")
+
+
+def test_large_text_never_goes_into_a_textarea(visit: Visit) -> None:
+    page = visit()
+    page.page.fill("#try-urls", "/a")
+    page.page.evaluate(
+        """() => {
+            const data = new DataTransfer();
+            data.setData('text', 'User-agent: *\\nDisallow: /a\\n' + '\\n'.repeat(500000));
+            document.getElementById('try-robots').dispatchEvent(
+                new ClipboardEvent('paste', { clipboardData: data, cancelable: true })); }"""
+    )
+    page.answered()
+    assert page.page.input_value("#try-robots") == ""
+    assert "the text: 500,027 bytes, as they are" in page.page.inner_text("#try-form")
+    assert "disallowed by" in page.text("rows")
+    assert page.page.locator("#try-file li").count() < 1_000
+    page.page.click("text=Type instead")
+    page.answered()
+    assert "allowed: no group" in page.text("rows")
+
+
+def test_ten_thousand_urls_are_answered_and_shown_in_part(visit: Visit, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("\n".join(f"/a{n}" for n in range(10_000)))
+    page = visit()
+    page.page.fill("#try-robots", "User-agent: *\nDisallow: /a9")
+    page.drop("urls", tmp_path / "urls.txt")
+    page.wait("document.getElementById('try-urls').disabled")
+    page.answered()
+    assert "10,000 verdicts, 1,111 disallowed" in page.text("status")
+    assert page.page.locator("#try-rows tr").count() == 200
+    page.page.click("#try-more")
+    assert page.page.locator("#try-rows tr").count() == 400
+    page.page.check("#try-refused")
+    assert page.text("rows").splitlines()[1].startswith("/a90\tGooglebot\tdisallowed")
+
+
+DAMAGED = "The link is cut, damaged or too large"
+LINKS = {
+    "cut": case_link(b"User-agent: *\nDisallow: /" + b"abc" * 99)[:-30],
+    "no base64": "#1.%%%",
+    "empty": "#1.",
+    "huge": "#1." + "A" * 100_000,
+    "a bomb": case_link(b"\n" * 20_000_000),
+    "lacks a box": "#1."
+    + urlsafe_b64encode(
+        zlib.compress(b'{"sizes":[1],"crawlers":"a","mode":""}\nx', wbits=-15)
+    ).decode(),
+    "other sizes": "#1."
+    + urlsafe_b64encode(
+        zlib.compress(b'{"sizes":[1,1,9],"crawlers":"a","mode":""}\nxyz', wbits=-15)
+    ).decode(),
+}
+
+
+@pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
+def test_link_that_is_damaged_or_hostile_fills_nothing(visit: Visit, link: str) -> None:
+    page = visit(link)
+    page.wait(f"document.getElementById('try-status').textContent.startsWith('{DAMAGED}')")
+    assert page.page.input_value("#try-robots") == ""
+    assert page.errors == []
+    page.ask(ROBOTS_TXT, "/cart/1")
+    assert "disallowed by" in page.text("rows")
+
+
+def test_case_that_is_too_large_for_a_link_is_told(visit: Visit, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_bytes(bytes(range(256)) * 10 + os.urandom(60_000))
+    page = visit()
+    page.drop("robots", tmp_path / "r.txt")
+    page.wait("document.getElementById('try-robots').disabled")
+    page.answered()
+    page.page.click("#try-link")
+    page.wait(
+        "document.getElementById('try-copied').value === 'This case is too large for a link.'"
+    )
+
+
+LACKING = {
+    "no Worker": ("delete window.Worker", "this browser has no Worker"),
+    "no WebAssembly": ("delete window.WebAssembly", "this browser has no WebAssembly"),
+    "no streams": ("delete window.DecompressionStream", "this browser has no DecompressionStream"),
+}
+
+
+@pytest.mark.parametrize(("script", "why"), LACKING.values(), ids=LACKING)
+def test_browser_that_lacks_something_names_the_command(
+    visit: Visit, server: SiteServer, script: str, why: str
+) -> None:
+    page = visit()
+    page.page.add_init_script(script)
+    page.page.reload()
+    page.page.wait_for_selector("#try-instead", state="visible")
+    assert why in page.text("instead")
+    assert COMMAND in page.text("instead")
+    assert page.page.is_hidden("#try-form")
+
+
+def test_page_without_javascript_names_the_command(visit: Visit) -> None:
+    page = visit(java_script_enabled=False)
+    assert COMMAND in page.text("instead")
+    assert page.page.is_hidden("#try-form")
+
+
+POLICIES = {
+    "no WebAssembly": "script-src 'self' 'unsafe-inline'",
+    "no worker": "worker-src 'none'",
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_header_that_forbids_it_names_the_command(
+    visit: Visit, server: SiteServer, policy: str
+) -> None:
+    server.headers["Content-Security-Policy"] = policy
+    page = visit()
+    page.page.focus("#try-robots")
+    page.page.wait_for_selector("#try-instead", state="visible")
+    assert "The form does not work here" in page.text("instead")
+    assert COMMAND in page.text("instead")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
+    for number in range(6):
+        page.page.click(f"#try-examples button:nth-child({number + 1})")
+        page.answered()
+        result = axe.Axe().run(page.page)
+        assert [rule["id"] for rule in result.response["violations"]] == []
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not page.page.evaluate(wide)
+
+
+def test_form_is_used_with_the_keyboard_alone(visit: Visit) -> None:
+    page = visit()
+    page.wait("document.querySelectorAll('#try-examples button').length === 6")
+    page.page.focus("#try-examples button")
+    page.page.keyboard.press("Enter")
+    page.answered()
+    visited = []
+    for _ in range(30):
+        page.page.keyboard.press("Tab")
+        visited.append(page.page.evaluate("document.activeElement.id"))
+    wanted = ["robots", "urls", "crawlers", "table", "add", "mode", "refused", "file", "link"]
+    wanted += ["command", "report", "copied"]
+    assert [name for name in visited if name[4:] in wanted] == [f"try-{name}" for name in wanted]
+    page.page.focus("#try-command")
+    page.page.keyboard.press("Space")
+    page.wait("document.getElementById('try-copied').value.includes('gbot-robots check')")
+
+
+# The browser's answers are those of this Python.
+
+
+def answers_differ(page: TryPage, calls: list[list[Any]]) -> list[int]:
+    """The numbers of the calls that the page's Python answers otherwise than this one."""
+    there = page.in_python(calls)
+    here = [getattr(questions(), name)(*values) for name, *values in calls]
+    return [
+        number for number, pair in enumerate(zip(there, here, strict=True)) if pair[0] != pair[1]
+    ]
+
+
+def test_hostile_files_have_the_same_answers(visit: Visit) -> None:
+    page = visit()
+    page.ask("")
+    urls = b"/\n/ab%c3\n/aaaaaaaab\nhttps://ex\xc3\xa4mple.com/\nhttps://\xff/"
+    for body in HOSTILE_BODIES.values():
+        calls = [["verdicts", body, b"", urls, "Googlebot-Image\nbot2000", "all"]]
+        calls += [["on_file", body[:100_000]], ["on_change", body[:50_000], b"user-agent: *"]]
+        assert answers_differ(page, calls) == []
+    assert page.heap() < 128 * 2**20
+
+
+def is_judged(url: str) -> bool:
+    """Whether the page takes it for a URL: it has an origin."""
+    try:
+        Origin.of(url)
+    except ValueError:
+        return False
+    return Origin.of_robots_txt(url) is None
+
+
+def test_answers_are_googles(visit: Visit) -> None:
+    page = visit()
+    page.ask("")
+    calls, wanted = [], []
+    for case in read(DATA / "synthetic-cases.jsonl.gz"):
+        for query in case["queries"]:
+            agent = query["agents"][0]
+            if (
+                len(query["agents"]) > 1
+                or not agent.isalpha()
+                or agent.lower().startswith("google")
+            ):
+                continue
+            if not query["url"].isprintable() or not is_judged(query["url"]):
+                continue
+            body, url = body_of(case), query["url"].encode()
+            calls.append(["verdicts", body, None, url, agent, ""])
+            suffix = "_normalised" if "allowed_normalised" in query else ""
+            suffix = "_cap" if "allowed_cap" in query else suffix
+            wanted.append([query["allowed" + suffix], query["line" + suffix]])
+    calls, wanted = calls[:2_000], wanted[:2_000]
+    assert len(calls) == 2_000
+    rows = [json.loads(answer)["rows"] for answer in page.in_python(calls)]
+    different = [
+        (call, row, want)
+        for call, row, want in zip(calls, rows, wanted, strict=True)
+        if [list(each[2:4]) for each in row] != [want]
+    ]
+    assert different == []
+
+
+def test_all_kinds_of_finding_are_found_as_here(visit: Visit) -> None:
+    page = visit()
+    page.ask("")
+    bodies = lint_bodies()
+    kinds = {row[2] for body in bodies for row in json.loads(questions().on_file(body))["findings"]}
+    assert {kind.id for kind in lint.KINDS.values()} - kinds == set()
+    assert answers_differ(page, [["on_file", body] for body in bodies]) == []
+
+
+def lint_bodies() -> list[bytes]:
+    """Files that have all kinds of finding."""
+    head = b"user-agent: *\n"
+    lines = b"""disallow: /a
+user-agent 7
+user-agent: my bot
+disalllow: /x
+DisallowAITraining: /x
+these are words
+disallow: x
+disallow: /a b
+disallow: /x#y
+disallow: /[a-z]+/
+sitemap: /x
+noindex: /x
+content-usage: train-ai=n, ,
+license: x y
+dissallow: /x
+disallow /x
+crawl-delay: 3
+humans: all
+disallow: /a$b
+disallow: /a
+disallow: /\xc3\xa4
+disallow: /\xff"""
+    files = b"""disallow: /
+license: /l.xml
+content-usage: train-ai=yes
+content-usage: /x train-ai=y|content-usage: /x train-ai=n
+content-usage: train-ai=n|allow: /|user-agent: own|allow: /
+user-agent: GPT-Bot|disallow: /x
+disallow: /a|allow: /a
+disallow: /cart|disallow: /admin||user-agent: Googlebot|disallow: /x
+allow: /x||user-agent: a|crawl-delay: 3||user-agent: b|disallow: /
+disallow: /x|user-agent: a""".splitlines()
+    whole = [file.replace(b"|", b"\n") for file in files]
+    return [
+        head + lines,
+        *(head + line for line in [*lines.splitlines(), *whole]),
+        b"disallow: /before",
+        b"user-agent: Googlebot\n\nuser-agent: badbot\ndisallow: /",
+        b"<!doctype html><html>",
+        head + b"disallow: /" + b"a" * 20_000,
+        head + b"disallow: /x\n" + b"#" * 600_000,
+        head + HOSTILE_RULES,
+    ]

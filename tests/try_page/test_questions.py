@@ -1,0 +1,167 @@
+"""What the "Try it" page asks the core, in this Python: the same words as the command's, and bounds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_gbot_robots.core import lint
+
+from ..support.command import run_here
+from ..support.try_page import SOURCE, questions
+
+EXAMPLES = json.loads((SOURCE / "examples.json").read_text(encoding="utf-8"))
+
+
+def verdicts(body: bytes, urls: str = "", crawlers: str = "a", **more: Any) -> dict[str, Any]:
+    options = {"other": None, "mode": "", **more}
+    answer = questions().verdicts(body, options["other"], urls.encode(), crawlers, options["mode"])
+    return dict(json.loads(answer))
+
+
+def example(title: str) -> dict[str, Any]:
+    (row,) = [row for row in EXAMPLES if row["title"].startswith(title)]
+    bodies = {name: row[name].encode("latin-1") for name in ("robots", "other") if name in row}
+    urls = "\n".join(row["urls"])
+    answer = verdicts(bodies["robots"], urls, row["crawlers"], other=bodies.get("other"))
+    answer |= json.loads(questions().on_file(bodies["robots"]))
+    if "other" in bodies:
+        answer |= json.loads(questions().on_change(bodies["robots"], bodies["other"]))
+    return answer
+
+
+def kinds(answer: dict[str, Any]) -> set[str]:
+    return {kind for _, _, kind, _ in answer["findings"]}
+
+
+def test_six_examples_show_their_mistakes() -> None:
+    assert len(EXAMPLES) == 6
+    joined = example("A blank line")
+    assert [row[2] for row in joined["rows"]] == [False] * 4
+    assert kinds(joined) == {"search-engine-shut-out"}
+    staging = example("The file of the staging")
+    assert [row[2] for row in staging["rows"]] == [False, False, False, True, True, True]
+    assert "whole-site-disallowed" in kinds(staging)
+    assert staging["sitemaps"] == ["https://shop.example/sitemap.xml"]
+    own = example("An own group")
+    assert [row[2] for row in own["rows"] if row[1] == 0] == [True, True, False]
+    assert "own-group" in kinds(own)
+    assert '"bot2000/1.0" is read as "bot"' in own["notes"]
+    misspelt = example("Misspelt")
+    assert [row[2] for row in misspelt["rows"]] == [True, True, True, False]
+    assert kinds(misspelt) == {"misspelt-field", "no-leading-slash", "noindex"}
+    shorter = example("A shorter rule")
+    assert [row[0] for row in shorter["rows"] if row[5]] == [
+        "/clogs",
+        "/contact",
+        "/terms.pdf.html",
+    ]
+    assert shorter["changes"][0] == [
+        "User-agent: *",
+        [
+            "- Disallow: /cart/ (line 2)",
+            "- Disallow: /*.pdf$ (line 3)",
+            "+ Disallow: /c (line 2)",
+            "+ Disallow: /*.pdf (line 3)",
+        ],
+    ]
+    assert kinds(example("Saved as")) == {"no-robots-file"}
+
+
+ROBOTS_TXT = b"""\
+User-agent: Googlebot
+Disallow: /a
+
+User-agent: b
+Allow: /a/c
+Disallow: /a
+
+User-agent: googlebot
+Disallow: /d
+"""
+
+
+@pytest.mark.parametrize("url", ["/", "/a/c", "/d", "https://e.example/%c3%a4?x", "/robots.txt"])
+@pytest.mark.parametrize("name", ["Googlebot-Image", "b", "c", "*", "Google-Safety"])
+def test_words_are_those_of_the_command(url: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_bytes(ROBOTS_TXT)
+    command = ("check", url, "--as", name, "--robots", "robots.txt")
+    shown = run_here(*command, cwd=tmp_path).out
+    facts = json.loads(run_here(*command, "--json", cwd=tmp_path).out)
+    answer = verdicts(ROBOTS_TXT, url, name)
+    ((_, _, allowed, line, words, _),) = answer["rows"]
+    rule = facts["rule"] or {"line": 0}
+    assert (allowed, line) == (facts["allowed"], rule["line"])
+    assert words.startswith("allowed" if allowed else "disallowed")
+    if not line:
+        assert facts["reason"] in words
+    if url != "/robots.txt":
+        ((_, group, _),) = answer["groups"]
+        group = group.replace("(line 1)", f"(line {facts['group_line']})")
+        assert f"= group: {group}\n" in shown
+
+
+def test_crawlers_are_one_by_one_or_as_one() -> None:
+    by_one = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot\nc")
+    assert [row[2] for row in by_one["rows"]] == [True, False, True]
+    assert by_one["askers"] == by_one["names"] == ["b", "Googlebot", "c"]
+    assert [lines for _, _, lines in by_one["groups"]] == [[4], [1, 8], []]
+    first = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot", mode="first")
+    every = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot", mode="all")
+    assert ([row[2] for row in first["rows"]], [row[2] for row in every["rows"]]) == (
+        [True],
+        [False],
+    )
+    assert [name for name, _, _ in every["groups"]] == ["b", "Googlebot"]
+    assert every["names"] == ["b", "Googlebot"]
+
+
+def test_what_counts_of_a_name_is_told() -> None:
+    header = "Mozilla/5.0 (compatible; TestBot/3; +http://x)"
+    answer = verdicts(b"", "", f"bot2000/1.0\n{header}\n123, GPT-Bot")
+    assert answer["askers"] == ["bot", "TestBot", "GPT-Bot"]
+    assert answer["names"] == ["bot", header, "GPT-Bot"]
+    assert answer["notes"] == [
+        '"bot2000/1.0" is read as "bot"',
+        f'"{header}" is read as "TestBot"',
+        '"123" names no crawler',
+        'no known crawler is called "GPT-Bot"; did you mean GPTBot?',
+    ]
+    assert verdicts(b"", "", " ")["notes"] == [
+        "no crawler is named, so this is for one that no group names"
+    ]
+
+
+def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
+    answer = verdicts(b"", "\r\nshop.example/a\r\n  /b  \n")
+    assert [row[0] for row in answer["rows"]] == ["/b"]
+    assert answer["notes"] == ['"shop.example/a" is not an absolute URL, or a path such as /a']
+    raw = json.loads(
+        questions().verdicts(b"user-agent: *\ndisallow: /%E4", None, b"/\xe4", "a", "")
+    )
+    assert raw["rows"][0][2:4] == [False, 2]
+
+
+def test_what_goes_to_the_page_is_bounded() -> None:
+    many = verdicts(
+        b"\n" * 600_000, "/a\n" * 9_000, "\n".join(f"bot-{'a' * n}" for n in range(1, 200))
+    )
+    assert len(many["askers"]) == 100
+    assert len(many["rows"]) <= 100_000
+    assert sum("the rest is left out" in note for note in many["notes"]) == 2
+    lines = json.loads(questions().on_file(b"user-agent: *\n" + b"d\n a\n u:\n" * 51_000))
+    assert len(lines["findings"]) == 300
+    assert len(lines["lines"]) < 1_000
+    assert sum(lines["counts"].values()) > 100_000
+    agents = b"".join(b"user-agent: a%s\ndisallow: /\n" % (b"b" * n) for n in range(700))
+    change = json.loads(questions().on_change(agents, b""))
+    assert (change["count"], len(change["changes"])) == (700, 300)
+    assert len(questions().on_file(b"disallow: " + b"a" * 400_000)) < 1_000
+
+
+@pytest.mark.parametrize("kind", lint.KINDS.values(), ids=lambda kind: kind.id)
+def test_the_link_of_a_finding_leads_to_its_heading(kind: lint.Kind) -> None:
+    page = (SOURCE.parent / "lint.md").read_text(encoding="utf-8")
+    headings = [line.lstrip("# ") for line in page.splitlines() if line.startswith("#")]
+    assert kind.id in {heading.lower().replace(" ", "-") for heading in headings}
