@@ -17,7 +17,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -26,14 +26,16 @@ from ..core.urls import Origin, as_text, shown
 from ..policy.decoding import DecodeError, decoded
 from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
-from .arrow import BODY, STATUS, URL, batches_of, need, parquet_file
+from .arrow import BODY, STATUS, URL, beginnings, need, need_text
 from .judging import BulkError
 from .messages import MOST_HEAD, BrokenMessageError, Message, NoMessageError, message_of
+from .parquet import batches_of, parquet_file
 
 _Reader: TypeAlias = "io.BufferedReader[Any]"
 
 
 FETCHED_AT, LOCATION = "fetched_at", "location"
+_TEXTS = (URL, BODY, LOCATION)
 ROBOTS_TXT = "robots.txt"
 # Fields of the metadata records of a crawl's archive.
 STATE, STATUS_CODE, WHY, IS_UNREACHABLE = (
@@ -282,57 +284,59 @@ class Reading:
     # Parquet
 
     def _parquet(self) -> Iterator[Capture]:
-        with parquet_file(self._path, BODY) as file:
-            names = file.schema_arrow.names
-            columns = [
-                URL,
-                STATUS,
-                BODY,
-                *(name for name in (FETCHED_AT, LOCATION) if name in names),
-            ]
-            need(names, columns, self._path)
+        import pyarrow as pa  # noqa: PLC0415
+
+        with parquet_file(self._path) as file:
+            schema = file.schema_arrow
+            need(schema.names, [URL, STATUS, BODY], self._path)
+            columns = [URL, STATUS, BODY]
+            columns += [name for name in (FETCHED_AT, LOCATION) if name in schema.names]
+            for name in columns:
+                if name in _TEXTS:
+                    need_text(schema.field(name), self._path)
             rows = file.metadata.num_rows or 1
             try:
                 for batch in batches_of(file, self._path, columns, _PARQUET_ROWS):
                     if batch is None:
-                        self._lost(
-                            "a row group that decompresses to more than a hundred times its size"
-                        )
+                        self._lost("a row group that decompresses to too much")
                         continue
                     yield from self._rows(batch)
                     self.done += self.size * len(batch) // rows
-            except ValueError as error:  # of Arrow: a column that cannot be converted
+            except (ValueError, pa.ArrowException) as error:  # a column that cannot be converted
                 raise BulkError(f"{self._path}: {shown(str(error))}") from None
         self.done = self.size
 
     def _rows(self, batch: Any) -> Iterator[Capture]:
-        import pyarrow.compute as pc  # noqa: PLC0415
-
-        def column(name: str, cast: Callable[[Any], Any]) -> list[Any]:
-            return (
-                cast(batch[name]).to_pylist() if name in batch.schema.names else [None] * len(batch)
-            )
-
-        def bodies(served: Any) -> Any:
-            # Cut before Python sees them: one column may hold bodies of 100 MB.
-            used = served.indices.unique()
-            different = pc.binary_slice(
-                served.dictionary.take(used).cast("large_binary"), 0, self._max_bytes + 1
-            )
-            return different.take(pc.index_in(served.indices, used))
-
-        urls, locations = (
-            column(name, lambda texts: texts.cast("string")) for name in (URL, LOCATION)
-        )
-        statuses = column(STATUS, lambda numbers: numbers.cast("int32"))
-        columns = urls, column(FETCHED_AT, _seconds), statuses, column(BODY, bodies), locations
-        for url, at, status, raw, location in zip(*columns, strict=True):
+        names = batch.schema.names
+        statuses = batch[STATUS].cast("int32").to_pylist()
+        urls = beginnings(batch[URL], _MOST_URL + 1)
+        bodies = beginnings(batch[BODY], self._max_bytes + 1)
+        times: list[float | None] = [None] * len(batch)
+        locations: list[bytes | None] = [None] * len(batch)
+        if FETCHED_AT in names:
+            times = _seconds(batch[FETCHED_AT]).to_pylist()
+        if LOCATION in names:
+            locations = beginnings(batch[LOCATION], _MOST_URL)
+        for url, at, status, body, location in zip(
+            urls, times, statuses, bodies, locations, strict=True
+        ):
             if not url or len(url) > _MOST_URL:
                 self._lost("a row without a URL")
                 continue
-            body, cut = (raw or b"")[: self._max_bytes], len(raw or b"") > self._max_bytes
-            wall = "" if status is None else _wall(status, {}, body)
-            yield Capture(url, at or 0.0, status, body, cut, location, "no answer", wall)
+            yield self._of_row(as_text(url), at, status, body or b"", location)
+
+    def _of_row(
+        self, url: str, at: float | None, status: int | None, body: bytes, location: bytes | None
+    ) -> Capture:
+        is_cut = len(body) > self._max_bytes
+        body = body[: self._max_bytes]
+        wall = ""
+        if status is not None:
+            wall = _wall(status, {}, body)
+        target = None
+        if location is not None:
+            target = as_text(location)
+        return Capture(url, at or 0.0, status, body, is_cut, target, "no answer", wall)
 
 
 class _Member(io.RawIOBase):

@@ -1,11 +1,11 @@
 """`judge` for Arrow: a record batch in, a record batch out. It is what Spark, Ray, Dask and the like hand to a function.
 
-Parquet files are read here, too. pyarrow is loaded on first use: it comes with the extra `bulk`.
+pyarrow is loaded on first use: it comes with the extra `bulk`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.urls import shown
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 URL, STATUS, BODY = "url", "status", "body"
 
 _TEXTS = {"string", "binary", "null"}
-
-_BATCH_BYTES = 64 * 2**20  # of the rows of a Parquet file that are read at a time, on average
-_MOST_COMPRESSED = 100  # times; robots.txt files are compressed to a fifth
 
 
 def judge_batch(
@@ -93,60 +90,30 @@ def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
 
 
 def need_text(column: pa.Field, where: str) -> None:
-    """Check that a column has text or bytes, in any of Arrow's forms. Raises BulkError that says what it has."""
+    """Check that a column has text or bytes. Raises BulkError that says what it has."""
+    if not is_text(column.type):
+        kind = shown(str(column.type))
+        raise BulkError(f"{where}: the column {column.name!r} holds {kind}, not text")
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is text or bytes in any form, or nothing at all."""
     from pyarrow import types  # noqa: PLC0415
 
-    kind = column.type
     if types.is_dictionary(kind):
         kind = kind.value_type
-    if str(kind).removeprefix("large_").removesuffix("_view") not in _TEXTS:
-        raise BulkError(
-            f"{where}: the column {column.name!r} holds {shown(str(column.type))}, not text"
-        )
+    return str(kind).removeprefix("large_").removesuffix("_view") in _TEXTS
 
 
-def parquet_file(path: str, *shared: str) -> Any:
-    """Open a Parquet file. Many rows may have one large value: it is in memory once if its column is one of `shared`.
+def beginnings(column: Any, most: int) -> list[bytes | None]:
+    """Return the first `most` bytes of each text of a column. What many rows share is in memory once."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+    from pyarrow import types  # noqa: PLC0415
 
-    Raises BulkError if the file cannot be opened, or if pyarrow is not installed.
-    """
-    try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError:
-        raise BulkError(
-            "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
-        ) from None
-    try:
-        return pq.ParquetFile(path, read_dictionary=list(shared))
-    except (OSError, pa.ArrowException) as error:
-        raise BulkError(
-            f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}"
-        ) from None
-
-
-def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> Iterator[Any]:
-    """Yield record batches of a Parquet file; None for a row group that would take too much memory.
-
-    Raises:
-        BulkError: the file is damaged.
-    """
-    import pyarrow as pa  # noqa: PLC0415
-
-    try:
-        for number in range(file.num_row_groups):
-            group = file.metadata.row_group(number)
-            chunks = [group.column(each) for each in range(group.num_columns)]
-            size = sum(each.total_uncompressed_size for each in chunks)
-            # A page is decompressed as a whole, and a bomb may have all its rows in one page.
-            if size > max(
-                _BATCH_BYTES, _MOST_COMPRESSED * sum(each.total_compressed_size for each in chunks)
-            ):
-                yield None
-                continue
-            rows = max(1, min(most_rows, _BATCH_BYTES * group.num_rows // max(1, size)))
-            yield from file.iter_batches(rows, row_groups=[number], columns=list(columns))
-    except (OSError, pa.ArrowException) as error:
-        raise BulkError(
-            f"{path}: {getattr(error, 'strerror', None) or shown(str(error))}"
-        ) from None
+    if not types.is_dictionary(column.type):
+        column = column.cast("large_binary").dictionary_encode()
+    used = column.indices.unique()
+    different = column.dictionary.take(used).cast("large_binary")
+    cut: list[bytes | None] = pc.binary_slice(different, 0, most).to_pylist()
+    place_of = pc.index_in(column.indices, used).to_pylist()
+    return [cut[place] for place in place_of]

@@ -16,8 +16,9 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from ..core.urls import as_text, shown
-from .arrow import URL, batches_of, need, parquet_file
+from .arrow import URL, need
 from .judging import BulkError
+from .parquet import batches_of, parquet_file
 
 URL_SUFFIXES = (".parquet", ".csv")
 Lines: TypeAlias = Callable[
@@ -49,6 +50,8 @@ class UrlFile:
             self.others: dict[str, Any] = next(self._rows)
         except OSError as error:
             raise BulkError(f"{path}: {error.strerror}") from None
+        except csv.Error as error:
+            raise BulkError(_no_csv(path, error)) from None
 
     def rows(self) -> Iterator[list[Any]]:
         """Yield the rows with a URL, some at a time, column by column: the URLs, then the others, as lists or Arrow arrays.
@@ -57,8 +60,10 @@ class UrlFile:
         """
         try:
             yield from self._rows
-        except (OSError, csv.Error) as error:
+        except OSError as error:
             raise BulkError(f"{self._path}: {error}") from None
+        except csv.Error as error:
+            raise BulkError(_no_csv(self._path, error)) from None
         self.done = self.size
 
     def _parquet(self) -> Iterator[Any]:
@@ -93,11 +98,13 @@ class UrlFile:
         return [list(map(as_text, binary.filter(is_good).to_pylist())), *others]
 
     def _csv(self) -> Iterator[Any]:
-        if not self.size:
-            raise BulkError(f"{self._path}: the file is empty; its first line names the columns")
         with Path(self._path).open("rb") as file:
             lines = csv.reader(self._lines(file))
-            names = next(lines)
+            names = next(lines, None)
+            if names is None:
+                raise BulkError(
+                    f"{self._path}: the file is empty; its first line names the columns"
+                )
             _check_names(names, self._path)
             place = names.index(URL)
             yield dict.fromkeys([*names[:place], *names[place + 1 :]])
@@ -127,6 +134,13 @@ class UrlFile:
             line = file.readline(_MOST_LINE)
 
 
+def _no_csv(path: str, error: csv.Error) -> str:
+    """Return in words why a file is no CSV."""
+    if "new-line character" in str(error):
+        return f"{path}: its lines end in CR alone; CSV has CR LF or LF"
+    return f"{path}: {error}"
+
+
 def _check_names(names: Sequence[str], where: str) -> None:
     need(names, [URL], where)
     if len(set(names)) < len(names):
@@ -153,7 +167,8 @@ def answer_file(
     """Make a file of rows: a URL, the other columns of the list, the answers. Yields a function that writes some rows.
 
     At the end of the context the file gets its name. Until then it stands beside that place, under
-    a name that nothing else has. It is deleted if the context ends with an exception.
+    a name that nothing else has. It is deleted if the context ends with an exception. No file is
+    overwritten: if one has got the name meanwhile, the rows stay under the other name.
 
     Raises BulkError if a file of that name exists, if it cannot be written, or if its name has none
     of `ANSWER_SUFFIXES`.
@@ -184,10 +199,28 @@ def answer_file(
                     yield write
             else:
                 yield text_writer(TEXT[place.suffix], names, lambda text: file.write(text.encode()))
-        part.replace(place)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+    _name(part, place)
+
+
+def _name(part: Path, place: Path) -> None:
+    """Give a file its name, unless that is taken. Raises BulkError if it is."""
+    try:
+        try:
+            place.hardlink_to(part)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            place.touch(exist_ok=False)  # whoever else comes now finds it
+            part.replace(place)
+        else:
+            part.unlink()
+    except OSError as error:
+        raise BulkError(
+            f"{place}: {error.strerror}; it is not overwritten, and the rows are in {part}"
+        ) from None
 
 
 @contextmanager

@@ -180,6 +180,13 @@ class Store:
                     self.served, sorted(followed, key=itemgetter(1))
                 )  # as they lie in the file
 
+    def others(self) -> tuple[int, str]:
+        """Return how many URLs in the archives are of no robots.txt, and one of them."""
+        ((count, example),) = self.database.execute(
+            f"SELECT count(*), min(url) FROM latest WHERE NOT {_OF_ROBOTS_TXT}"
+        ).fetchall()
+        return int(count), example or ""
+
     def __len__(self) -> int:
         """How many origins have an answer."""
         ((count,),) = self.database.execute(

@@ -85,7 +85,7 @@ def opened(
             tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
             Store(Path(directory), _MEMORY, gbot.max_redirects) as store,
         ):
-            yield store, _read(store, _files_of(names), gbot.max_bytes, err)
+            yield store, _read(store, names, gbot.max_bytes, err)
     except duckdb.Error as error:
         raise BulkError(str(error)) from None
     except RuntimeError as error:
@@ -94,20 +94,32 @@ def opened(
         raise
 
 
-def _read(store: Store, files: Sequence[str], max_bytes: int, err: Terminal) -> list[Part]:
-    """Read files into `store`; say in how many places they are damaged, and give an example."""
+def _read(store: Store, names: Sequence[str], max_bytes: int, err: Terminal) -> list[Part]:
+    """Read archives into `store`; say what of them cannot be read or is of no use.
+
+    Raises:
+        BulkError: there are URLs, but none of a robots.txt.
+    """
+    files = _files_of(names)
     readings = [Reading(path, max_bytes) for path in files]
     what = "Reading the archive" if len(files) == 1 else f"Reading {count(len(files), 'archive')}"
     with err.progress(what, sum(size_of(path) or 0 for path in files)) as progress:
         store.take(_told(readings, progress))
     store.settle()
-    places = sum(each.broken for each in readings)
-    examples = [each.example for each in readings if each.broken]
-    return (
-        [(f"damaged in {count(places, 'place')}, such as: {examples[0]}", "warning")]
-        if places
-        else []
-    )
+    about: list[Part] = []
+    damaged = [reading for reading in readings if reading.broken]
+    if damaged:
+        places = count(sum(reading.broken for reading in damaged), "place")
+        about.append((f"damaged in {places}, such as: {damaged[0].example}", "warning"))
+    others, example = store.others()
+    if others and not len(store):
+        raise BulkError(
+            f"{', '.join(names)}: no URL in it is that of a robots.txt, such as {shown(example)}"
+        )
+    if others:
+        what = count(others, "other URL")
+        about.append(f"{what} in it, which count as targets of redirects only, such as {example}")
+    return about
 
 
 def _told(readings: Sequence[Reading], progress: Callable[[int, str], None]) -> Iterator[Capture]:

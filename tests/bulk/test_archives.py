@@ -16,6 +16,7 @@ from scrapy_gbot_robots import Crawler, Origin
 from scrapy_gbot_robots.bulk import audit
 from scrapy_gbot_robots.bulk.archives import Capture, Reading
 from scrapy_gbot_robots.bulk.judging import BulkError, Judge
+from scrapy_gbot_robots.bulk.parquet import batches_of, parquet_file
 from scrapy_gbot_robots.bulk.store import Store
 
 from ..support.archives import record, response, warc
@@ -375,6 +376,65 @@ def test_memory_is_bounded_whatever_rows_of_a_parquet_file_decompress_to(
     count, broken, megabytes = map(int, done.stdout.split())
     assert (count, broken) == ((80, 0) if shared == "True" else (12, 1))
     assert megabytes < 250  # of 1,000 and of 300, which pyarrow would have twice
+
+
+PAGES = """
+import random, sys, pyarrow as pa, pyarrow.parquet as pq
+chance = random.Random(1)
+bodies = [b"".join(chance.randbytes(1_000) + bytes(98_000) for _ in range(253)) for _ in range(20)]
+rows = {"url": ["https://a.example/robots.txt"] * 20, "status": [200] * 20, "body": bodies}
+pq.write_table(pa.table(rows), sys.argv[1], compression="zstd", use_dictionary=False, write_batch_size=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows_of_a_page", "read"), [(1, "20 0"), (20, "0 1")])
+def test_memory_is_bounded_whatever_is_just_under_a_hundred_times_its_size(
+    tmp_path: Path, rows_of_a_page: int, read: str
+) -> None:
+    bomb = str(tmp_path / "bomb.parquet")
+    subprocess.run([sys.executable, "-c", PAGES, bomb, str(rows_of_a_page)], check=True)
+    assert Path(bomb).stat().st_size > 5_000_000  # of 500 MB
+    ended = subprocess.run(
+        [sys.executable, "-c", READ, bomb], check=True, capture_output=True, text=True
+    )
+    *counts, megabytes = ended.stdout.split()
+    assert (" ".join(counts), int(megabytes) < 400) == (read, True), megabytes
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", None])
+def test_rows_of_large_pages_come_few_at_a_time_and_in_order(
+    tmp_path: Path, encoding: str | None
+) -> None:
+    urls = [f"https://{number}.example/robots.txt" for number in range(3_000)]
+    bodies = [b"#" * (number % 7 * 10_000) for number in range(3_000)]
+    path = str(tmp_path / "a.parquet")
+    forms: dict[str, Any] = {"use_dictionary": True}
+    if encoding:
+        forms = {
+            "use_dictionary": False,
+            "column_encoding": dict.fromkeys(("url", "body"), encoding),
+        }
+    rows = {"url": urls, "status": [200] * 3_000, "body": bodies}
+    pq.write_table(pa.table(rows), path, compression=None, **forms)
+    with parquet_file(path) as file:
+        batches = list(batches_of(file, path, ["url", "body"], 1_000))
+    assert [url for batch in batches for url in batch["url"].to_pylist()] == urls
+    assert [body for batch in batches for body in batch["body"].to_pylist()] == bodies
+    assert 3 <= len(batches) < 10  # together again
+    assert max(len(batch) for batch in batches) <= 1_000
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 200, bytes(200), b"\x1c" * 200])
+def test_page_without_a_header_ends_in_one_line(tmp_path: Path, damage: bytes) -> None:
+    path = parquet(tmp_path / "a.parquet", url=[A] * 300, status=[200] * 300, body=[b"x"] * 300)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + damage + whole[4 + len(damage) :])
+    if damage:
+        with pytest.raises(BulkError, match=r"a\.parquet: "):
+            read(path)
+    else:
+        assert len(read(path)[0]) == 300
 
 
 def test_directories_named_for_hosts_are_an_archive(tmp_path: Path) -> None:

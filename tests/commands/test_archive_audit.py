@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from scrapy_gbot_robots.bulk.files import answer_file
+from scrapy_gbot_robots.bulk.judging import BulkError
+
 from ..support.archives import response, warc
 from ..support.command import (
     COMMAND,
@@ -280,6 +283,23 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
             "--urls urls.csv --as id",
             "out.jsonl: two columns would have the same name: 'url', 'id', 'id'",
         ),
+        ("--urls bom.csv", "bom.csv: the file is empty; its first line names the columns"),
+        ("--urls mac.csv", "mac.csv: its lines end in CR alone"),
+        ("--urls wide.csv", "wide.csv: field larger than field limit"),
+        ("--urls struct.parquet", "struct.parquet: the column 'url' holds struct"),
+        ("--robots struct.parquet", "struct.parquet: the column 'url' holds struct"),
+        ("--robots urls.parquet", "urls.parquet has no column 'status' and 'body'"),
+        ("--robots body-list.parquet", "body-list.parquet: the column 'body' holds list"),
+        ("--robots body-struct.parquet", "body-struct.parquet: the column 'body' holds struct"),
+        ("--robots body-int.parquet", "body-int.parquet: the column 'body' holds int64, not text"),
+        ("--robots location-list.parquet", "the column 'location' holds list"),
+        ("--robots status-list.parquet", "status-list.parquet: "),
+        ("--robots status-words.parquet", "status-words.parquet: "),
+        ("--robots fetched_at-list.parquet", "fetched_at-list.parquet: "),
+        (
+            "--robots origins.parquet",
+            "no URL in it is that of a robots.txt, such as https://a.example",
+        ),
         ("--robots words.warc", "words.warc: this is no WARC"),
         ("--robots a.warc.gz b.warc", "b.warc: No such file"),
         (
@@ -297,6 +317,23 @@ def test_what_cannot_be_done_is_said_in_a_line_and_leaves_nothing(
     pq.write_table(pa.table({"url": [1]}), home / "numbers.parquet")
     pq.write_table(pa.table([["x"], ["y"]], names=["url", "url"]), home / "twice.parquet")
     (home / "other.csv").write_text("link\nx\n")
+    (home / "bom.csv").write_bytes(b"\xef\xbb\xbf")
+    (home / "mac.csv").write_bytes(b"url,id\rhttps://a.example/,1\r")
+    (home / "wide.csv").write_text("x" * 131_073 + ",url\n")
+    row: dict[str, Any] = {"url": "https://a.example/robots.txt", "status": 200, "body": ROBOTS}
+    odd: dict[str, dict[str, Any]] = {
+        "struct": {"url": {"a": "x"}},
+        "body-list": {"body": [ROBOTS]},
+        "body-struct": {"body": {"a": ROBOTS}},
+        "body-int": {"body": 1},
+        "location-list": {"location": ["/x"]},
+        "status-list": {"status": [200]},
+        "status-words": {"status": "200 OK"},
+        "fetched_at-list": {"fetched_at": [1.0]},
+        "origins": {"url": "https://a.example"},
+    }
+    for name, cells in odd.items():
+        pq.write_table(pa.Table.from_pylist([{**row, **cells}]), home / f"{name}.parquet")
     (home / "short.csv").write_text("url,id\nhttps://a.example/,1\nhttps://a.example/\n")
     (home / "empty.csv").touch()
     (home / "empty").mkdir()
@@ -306,6 +343,42 @@ def test_what_cannot_be_done_is_said_in_a_line_and_leaves_nothing(
     ended = audit(home, line)
     assert (ended.status, error in ended.err, ended.err.count("\n")) == (2, True, 1), ended.err
     assert set(home.iterdir()) == before
+
+
+def test_null_bodies_and_statuses_in_text_are_read(home: Path) -> None:
+    rows = {
+        "url": ["https://a.example/robots.txt", "http://b.example/robots.txt"],
+        "status": ["200", "404"],
+        "body": pa.nulls(2),
+    }
+    pq.write_table(pa.table(rows), home / "null.parquet")
+    assert audit(home, "--robots null.parquet --as a").status == 0
+    assert [row["a"] for row in answers(home / "out.jsonl")] == [1] * 4
+
+
+def test_other_urls_in_an_archive_are_told(home: Path) -> None:
+    urls = ["https://a.example/robots.txt", "http://b.example", "https://c.example/x"]
+    rows = {"url": urls, "status": [200] * 3, "body": [ROBOTS] * 3}
+    pq.write_table(pa.table(rows), home / "some.parquet")
+    err = audit(home, "--robots some.parquet").err
+    assert "robots.txt files of 1 origin in the archive\n" in err
+    assert "2 other URLs in it, which count as targets of redirects only, such as http" in err
+
+
+def test_file_that_appears_while_answers_are_written_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+
+    def written() -> None:
+        with answer_file(str(path), [("url", None)]) as write:
+            write([["https://a.example/"]])
+            path.write_text("theirs")
+
+    with pytest.raises(BulkError, match="it is not overwritten, and the rows are in ") as error:
+        written()
+    assert path.read_text() == "theirs"
+    kept = Path(str(error.value).rpartition(" ")[2])
+    assert kept.read_text() == "url\nhttps://a.example/\n"
+    assert set(tmp_path.iterdir()) == {path, kept}
 
 
 def test_file_that_stands_where_the_answers_grow_is_left_alone(home: Path) -> None:
