@@ -26,6 +26,7 @@ from .support.redis_server import RedisServer, redis_server
 from .support.sitemap_web import sitemap_lines
 from .support.systems import needs_posix
 from .support.until import block_until
+from .support.visits import Gate, Opening
 from .support.web import Content, Reply, Site, free_port
 
 ON_DISK = ("--appendonly", "yes", "--appendfsync", "always")
@@ -77,10 +78,27 @@ def robots_asked(trial: Trial) -> int:
 
 
 @contextmanager
+def killed(server: RedisServer) -> Iterator[None]:
+    server.kill()
+    yield
+    server.start()
+
+
+@contextmanager
 def paused(server: RedisServer) -> Iterator[None]:
     server.pause()
     yield
     server.resume()
+
+
+@contextmanager
+def full(server: RedisServer) -> Iterator[None]:
+    with client_of(server) as client:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 1)
+    yield
+    with client_of(server) as client:
+        client.config_set("maxmemory", 0)
 
 
 @contextmanager
@@ -114,7 +132,11 @@ def all_are_held(server: RedisServer, world: World) -> bool:
 @pytest.mark.parametrize(
     ("queue", "fault"),
     [
+        ("redis-fifo", killed),
+        ("redis-lifo", killed),
+        ("redis-priority", killed),
         ("redis-priority", paused),
+        ("redis-priority", full),
         ("redis-priority", emptied),
     ],
 )
@@ -139,6 +161,48 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 
 @needs_posix
 @pytest.mark.slow
+def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothing(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    world = outage("redis-priority", secs=15, number=30, workers=4)
+    trial = Trial(world, tmp_path, plugin=True)
+    with trial.server.running(), redis_server() as server:
+        settings = trial.settings(server)
+        runs = trial.start(settings)
+        block_until(lambda: robots_asked(trial) and all_are_held(server, world))
+        block_until(lambda: all(run.has_begun for run in runs))
+        trial.stop(runs)
+        assert trial.finish(runs), trial.problems
+        assert scheduled(server) == len(world.pages)
+        assert trial.finish(trial.start(settings, again=True)), trial.problems
+    trial.judge()
+    assert trial.problems == []
+
+
+@needs_posix
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [killed, paused])
+def test_crawl_that_is_stopped_while_its_redis_is_away_ends_and_says_how_many_it_loses(
+    fault: Callable[[RedisServer], AbstractContextManager[None]], tmp_path: Path
+) -> None:
+    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    hurried: dict[str, Any] = {"REDIS_PARAMS": {"socket_timeout": 2, "retry_on_timeout": False}}
+    world = outage("redis-priority", secs=600, **hurried)
+    trial = Trial(world, tmp_path, plugin=True)
+    with trial.server.running(), redis_server(*ON_DISK) as server:
+        runs = trial.start(trial.settings(server))
+        block_until(lambda: robots_asked(trial) and all_are_held(server, world))
+        with fault(server):
+            trial.stop(runs)
+            trial.finish(runs)
+    assert not [problem for problem in trial.problems if "has not ended" in problem]
+    log = Path(f"{runs[0].path}.err").read_text()
+    assert "160 requests that waited for their robots.txt are lost" in log
+
+
+@needs_posix
+@pytest.mark.slow
 def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> None:
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
     world = outage("redis-priority", secs=5, number=20, workers=2)
@@ -158,7 +222,9 @@ def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> Non
 
 @needs_posix
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", ["default"])
+@pytest.mark.parametrize(
+    "scheduler", ["default", "named-aware", "own-priority", "fifo", "redis-fifo"]
+)
 def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
     scheduler: str, tmp_path: Path
 ) -> None:
@@ -178,7 +244,29 @@ def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
     assert report["stats"].get("gbot_robots/given_up", 0) == 100 - len(crawled)
 
 
-# State on disk that another has written
+# State on disk
+
+
+@pytest.mark.parametrize(
+    "kind", ["default", "strict", "named-aware", "named-priority", "own-aware"]
+)
+@in_reactor
+async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
+    kind: str, tmp_path: Path
+) -> None:
+    settings = {**SCHEDULERS[kind], "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 2}
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
+        urls = {site.url(f"/{number}") for number in range(5)}
+        first = await crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 1}, urls=urls)
+        gate.open()
+        second = await crawl(Resuming, settings)
+    assert (pages(first).crawled, pages(first).refused) == ({}, {})
+    assert set(pages(second).crawled) == urls
+
+
+class Resuming(Pages):
+    """Requests nothing of its own: what it crawls, an earlier run has left."""
 
 
 @needs_posix
@@ -203,6 +291,23 @@ def test_jobdir_is_read_by_scrapy_and_by_this_plugin_whoever_has_written_it(
 
 
 # Spiders, handlers, processes
+
+
+@pytest.mark.parametrize(
+    "kind", ["strict", "named-aware", "named-priority", "own-priority", "duck"]
+)
+@in_reactor
+async def test_host_whose_robots_txt_is_silent_keeps_no_other_waiting_whatever_the_scheduler(
+    kind: str,
+) -> None:
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}) as well:
+        bad = [ill.url(f"/{number}") for number in range(30)]
+        good = [well.url(f"/{number}") for number in range(30)]
+        settings = {**SCHEDULERS[kind], "CONCURRENT_REQUESTS": 4}
+        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
+    assert set(list(pages(crawler).crawled)[:30]) == set(good)
+    assert set(pages(crawler).crawled) == {*bad, *good}
 
 
 @pytest.mark.parametrize("scheduler", ["default", "named-aware", "fifo"])

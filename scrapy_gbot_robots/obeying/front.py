@@ -41,6 +41,7 @@ from .subject import restore, returned
 MOST_HELD = 10_000  # requests
 PULL_SECS = 0.01  # for one request that goes on
 ASK_AGAIN_SECS = 5.0
+GIVE_BACK_SECS = 10.0  # after the first failure, for all that is left when the crawl closes
 
 logger = logging.getLogger(__name__)
 
@@ -217,12 +218,23 @@ class Front:
         return None if close_theirs is None else close_theirs(reason)
 
     def _give_back(self, pen: _Pen | _StrictPen) -> None:
-        failures = list(filter(None, map(self._given_back, pen.take_all())))
-        if failures:
+        lost, last_error, stop_at = 0, None, 0.0
+        for request in pen.take_all():
+            if lost and time.monotonic() >= stop_at:  # as when each call ends in a time-out
+                lost += 1
+                continue
+            error = self._given_back(request)
+            if error is not None:
+                if not lost:
+                    stop_at = time.monotonic() + GIVE_BACK_SECS
+                lost += 1
+                last_error = error
+        if lost:
             logger.error(
-                "The scheduler failed as the crawl closed: %d requests that waited for their robots.txt are lost: %r",
-                len(failures),
-                failures[-1],
+                "The scheduler failed as the crawl closed: %d requests that waited for their "
+                "robots.txt are lost: %r",
+                lost,
+                last_error,
             )
 
     def _given_back(self, request: Request) -> Exception | None:

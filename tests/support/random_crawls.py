@@ -27,7 +27,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
@@ -38,6 +38,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
+from twisted.internet.defer import CancelledError
 from twisted.python.failure import Failure
 from typing_extensions import Self
 
@@ -48,6 +49,7 @@ from .redis_server import RedisServer, redis_server
 
 FAR_TOO_LONG_SECS = 150  # for one run of a crawl, which takes some seconds
 SLACK = 0.005  # of the reactor's timers
+BEGUN = "The crawl has begun"
 WRONG_WORDS = (" ERROR: ", " CRITICAL: ", "Traceback", "Unhandled", "never awaited")
 
 
@@ -93,11 +95,16 @@ class Wanderer(Spider):
         assert self.crawler.engine
         handlers: Any = self.crawler.engine.downloader.handlers
         handlers.download_request_async = partial(self.send, handlers.download_request_async)
+        await pause(0)  # until the reactor runs
+        self.logger.info(BEGUN)
         pages = self.order["world"]["pages"]
         for page in pages:
             yield self.request(Page(**page))
             if self.order["world"]["start_secs"]:
-                await pause(self.order["world"]["start_secs"] / len(pages))
+                with suppress(
+                    CancelledError
+                ):  # the crawl closes; without asyncio it is an Exception
+                    await pause(self.order["world"]["start_secs"] / len(pages))
 
     async def send(self, send: Any, request: Request) -> Response:
         """Tell the server which slot a request is in, and note when it was let go."""
@@ -192,7 +199,7 @@ class Run:
     @property
     def has_begun(self) -> bool:
         """Whether the crawl runs, so that a signal ends it in the ordinary way."""
-        return "Spider opened" in Path(f"{self.path}.err").read_text()
+        return BEGUN in Path(f"{self.path}.err").read_text()
 
     def end(self) -> bool:
         """Wait for the end; return whether it came."""
