@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 PREFIX = "GBOT_ROBOTS_"
-_LOOKS_OURS = "GBOT_ROBOT"  # how misspelt names begin, too
+_LOOKS_OURS = re.compile(r"GBOTS?_?ROBOTS?_?")  # how misspelt names begin, too
+# Settings of Scrapy, by what follows their prefix
+_OF_SCRAPY = {
+    name.partition("_")[2]: name
+    for name in ("ROBOTSTXT_OBEY", "ROBOTSTXT_PARSER", "ROBOTSTXT_USER_AGENT")
+}
 
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
@@ -86,6 +91,8 @@ def _words(value: object) -> tuple[str, ...]:
 def _split(text: str) -> object:
     if text.lstrip().startswith("["):
         return json_of(text)
+    if text.lstrip().startswith("{"):
+        raise TypeError
     return [word for word in text.split(",") if word.strip()]
 
 
@@ -368,8 +375,9 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     """Yield a sentence for each setting that does nothing, or not what it seems to: a misspelt one, for example."""
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(str(name) for name in settings):
-        if name.startswith(_LOOKS_OURS) and name not in rows:
-            yield f"{name} is no setting{_did_you_mean(name, rows)}"
+        beginning = _LOOKS_OURS.match(name)
+        if beginning is not None and name not in rows:
+            yield f"{name} is no setting{_did_you_mean(name[beginning.end() :], rows)}"
     checked = GbotSettings.of(settings)
     for name, row in rows.items():
         is_set = settings.get(name) is not None
@@ -385,11 +393,13 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             yield f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
 
 
-def _did_you_mean(name: str, names: Iterable[str]) -> str:
-    nearest = get_close_matches(name, names, n=1, cutoff=0.8)
+def _did_you_mean(wanted: str, names: Iterable[str]) -> str:
+    """Say which setting may be meant. `wanted` is what follows the prefix of the one that does not exist."""
+    by_end = {name.removeprefix(PREFIX): name for name in names} | _OF_SCRAPY
+    nearest = get_close_matches(wanted, by_end, n=1)
     if not nearest:
         return ""
-    return f"; did you mean {nearest[0]}?"
+    return f"; did you mean {by_end[nearest[0]]}?"
 
 
 def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:

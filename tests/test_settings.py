@@ -66,6 +66,7 @@ STORAGE_RULE = (
         ),
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
+        ("META_KEYS", '{"proxy": 1}', "a list of request.meta keys"),
         ("SQLITE_PATH", 7, "the path of a file"),
         ("REDIS_URL", "redis+cluster://a", REDIS_URL.rule),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
@@ -224,6 +225,21 @@ def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
     settings: dict[str, Any],
 ) -> None:
     assert told(**settings) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("GBOT_ROBOTS_MAX_AGE", "; did you mean GBOT_ROBOTS_MAX_AGE_SECS?"),
+        ("GBOT_ROBOT_STRICT", "; did you mean GBOT_ROBOTS_STRICT?"),
+        ("GBOTROBOTS_STRCT", "; did you mean GBOT_ROBOTS_STRICT?"),
+        ("GBOT_ROBOTS_OBEY", "; did you mean ROBOTSTXT_OBEY?"),
+        ("GBOT_ROBOTS_USER_AGENT", "; did you mean ROBOTSTXT_USER_AGENT?"),
+        ("GBOT_ROBOTS_COLOUR", ""),
+    ],
+)
+def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) -> None:
+    assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting{meant}"]
 
 
 def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
