@@ -1,7 +1,9 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes such a part, only this module has to change. If a part is missing, as in a
-mocked engine or in a user's own downloader, the functions do nothing or return a value that means
+When Scrapy changes such a part, only this module has to change, and two that are parts of Scrapy by their nature:
+obeying/queue.py is a priority queue of Scrapy's, with its `pqueues` and `pqfactory`, and
+obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. If a part is missing, as in
+a mocked engine or in a user's own downloader, the functions do nothing or return a value that means
 "no".
 
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years: of `scrapy.utils` asyncio

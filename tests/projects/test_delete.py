@@ -20,7 +20,7 @@ def settings_below(heading: str, tmp_path: Path) -> dict[str, Any]:
     """The settings that the page shows below a heading."""
     page = (HOME / "docs" / "delete.md").read_text(encoding="utf-8")
     part = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    (block,) = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    block, *_ = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
     file = tmp_path / "settings.py"
     file.write_text(block)
     settings = {name: value for name, value in runpy.run_path(str(file)).items() if name.isupper()}
@@ -82,6 +82,20 @@ async def test_a_host_with_an_exception_is_not_refused(
     crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
     assert set(pages(crawler).crawled) == {site.url("/no")}
     assert stats(crawler)["gbot_robots/override/ignored"] == 1
+
+
+@in_reactor
+async def test_paths_are_exempt_by_one_method(site: Site, tmp_path: Path) -> None:
+    page = (HOME / "docs" / "delete.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n((?:(?!```).)*class OwnApiIsFree.*?)```", page, re.DOTALL)
+    file = tmp_path / "middleware.py"
+    file.write_text(block)
+    cls = runpy.run_path(str(file))["OwnApiIsFree"]
+    settings = {**ADDON, **QUIET, "DOWNLOADER_MIDDLEWARES": {cls: 100}}
+    urls = [site.url("/no/api/1"), site.url("/no/2")]
+    crawler = await crawl(Pages, settings, addon=False, urls=urls)
+    assert set(pages(crawler).crawled) == {site.url("/no/api/1")}
+    assert set(pages(crawler).refused) == {site.url("/no/2")}
 
 
 @in_reactor
