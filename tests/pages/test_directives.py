@@ -5,7 +5,6 @@ import time
 import pytest
 
 from scrapy_gbot_robots.pages.directives import (
-    MOST_NAMES,
     Directives,
     at_time,
     in_headers,
@@ -91,5 +90,5 @@ def test_hostile_headers_cost_little() -> None:
     said = in_headers([f"made-up-{n}, noindex" for n in range(10_000)], ())
     in_headers(["a:" * 30_000, ",".join(["unavailable_after: x"] * 3_000)], ())
     assert said["noindex"] is True
-    assert len(said) <= MOST_NAMES + 20
+    assert len(said) <= 120
     assert time.process_time() - began < 2

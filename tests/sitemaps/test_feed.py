@@ -18,7 +18,6 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.meta import SITEMAP
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import sitemap_found
 from scrapy_gbot_robots.sitemaps import feed as module
@@ -186,7 +185,7 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send(site: 
         "download_timeout": 180.0,
         "download_slot": "127.0.0.1",
         "download_latency": as_dict["meta"]["download_latency"],
-        SITEMAP: {"robotstxt": site.url("/robots.txt"), "line": 3},
+        "gbot_robots_sitemap": {"robotstxt": site.url("/robots.txt"), "line": 3},
     }
     as_dict |= {"body": as_dict["body"].decode(), "headers": {}}
     again = request_from_dict(json.loads(json.dumps(as_dict)), spider=spider)
@@ -222,7 +221,7 @@ async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site
         site.url("/s.xml"),
         None,
     ]
-    assert (of_line.priority, of_line.meta[SITEMAP]["line"]) == (7, 3)
+    assert (of_line.priority, of_line.meta["gbot_robots_sitemap"]["line"]) == (7, 3)
     page = parsed(crawler)[site.url("/page")]
     if spider is Hosts or hasattr(SitemapSpider, "sitemap_request"):
         assert made[site.url("/part.xml")].meta["made_from"][0] == "sitemapindex"
@@ -232,7 +231,7 @@ async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site
             site.url("/page"),
             "2026-01-02",
         ]
-    assert SITEMAP not in page.meta
+    assert "gbot_robots_sitemap" not in page.meta
     assert "allow_offsite" not in page.meta
 
 

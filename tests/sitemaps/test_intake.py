@@ -10,7 +10,6 @@ import pytest
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots.meta import LISTED
 from scrapy_gbot_robots.sitemaps import reader
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
@@ -134,7 +133,9 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
     site.pages["/o.xml"] = xml(index(site.url("/old.xml"), lastmod="2020-05-05"))
     site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/o.xml"))
     crawler = await crawl(Hosts, hosts=[site.url()], since="2026-01-01")
-    assert {url: response.meta[LISTED] for url, response in parsed(crawler).items()} == {
+    assert {
+        url: response.meta["gbot_robots_listed"] for url, response in parsed(crawler).items()
+    } == {
         site.url("/2026-01-01"): {"sitemap": site.url("/1.xml"), "lastmod": "2026-01-01"},
         site.url("/2026"): {"sitemap": site.url("/2.xml"), "lastmod": "2026"},
         site.url("/soon"): {"sitemap": site.url("/3.xml"), "lastmod": "soon"},

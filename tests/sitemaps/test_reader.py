@@ -12,7 +12,7 @@ import pytest
 from scrapy.utils.sitemap import Sitemap
 
 from scrapy_gbot_robots.sitemaps import reader as reader_module
-from scrapy_gbot_robots.sitemaps.reader import MAX_ENTRIES, SitemapReader, is_before
+from scrapy_gbot_robots.sitemaps.reader import SitemapReader, is_before
 
 from ..support.systems import needs_posix
 
@@ -417,7 +417,7 @@ def test_first_entry_is_there_before_the_file_is_read() -> None:
             Body.furthest = max(Body.furthest, part.stop)
             return super().__getitem__(part)
 
-    body = Body(urlset(*[url(b"http://e/%d" % number) for number in range(MAX_ENTRIES)]))
+    body = Body(urlset(*[url(b"http://e/%d" % number) for number in range(50_000)]))
     entries = iter(SitemapReader(body))
     assert next(entry for entry in entries if entry is not None) == {"loc": "http://e/0"}
     assert Body.furthest <= 2 * 8_192
@@ -428,18 +428,17 @@ def test_reader_pauses_while_it_finds_no_entry() -> None:
 
 
 def test_no_more_entries_are_read_than_the_limit() -> None:
-    entries, reader = read(
-        urlset(*[url(b"http://e/%d" % number) for number in range(MAX_ENTRIES + 5)])
-    )
-    assert (len(entries), reader.over_limit, reader.trouble) == (MAX_ENTRIES, True, "")
-    entries, reader = read(b"".join(b"http://e/%d\n" % number for number in range(MAX_ENTRIES)))
-    assert (len(entries), reader.over_limit) == (MAX_ENTRIES, False)
+    entries, reader = read(urlset(*[url(b"http://e/%d" % number) for number in range(50_000 + 5)]))
+    assert (len(entries), reader.over_limit, reader.trouble) == (50_000, True, "")
+    entries, reader = read(b"".join(b"http://e/%d\n" % number for number in range(50_000)))
+    assert (len(entries), reader.over_limit) == (50_000, False)
 
 
 @pytest.mark.parametrize(
     "pack", [bytes, lambda body: gzip.compress(body, 1)], ids=["plain", "gzip"]
 )
 def test_no_more_bytes_are_read_than_the_limit(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reader_module.MAX_BYTES == 52_428_800
     limit = 1_000_000
     monkeypatch.setattr(reader_module, "MAX_BYTES", limit)
     whole = url(b"http://e/" + b"x" * 2_000)
