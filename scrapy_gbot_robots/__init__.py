@@ -30,7 +30,7 @@ _HOME = {
     "RobotsTxt": "core.robots",
     "Rule": "core.verdict",
     "Rules": "core.rules",
-    "SitemapDiscovery": "sitemaps.feed",
+    "SitemapDiscovery": "sitemaps.discovery",
     "SitemapDownloaderMiddleware": "sitemaps.middlewares",
     "SitemapSpiderMiddleware": "sitemaps.middlewares",
     "State": "policy.outages",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport
     from .report.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
-    from .sitemaps.feed import SitemapDiscovery as SitemapDiscovery
+    from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
     from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware
     from .sitemaps.middlewares import SitemapSpiderMiddleware as SitemapSpiderMiddleware
     from .sitemaps.spider import RobotsSitemapSpider as RobotsSitemapSpider

@@ -20,7 +20,7 @@ from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
 from .report.provenance import ProvenanceSpiderMiddleware
 from .settings import GbotSettings, warn_of_mistakes
-from .sitemaps.feed import SitemapDiscovery
+from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
 # by name, as in the defaults of Scrapy 2.14

@@ -15,7 +15,7 @@ from ..concurrency import run_in_thread
 from ..experimental.purposes import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
-from ..sitemaps.feed import left_out
+from ..sitemaps.discovery import left_out
 from .counters import CrawlCounts
 from .page import page, try_out, write
 from .summary import summary

@@ -26,7 +26,9 @@ def origins_of(text: str) -> tuple[Origin, ...]:
     if _HAS_SCHEME.match(text):
         return (Origin.of(text),)
     https, http = Origin.of(f"https://{text}"), Origin.of(f"http://{text}")
-    return (https, http) if str(https.port).endswith("443") else (http, https)
+    if str(https.port).endswith("443"):
+        return https, http
+    return http, https
 
 
 def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
@@ -53,7 +55,9 @@ def covers(scope: frozenset[str], origin: Origin) -> bool:
 
 
 def _key(name: str, origin: Origin) -> str:
-    return name if origin.port == DEFAULT_PORTS[origin.scheme] else f"{name}:{origin.port}"
+    if origin.port == DEFAULT_PORTS[origin.scheme]:
+        return name
+    return f"{name}:{origin.port}"
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
@@ -65,8 +69,9 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
     Raises:
         OSError: the file cannot be read.
     """
-    names = re.split(r"[,\s]+", hosts) if isinstance(hosts, str) else hosts
-    yield from filter(None, map(str.strip, names))
+    if isinstance(hosts, str):
+        hosts = re.split(r"[,\s]+", hosts)
+    yield from filter(None, map(str.strip, hosts))
     if path:
         with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
             yield from filter(None, (line.partition("#")[0].strip() for line in lines))

@@ -28,7 +28,14 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.host_lookup import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
-from .feed import SitemapDiscovery, count, feeds, reads_sitemaps, request_maker, takes_more
+from .discovery import (
+    SitemapDiscovery,
+    count,
+    feeds,
+    reads_sitemaps,
+    request_maker,
+    takes_found_sitemaps,
+)
 from .urls import Refused, UrlCheck
 
 _OK = range(200, 300)
@@ -55,16 +62,16 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Start a spider without start requests from the robots.txt files of its `start_urls` or `allowed_domains`."""
-        lists_nothing = True
-        async for given in start:
-            lists_nothing = lists_nothing and not isinstance(given, Request)
-            yield given
+        has_requests = False
+        async for output in start:
+            if isinstance(output, Request):
+                has_requests = True
+            yield output
         spider: Any = self.crawler.spider
-        if not lists_nothing or not takes_more(spider, self._settings):
+        if has_requests or not takes_found_sitemaps(spider, self._settings):
             return
-        if not self._feed.home and not getattr(
-            spider, "redis_key", None
-        ):  # scrapy-redis starts a spider by a queue
+        is_started_by_a_queue = bool(getattr(spider, "redis_key", None))  # of scrapy-redis
+        if not self._feed.home and not is_started_by_a_queue:
             logger.warning(
                 "%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains",
                 spider.name,
@@ -85,31 +92,34 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             return request
         if _is_fed_already(response):
             return None
-        source = response.meta.get(SITEMAP, {})
         try:
-            if (
-                response.url.partition(":")[0] in self._feed.check.schemes
-            ):  # a local file of the spider's may list anything
-                self._feed.check.listed(request.url, response.url)
-            if (
-                request.meta.pop(SITEMAP, None) is not None
-            ):  # the spider's code may copy the meta of the file
-                request.meta.pop("allow_offsite", None)
-            if request.callback == parse and "robotstxt" in source:
-                request.meta[SITEMAP] = self._feed.check.below(request.url, response.url, source)
-                if (
-                    Origin.of(request.url).host == Origin.of(response.url).host
-                ):  # sitemaps.org, "Sitemap index files"
-                    request.meta.setdefault("allow_offsite", True)
-            elif (
-                request.callback == parse and self._feed.check.refuses_private
-            ):  # of what the spider asks for itself
-                request.meta[SITEMAP] = {"index": response.url}
+            self._check_listed(request, response, is_sitemap=request.callback == parse)
         except Refused as refusal:
             count(self.crawler, f"refused/{refusal.reason}")
             logger.info("%s: %s", response.url, refusal)
             return None
         return request
+
+    def _check_listed(self, request: Request, response: Response, *, is_sitemap: bool) -> None:
+        """Check a request for what a sitemap file or robots.txt lists, and note where a sitemap comes from.
+
+        Raises:
+            Refused: it must not be followed.
+        """
+        check, source = self._feed.check, response.meta.get(SITEMAP, {})
+        if response.url.partition(":")[0] in check.schemes:  # the spider's local file may list all
+            check.listed(request.url, response.url)
+        if request.meta.pop(SITEMAP, None) is not None:  # the spider's code may copy a file's meta
+            request.meta.pop("allow_offsite", None)
+        if not is_sitemap:
+            return
+        if "robotstxt" in source:
+            request.meta[SITEMAP] = check.below(request.url, response.url, source)
+            # sitemaps.org, "Sitemap index files"
+            if Origin.of(request.url).host == Origin.of(response.url).host:
+                request.meta.setdefault("allow_offsite", True)
+        elif check.refuses_private:  # of what the spider asks for itself
+            request.meta[SITEMAP] = {"index": response.url}
 
     def process_spider_output(  # type: ignore[override]  # Scrapy's has a parameter that it calls deprecated
         self, response: Response, result: Iterable[Any]
@@ -191,8 +201,9 @@ def _texts_that_scrapy_reads(body: bytes) -> Collection[str]:
 
 def _is_fed_already(response: Response) -> bool:
     """Whether this is a robots.txt that the plugin had the spider start from, and knows: what it lists is fed."""
-    is_ours = SITEMAP in response.meta and Origin.of_robots_txt(response.url) is not None
-    return is_ours and ANSWERED in response.flags and response.status in _OK
+    if SITEMAP not in response.meta or Origin.of_robots_txt(response.url) is None:
+        return False
+    return ANSWERED in response.flags and response.status in _OK
 
 
 class SitemapDownloaderMiddleware:
@@ -224,8 +235,8 @@ class SitemapDownloaderMiddleware:
         Raises:
             IgnoreRequest: the sitemap may not lie there.
         """
-        source = request.meta.get(SITEMAP) or {}
-        found_at = source.get("index") or source.get("robotstxt")
+        source = request.meta.get(SITEMAP, {})
+        found_at = source.get("index", source.get("robotstxt"))
         if not found_at:
             return
         try:

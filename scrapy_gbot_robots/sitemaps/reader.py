@@ -4,10 +4,12 @@ A file passes through a chain of iterators, and each reads only what the next on
 
     cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> entries
 
-So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of work and little memory,
-whatever the file contains. A file that ends early is used as far as it goes. It knows no crawl and no network.
-Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats", "Entity escaping"; for
-characters XML 1.0, 2.2, 2.7, 4.1 and appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate".
+So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of
+work and little memory, whatever the file contains. A file that ends early is used as far as it
+goes. It knows no crawl and no network.
+Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
+"Entity escaping"; for characters XML 1.0, 2.2, 2.7, 4.1 and appendix F; for dates W3C Datetime, and
+RSS 2.0, "pubDate".
 """
 
 from __future__ import annotations
@@ -45,23 +47,10 @@ _MOST_DATE_CHARS = 64
 
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
 # such as UTF-7, could make markup of text.
-_CHARSETS = (
-    "utf-8",
-    "ascii",
-    "iso8859",
-    "cp125",
-    "koi8",
-    "gb",
-    "big5",
-    "shift_jis",
-    "cp932",
-    "euc",
-    "cp949",
-)
+_CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 _SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
-_NO_CHARACTER = re.compile(
-    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]"
-)  # XML 1.0, 2.2; and DEL
+# XML 1.0, 2.2; and DEL
+_NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 _URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
 _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed)\b")
@@ -73,9 +62,8 @@ _MARKS = re.compile(
     rf"|(?:{_REFERENCE.pattern})+|&(?!(?:amp|lt|gt|quot|apos);)"
 )
 
-DAY = re.compile(
-    r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII
-)  # of a W3C date; "2026" is a whole year
+# Of a W3C date; "2026" is a whole year.
+DAY = re.compile(r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other
 # elements by their names.
@@ -86,12 +74,8 @@ class _NotASitemapError(ValueError):
     """The file has no sitemap format, or nothing more can be read from it."""
 
 
-_ENTRIES = {
-    "urlset": "url",
-    "sitemapindex": "sitemap",
-    "rss": "item",
-    "feed": "entry",
-}  # the elements, by the root
+# The elements of entries, by the root.
+_ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "feed": "entry"}
 _TAGS = tuple(f"{{*}}{name}" for name in _ENTRIES.values())
 _DATES = frozenset({"pubDate", "date", "updated", "modified"})  # what RSS and Atom call lastmod
 
@@ -124,7 +108,8 @@ class SitemapReader:
                     self.entries += 1
                 yield entry
         except (_NotASitemapError, etree.LxmlError) as error:
-            self.trouble = self.trouble or str(error)
+            if not self.trouble:
+                self.trouble = str(error)
 
     def _read(self) -> Iterator[SitemapEntry | None]:
         texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))))
@@ -134,13 +119,17 @@ class SitemapReader:
             if len(head) >= _HEAD:
                 break
             yield None
-        start = _XML_START.search(head)  # a program's warning may stand before it
-        if start or head.startswith("<"):
-            yield from self._xml(chain((head[start.start() :] if start else head,), texts))
+        start = _XML_START.search(head)
+        if start is not None:
+            head = head[start.start() :]  # a program's warning may stand before it
+        if head.startswith("<"):
+            yield from self._xml(chain((head,), texts))
         elif _URL_LINE.search(head):
             yield from self._lines(chain((head,), texts))
+        elif head:
+            raise _NotASitemapError("neither XML nor a list of URLs")
         else:
-            raise _NotASitemapError("neither XML nor a list of URLs" if head else "it is empty")
+            raise _NotASitemapError("it is empty")
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
@@ -153,7 +142,9 @@ class SitemapReader:
                     self.over_limit = True
                     return
         except (_NotASitemapError, EOFError, zlib.error) as error:
-            self.trouble = str(error) or "the compressed data ends too early"
+            self.trouble = str(error)
+            if not self.trouble:
+                self.trouble = "the compressed data ends too early"
 
     def _lines(self, texts: Iterator[str]) -> Iterator[SitemapEntry | None]:
         """Read one URL a line."""
@@ -161,7 +152,8 @@ class SitemapReader:
         for text in chain(texts, (None,)):
             if text is None and (self.over_limit or self.trouble):
                 return  # the last line may be cut
-            *lines, rest = (rest + ("\n" if text is None else text)).replace("\r", "\n").split("\n")
+            rest += "\n" if text is None else text
+            *lines, rest = rest.replace("\r", "\n").split("\n")
             rest = rest[: _MOST_CHARS + 1]
             for line in filter(None, map(str.strip, lines)):
                 if _may_be_url(line):
@@ -209,11 +201,10 @@ class SitemapReader:
         if not (self.entries or self.broken or self.over_limit or self.trouble):
             root = _local(parser.close())
             if root not in _ENTRIES:
-                raise _NotASitemapError(
-                    f"its first element is <{shown(root, 40)}>"
-                    if root
-                    else "there is no element in it"
-                )
+                why = "there is no element in it"
+                if root:
+                    why = f"its first element is <{shown(root, 40)}>"
+                raise _NotASitemapError(why)
 
 
 def _may_be_url(text: str) -> bool:
@@ -225,29 +216,32 @@ def _entry(element: etree._Element) -> SitemapEntry:
     entry: SitemapEntry = {}
     alternates: list[str] = []
     for child in element[:_MOST_VALUES]:
-        key = _local(child)
-        value = (
-            (child.text or "").strip() if not len(child) else ""
-        )  # with an element in it, it is unusable
-        if (
-            key == "link"
-        ):  # the text in RSS, the reference in Atom; in a urlset it refers to the page in another language
-            key = "loc"
-            href = (
-                child.get("href", "").strip()
-                if child.get("rel", "alternate") == "alternate"
-                else ""
-            )
+        key, value = _local(child), ""
+        if child.text and not len(child):  # with an element in it, it is unusable
+            value = child.text.strip()
+        if key == "link":
+            # The text in RSS, the reference in Atom; in a urlset it leads to the page in another
+            # language.
+            key, href = "loc", _reference(child)
             if _local(element) == "entry":
                 value = href
             elif href:
                 alternates.append(href)
         elif key in _DATES:
             key = "lastmod"
-        if key != "alternate":  # it has the URLs of links
+        if key != "alternate" and not entry.get(key):  # "alternate" has the URLs of links
             # As in Scrapy, an empty element has a key.
-            entry[key] = entry.get(key) or (value if _may_be_url(value) else "")
-    return {**entry, "alternate": alternates} if alternates else entry
+            entry[key] = value if _may_be_url(value) else ""
+    if alternates:
+        entry["alternate"] = alternates
+    return entry
+
+
+def _reference(link: etree._Element) -> str:
+    if link.get("rel", "alternate") != "alternate":
+        return ""
+    href: str = link.get("href", "")
+    return href.strip()
 
 
 def _forget(element: etree._Element) -> None:
@@ -289,19 +283,21 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
         end_of_verbatim = _VERBATIM.get(mark, "")
         return mark
 
-    for text in chain(texts, (None,)):
-        ready, end, kept = (kept + (text or "")).rpartition(">")
+    for text in texts:
+        ready, end, kept = (kept + text).rpartition(">")
         yield _MARKS.sub(repair, ready + end)
-        if text is None or len(kept) > _MOST_KEPT:
+        if len(kept) > _MOST_KEPT:
             yield _MARKS.sub(repair, kept)
             kept = ""
+    yield _MARKS.sub(repair, kept)
 
 
 def _characters(references: str) -> str:
     """Join the halves of characters that some generators write as two references: lxml fails over each half."""
     text = ""
     for match in _REFERENCE.finditer(references):
-        code = int(match[1]) if match[1] else int(match[2], 16)
+        decimal, hexadecimal = match.groups()
+        code = int(decimal) if decimal else int(hexadecimal, 16)
         text += chr(code) if code <= sys.maxunicode else _SPOILT
     if not _NO_CHARACTER.search(text):
         return references
@@ -336,10 +332,13 @@ def _decoded(pieces: Iterator[bytes]) -> Iterator[str]:
         if len(first) >= _HEAD:
             break
     charset, mark = read_bom(first)
-    if charset is None:
-        charset, mark = html_body_declared_encoding(first), b""
-        charset = charset if charset is not None and charset.startswith(_CHARSETS) else "utf-8"
-    for text in codecs.iterdecode(chain((first[len(mark or b"") :],), pieces), charset, "replace"):
+    if charset is not None and mark is not None:
+        first = first.removeprefix(mark)
+    else:
+        charset = html_body_declared_encoding(first)
+        if charset is None or not charset.startswith(_CHARSETS):
+            charset = "utf-8"
+    for text in codecs.iterdecode(chain((first,), pieces), charset, "replace"):
         yield _NO_CHARACTER.sub(_SPOILT, text)
 
 
@@ -348,13 +347,12 @@ def is_before(lastmod: str, day: str) -> bool:
 
     The day is taken as it is written, whatever the time zone. False if `lastmod` is no date.
     """
-    found = DAY.match(lastmod)
-    try:
-        text = (
-            found[0]
-            if found
-            else parsedate_to_datetime(lastmod[:_MOST_DATE_CHARS]).date().isoformat()
-        )
-    except (ValueError, OverflowError):
-        return False
+    match = DAY.match(lastmod)
+    if match is not None:
+        text = match[0]
+    else:
+        try:
+            text = parsedate_to_datetime(lastmod[:_MOST_DATE_CHARS]).date().isoformat()
+        except (ValueError, OverflowError):
+            return False
     return text[: len(day)] < day[: len(text)]

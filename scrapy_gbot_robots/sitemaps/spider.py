@@ -11,7 +11,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -34,32 +33,28 @@ from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
-from .feed import SitemapDiscovery, SitemapFeed, count, request_maker
+from .discovery import SitemapDiscovery, SitemapFeed, count, request_maker
 from .hosts import covers, given_in, origins_of, survey
 from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
 from .urls import Refused
 
-ROOM = (
-    2 * MAX_BYTES
-)  # bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used
+# Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
+ROOM = 2 * MAX_BYTES
 
 _OK = range(200, 300)
+_TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
-_MOST_ASKED = (
-    100  # hosts at a time, each by a connection; the list of hosts is read no further ahead
-)
+# Hosts at a time, each by a connection; the list of hosts is read no further ahead.
+_MOST_ASKED = 100
 _GUESS = "/sitemap.xml"
 _SCOPES = ("hosts", "any")
 _YES = frozenset({"1", "true", "yes", "on"})
 _TURN_SECS = 0.001  # how long a file is read before the reactor runs
-_TURN_REQUESTS = (
-    5  # how many requests are made before the reactor runs: scheduling takes longer than making one
-)
+# How many requests are made before the reactor runs: scheduling takes longer than making one.
+_TURN_REQUESTS = 5
 _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
-_NO_SOURCE: dict[str, Any] = {
-    "robotstxt": "",
-    "line": 0,
-}  # meta.SITEMAP of a sitemap that no robots.txt lists
+# `meta.SITEMAP` of a sitemap that no robots.txt lists
+_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 
 logger = logging.getLogger(__name__)
 
@@ -89,9 +84,8 @@ class RobotsSitemapSpider(SitemapSpider):
     guess: bool | str = False
     since: str | None = None
 
-    _feeds_itself = (
-        True  # SitemapDiscovery would also feed sitemaps of hosts that the user did not name
-    )
+    # SitemapDiscovery would also feed sitemaps of hosts that the user did not name.
+    _feeds_itself = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take the attributes as arguments.
@@ -111,9 +105,8 @@ class RobotsSitemapSpider(SitemapSpider):
         if self.since and not DAY.fullmatch(self.since):
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = str(self.guess).lower() in _YES
-        self._hosts = self._done = (
-            0  # hosts of the crawl, and those whose robots.txt has answered or failed
-        )
+        self._hosts = 0  # of the crawl
+        self._done = 0  # hosts whose robots.txt has answered or failed
         self._crawled = 0  # pages
         self._progress: AsyncioLoopingCall | LoopingCall | None = None
 
@@ -147,10 +140,16 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _spider_opened(self) -> None:
         """Read the list of hosts once, before the first request: for their number and for the scope."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
-        self._feed = SitemapFeed(self.crawler, self._gbot) if discovery is None else discovery.feed
-        number, scope = await run_in_thread(lambda: survey(chain(self._given(), self.sitemap_urls)))
+        if discovery is None:
+            self._feed = SitemapFeed(self.crawler, self._gbot)
+        else:
+            self._feed = discovery.feed
+        scope: frozenset[str] | None
+        number, scope = await run_in_thread(lambda: survey(chain(self._names(), self.sitemap_urls)))
         self._hosts = number - len(self.sitemap_urls)
-        self._intake = SitemapIntake(self, self._feed, scope if self.scope == "hosts" else None)
+        if self.scope != "hosts":
+            scope = None
+        self._intake = SitemapIntake(self, self._feed, scope)
         every_secs = self.settings.getfloat("LOGSTATS_INTERVAL")
         if every_secs > 0:
             self._progress = create_looping_call(self._say_progress)
@@ -178,9 +177,11 @@ class RobotsSitemapSpider(SitemapSpider):
     def _response_received(self, request: Request) -> None:
         self._crawled += LISTED in request.meta
 
-    def _given(self) -> Iterator[str]:
+    def _names(self) -> Iterator[str]:
         """Yield the hosts as the user wrote them: robots.txt files among `sitemap_urls`, `hosts`, and `hosts_file`."""
-        yield from (url for url in self.sitemap_urls if Origin.of_robots_txt(url) is not None)
+        for url in self.sitemap_urls:
+            if Origin.of_robots_txt(url) is not None:
+                yield url
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
@@ -188,7 +189,7 @@ class RobotsSitemapSpider(SitemapSpider):
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
-        for asked, text in enumerate(self._given()):
+        for asked, text in enumerate(self._names()):
             while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             try:
@@ -226,13 +227,9 @@ class RobotsSitemapSpider(SitemapSpider):
         self._done += 1
         origin = Origin.of(response.request.url)
         why = f"its robots.txt is HTTP {response.status}"
-        has_failed = (
-            response.status == HTTPStatus.TOO_MANY_REQUESTS
-            or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        )
-        if State.FULL_DISALLOW.value in response.flags or (
-            has_failed and ANSWERED not in response.flags
-        ):
+        has_failed = response.status in _TROUBLE
+        is_disallowed = State.FULL_DISALLOW.value in response.flags
+        if is_disallowed or (has_failed and ANSWERED not in response.flags):
             outcome = "unreachable" if has_failed else "refused"
             self._report(outcome, host, f"{why}: {outcome}")
             return
@@ -242,9 +239,9 @@ class RobotsSitemapSpider(SitemapSpider):
             if new:
                 self._report("listed", host)
                 return
-            why = "its robots.txt lists none" + (
-                f" that can be used; left out: {left_out}" if left_out else ""
-            )
+            why = "its robots.txt lists none"
+            if left_out:
+                why += f" that can be used; left out: {left_out}"
         if self._guesses:
             self._report("guessed", host)
             source = {"robotstxt": response.url, "line": 0, "guessed": host}
@@ -255,16 +252,15 @@ class RobotsSitemapSpider(SitemapSpider):
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
         host, others, error = request.cb_kwargs["host"], request.cb_kwargs["others"], failure.value
-        is_silent = isinstance(error, UnreachableRobotsTxt) or not isinstance(error, IgnoreRequest)
-        if others and is_silent:
+        is_refused = isinstance(error, IgnoreRequest)
+        if isinstance(error, UnreachableRobotsTxt):
+            is_refused = False  # it is an IgnoreRequest, too
+        if others and not is_refused:
             yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
-        else:
-            self._done += 1
-            self._report(
-                "refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable",
-                host,
-                str(error),
-            )
+            return
+        self._done += 1
+        outcome = "refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable"
+        self._report(outcome, host, str(error))
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
@@ -274,11 +270,8 @@ class RobotsSitemapSpider(SitemapSpider):
             yield request
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         if leads_to_nothing and "guessed" in source and "index" not in source:
-            self._report(
-                "without",
-                source["guessed"],
-                f"its robots.txt lists none, and {response.url} lists nothing",
-            )
+            why = f"its robots.txt lists none, and {response.url} lists nothing"
+            self._report("without", source["guessed"], why)
 
     def _guess_failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
@@ -311,9 +304,8 @@ class SitemapIntake:
         self._scope = scope
         self._make, self._parse = request_maker(spider), sitemap_callback(spider)
         self._meta = feed.request_meta
-        self._meta["download_maxsize"] = min(
-            spider.settings.getint("DOWNLOAD_MAXSIZE") or ROOM, ROOM
-        )
+        limit = spider.settings.getint("DOWNLOAD_MAXSIZE")
+        self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
         self._meta["download_warnsize"] = 0
         spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
@@ -351,10 +343,10 @@ class SitemapIntake:
         if self._spider.since and is_before(entry.get("lastmod", ""), self._spider.since):
             left_out["old"] += 1
             return
-        for loc in (
-            entry["loc"],
-            *(entry.get("alternate", ()) if self._spider.sitemap_alternate_links else ()),
-        ):
+        locs = [entry["loc"]]
+        if self._spider.sitemap_alternate_links:
+            locs += entry.get("alternate", ())
+        for loc in locs:
             try:
                 request = self._request_of(loc, entry, response, is_index=is_index)
             except Refused as refusal:  # noqa: PERF203  a bad URL costs no other
@@ -393,32 +385,24 @@ class SitemapIntake:
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
-        codings = (
-            b",".join(response.headers.getlist("Content-Encoding"))
-            .lower()
-            .replace(b" ", b"")
-            .split(b",")
-        )
-        if request.callback == self._parse and _GZIPS.issuperset(codings):
+        codings = b",".join(response.headers.getlist("Content-Encoding"))
+        names = codings.lower().replace(b" ", b"").split(b",")
+        if request.callback == self._parse and _GZIPS.issuperset(names):
             del response.headers["Content-Encoding"]
 
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
-        url = response.url
-        has_failed = bool(reader.trouble) and not response.meta.get(SITEMAP, _NO_SOURCE).get(
-            "guessed"
-        )
+        url, source = response.url, response.meta.get(SITEMAP, _NO_SOURCE)
+        has_failed = bool(reader.trouble)
+        if source.get("guessed"):
+            has_failed = False  # it need not exist
+        crawler = self._spider.crawler
+        count(crawler, "read")
+        count(crawler, "entries", reader.entries)
+        count(crawler, "over_limit", reader.over_limit)
+        count(crawler, "failed", has_failed)
         left_out["broken"] = reader.broken
-        counts = {
-            "read": 1,
-            "entries": reader.entries,
-            "over_limit": reader.over_limit,
-            "failed": has_failed,
-        }
-        for name, number in (
-            *counts.items(),
-            *((f"entries/{reason}", number) for reason, number in left_out.items()),
-        ):
-            count(self._spider.crawler, name, number)
+        for reason, number in left_out.items():
+            count(crawler, f"entries/{reason}", number)
         if left_out["host"]:
             others = "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
             logger.info(others, url, left_out["host"])
@@ -426,7 +410,7 @@ class SitemapIntake:
             too_long = "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
             logger.warning(too_long, url, MAX_ENTRIES, MAX_BYTES)
         if has_failed:
-            found = (
-                f"was read only up to entry {reader.entries}" if reader.entries else "is no sitemap"
-            )
-            logger.warning("%s %s: %s", url, found, shown(reader.trouble))
+            result = "is no sitemap"
+            if reader.entries:
+                result = f"was read only up to entry {reader.entries}"
+            logger.warning("%s %s: %s", url, result, shown(reader.trouble))

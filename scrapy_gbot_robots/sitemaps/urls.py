@@ -50,7 +50,9 @@ class Refused(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed. Stats name the `reason`: "malformed", "scheme", "host", "private" or "depth"."""
 
     def __init__(self, reason: str, url: str, rule: str = "") -> None:
-        super().__init__(f"left out by {rule or RULES[f'refused/{reason}']}: {shown(url)}")
+        if not rule:
+            rule = RULES[f"refused/{reason}"]
+        super().__init__(f"left out by {rule}: {shown(url)}")
         self.reason = reason
 
 
@@ -78,29 +80,32 @@ class UrlCheck(NamedTuple):
         return cls(schemes, gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
 
     def choose(
-        self, origin: Origin, robotstxt: RobotsTxt, known: Collection[str] = ()
+        self, origin: Origin, robotstxt: RobotsTxt, before: Collection[str] = ()
     ) -> tuple[list[FoundSitemap], Counter[str]]:
         """Choose the sitemaps to feed from those that the robots.txt of `origin` lists. A bad line costs no other.
 
-        Those that are `known` were chosen before. Returns the sitemaps, and the counts of lines by
-        the name of the stat.
+        Those of `before` were chosen already. Returns the sitemaps, and the counts of lines by the
+        name of the stat.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
-        seen = set(known)
+        listed = {*before}
         for line in sitemap_lines_of(robotstxt):
             try:
-                url, _ = self.usable(line.url or line.raw.decode("utf-8", "replace"))
-                if url in seen:
+                text = line.url
+                if text is None:
+                    text = line.raw.decode("utf-8", "replace")
+                url, _ = self.usable(text)
+                if url in listed:
                     counts["duplicate"] += 1
                     continue
-                seen.add(url)
+                listed.add(url)
                 counts["found"] += 1
                 self.check_host(url, origin.robots_url)
             except Refused as refusal:
                 counts[f"refused/{refusal.reason}"] += 1
                 continue
-            if len(known) + len(chosen) < self.most:
+            if len(before) + len(chosen) < self.most:
                 chosen.append(FoundSitemap(url, origin.robots_url, line.line))
             else:
                 counts["capped"] += 1
@@ -121,8 +126,9 @@ class UrlCheck(NamedTuple):
             raise Refused("scheme", text)
         try:
             origin = Origin.of(text)
-            rest = _AFTER_AUTHORITY.match(text)
-            return safe_url_string(f"{origin}{rest[1] if rest else ''}"), origin
+            behind = _AFTER_AUTHORITY.match(text)
+            path = "" if behind is None else behind[1]
+            return safe_url_string(f"{origin}{path}"), origin
         except ValueError:
             raise Refused("malformed", text) from None
 
@@ -134,10 +140,10 @@ class UrlCheck(NamedTuple):
         Raises:
             Refused: the URL is not followed ("malformed", "scheme" or "private").
         """
+        whole = text
         try:
-            whole = (
-                text if _SCHEME.match(text) else urljoin(file_url, text)
-            )  # which takes longer than all else here
+            if not _SCHEME.match(text):
+                whole = urljoin(file_url, text)  # which takes longer than all else here
         except ValueError:
             raise Refused("malformed", text) from None
         url, origin = self.usable(whole)
@@ -188,4 +194,6 @@ def _site(host: str) -> str:
     """The registered domain of `host`; `host` itself if it is an address or a single label."""
     name = host.rstrip(".")
     parts = _suffix_list().extract_str(name)
-    return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else name
+    if not parts.domain or not parts.suffix:
+        return name
+    return f"{parts.domain}.{parts.suffix}"

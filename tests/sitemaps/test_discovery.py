@@ -14,7 +14,7 @@ from scrapy.spiders import Rule
 
 import scrapy_gbot_robots.sitemaps
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.sitemaps.feed import allowed_domains_of
+from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.sitemap_web import (

@@ -20,8 +20,8 @@ from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import sitemap_found
-from scrapy_gbot_robots.sitemaps import feed as module
-from scrapy_gbot_robots.sitemaps.feed import SitemapFeed
+from scrapy_gbot_robots.sitemaps import discovery as module
+from scrapy_gbot_robots.sitemaps.discovery import SitemapFeed
 from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
 from ..support.crawls import as_scrapy_runs_it, crawl, in_reactor, stats

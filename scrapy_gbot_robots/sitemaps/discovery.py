@@ -1,8 +1,10 @@
 """SitemapDiscovery: collects the sitemaps that each robots.txt lists, and feeds them to a running SitemapSpider.
 
-It listens to the signal `robotstxt_known` and does not know the middleware that sends it. `SitemapFeed` knows which sitemaps
-are new, shows each to handlers, then schedules it as if the spider had listed it. Scrapy's duplicate filter makes sure that
-each sitemap is requested once, also across a JOBDIR and a fleet.
+It listens to the signal `robotstxt_known` and does not know the middleware that sends it.
+`SitemapFeed` knows which sitemaps are new, shows each to handlers, then schedules it as if the
+spider had listed it. Scrapy's duplicate filter makes sure that each sitemap is requested once, also
+across a JOBDIR and a fleet. The functions at the end say which spiders are fed, and how they make
+requests.
 Source: Google's page, "sitemap".
 """
 
@@ -92,71 +94,75 @@ class SitemapDiscovery:
         self, origin: Origin, robotstxt: RobotsTxt, request: Request | None
     ) -> Coroutine[Any, Any, None] | None:
         """Read the sitemap lines, if there can be any: most origins of a broad crawl cost no coroutine."""
-        return self._read(origin, robotstxt, request) if may_list_sitemaps(robotstxt) else None
+        if not may_list_sitemaps(robotstxt):
+            return None
+        return self._read(origin, robotstxt, request)
 
     async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
         spider: Any = self._crawler.spider
-        concerns = self._feeds and self._concerns(origin, request)
-        is_fed = concerns and takes_more(spider, self._settings)
+        is_for_the_spider = is_fed = False
+        if self._feeds and self._is_for_the_spider(origin, request):
+            is_for_the_spider, is_fed = True, takes_found_sitemaps(spider, self._settings)
+        says_what_is_left_out = is_fed
+        if self._settings.sitemaps == "collect":
+            says_what_is_left_out = True
         new, _ = await self.feed.read(
-            origin, robotstxt, is_told=is_fed or self._settings.sitemaps == "collect"
+            origin, robotstxt, says_what_is_left_out=says_what_is_left_out
         )
         if is_fed:
-            answer = TextResponse(
-                origin.robots_url, flags=[ANSWERED], request=Request(origin.robots_url)
-            )
-            await self.feed.feed(new, answer)
+            robots_request = Request(origin.robots_url)
+            response = TextResponse(origin.robots_url, flags=[ANSWERED], request=robots_request)
+            await self.feed.feed(new, response)
             return
         for sitemap in new:
             await self.feed.show(sitemap, None)
-        if concerns:
-            self._tell(origin, [sitemap.url for sitemap in new if sitemap.url not in self._named])
+        if is_for_the_spider:
+            others = [sitemap.url for sitemap in new if sitemap.url not in self._named]
+            self._count_what_is_not_fed(origin, others)
 
-    def _concerns(self, origin: Origin, request: Request | None) -> bool:
+    def _is_for_the_spider(self, origin: Origin, request: Request | None) -> bool:
         """Whether the crawl is to read the sitemaps of `origin`, and the spider's own code does not read its robots.txt.
 
         If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
         only to fetch a sitemap that another origin's robots.txt lists.
         """
         spider: Any = self._crawler.spider
-        source = None if request is None else request.meta.get(SITEMAP)
-        if origin.robots_url in self._named or (
-            request is not None
-            and source is None
-            and request.callback == sitemap_callback(spider)
-            and Origin.of_robots_txt(request.url) == origin
-        ):
+        if origin.robots_url in self._named:
             return False
-        if domains := allowed_domains_of(spider):
+        source = None
+        if request is not None:
+            source = request.meta.get(SITEMAP)
+            is_read_by_it = source is None and request.callback == sitemap_callback(spider)
+            if is_read_by_it and Origin.of_robots_txt(request.url) == origin:
+                return False
+        domains = allowed_domains_of(spider)
+        if domains:
             return any(f".{origin.host}".endswith(f".{domain}") for domain in domains)
-        return (
-            source is None
-            or source.get("robotstxt") == origin.robots_url
-            or origin in self.feed.home
-        )
+        if source is None or source.get("robotstxt") == origin.robots_url:
+            return True
+        return origin in self.feed.home
 
-    def _tell(self, origin: Origin, others: list[str]) -> None:
-        """Count what a spider that names its sitemaps is not fed besides them. Log it once in a crawl."""
+    def _count_what_is_not_fed(self, origin: Origin, others: list[str]) -> None:
+        """Count the sitemaps that a spider is not fed since it finds its pages itself. Log it once in a crawl."""
         count(self._crawler, "not_fed", len(others))
-        if others and not self._has_told:
-            self._has_told = True
-            spider: Any = self._crawler.spider
-            logger.info(
-                _NOT_FED_FOR_LINKS if follows_links(spider) else _NOT_FED,
-                origin.robots_url,
-                len(others),
-                others[0],
-                extra={"spider": self._crawler.spider},
-            )
+        if not others or self._has_told:
+            return
+        self._has_told = True
+        spider: Any = self._crawler.spider
+        sentence = _NOT_FED
+        if follows_links(spider):
+            sentence = _NOT_FED_FOR_LINKS
+        logger.info(sentence, origin.robots_url, len(others), others[0], extra={"spider": spider})
 
     @cached_property
     def _named(self) -> frozenset[str]:
         """The spider's `sitemap_urls`, those of robots.txt files as `Origin` writes them."""
         spider: Any = self._crawler.spider
-        origins = {url: Origin.of_robots_txt(url) for url in spider.sitemap_urls}
-        return frozenset(
-            url if origin is None else origin.robots_url for url, origin in origins.items()
-        )
+        names: set[str] = set()
+        for url in spider.sitemap_urls:
+            origin = Origin.of_robots_txt(url)
+            names.add(url if origin is None else origin.robots_url)
+        return frozenset(names)
 
 
 class SitemapFeed:
@@ -166,9 +172,9 @@ class SitemapFeed:
 
     Attributes:
         check: which URLs may be followed.
-        listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It remembers
-            `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was read last
-            comes last.
+        listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It
+            remembers `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was
+            read last comes last.
         request_meta: the meta of each request for a sitemap file.
     """
 
@@ -177,9 +183,8 @@ class SitemapFeed:
         self._most_origins = settings.cache_size
         self.check = UrlCheck.of(settings, crawler.settings)
         self.listed: OrderedDict[str, list[str]] = OrderedDict()
-        self.request_meta: dict[str, Any] = {
-            "allow_offsite": True
-        }  # allowed_domains hold for the pages that it lists
+        # `allowed_domains` hold for the pages that a sitemap lists.
+        self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
         self._scheduling: Request | None = None
         crawler.signals.connect(self._request_dropped, signals.request_dropped)
@@ -191,10 +196,11 @@ class SitemapFeed:
     def home(self) -> Mapping[Origin, None]:
         """The origins of the spider's `start_urls`; if it has none, those of its `allowed_domains`, by https."""
         spider: Any = self._crawler.spider
+        urls = spider.start_urls
+        if not urls:
+            urls = [f"https://{domain}" for domain in allowed_domains_of(spider)]
         origins: dict[Origin, None] = {}
-        for url in spider.start_urls or [
-            f"https://{domain}" for domain in allowed_domains_of(spider)
-        ]:
+        for url in urls:
             try:
                 origins[Origin.of(url)] = None
             except ValueError as error:  # noqa: PERF203  there are few
@@ -202,33 +208,41 @@ class SitemapFeed:
         return origins
 
     async def read(
-        self, origin: Origin, robotstxt: RobotsTxt, *, is_told: bool = True
+        self, origin: Origin, robotstxt: RobotsTxt, *, says_what_is_left_out: bool = True
     ) -> tuple[list[FoundSitemap], str]:
         """Read the sitemap lines of the robots.txt of `origin`.
 
         Returns:
             The sitemaps that no earlier call returned, and in words what left the others out.
-            Unless that `is_told`, the others are neither counted nor logged.
+            Unless it `says_what_is_left_out`, the others are neither counted nor logged.
         """
-        known = self.listed.get(origin.robots_url)
-        choose = partial(self.check.choose, origin, robotstxt, known or ())
-        new, counts = (
-            await run_in_thread(choose) if size_of(robotstxt) > _READ_IN_THREAD_BYTES else choose()
-        )
+        before = self.listed.get(origin.robots_url, [])
+        is_new = origin.robots_url not in self.listed
+        choose = partial(self.check.choose, origin, robotstxt, before)
+        if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
+            new, counts = await run_in_thread(choose)
+        else:
+            new, counts = choose()
         left_out = ", ".join(
             f"{counts[name]} by {rule}" for name, rule in RULES.items() if counts.get(name)
         )
-        if left_out and is_told and known is None:
+        if left_out and says_what_is_left_out and is_new:
             logger.info("%s: sitemaps left out: %s", origin.robots_url, left_out)
         for name, number in counts.items():
-            if is_told or name == "found":
+            if says_what_is_left_out or name == "found":
                 count(self._crawler, name, number)
-        self.listed[origin.robots_url] = [*(known or ()), *(sitemap.url for sitemap in new)]
-        self.listed.move_to_end(origin.robots_url)
-        self._chars += sum(len(sitemap.url) for sitemap in new)
-        while len(self.listed) > self._most_origins or self._chars > _MOST_CHARS:
-            self._chars -= sum(map(len, self.listed.popitem(last=False)[1]))
+        self._remember(origin.robots_url, before, new)
         return new, left_out
+
+    def _remember(self, robots_url: str, before: list[str], new: list[FoundSitemap]) -> None:
+        """Note what a robots.txt lists, and forget what was read longest ago if that is too much."""
+        urls = [sitemap.url for sitemap in new]
+        self.listed[robots_url] = before + urls
+        self.listed.move_to_end(robots_url)
+        self._chars += sum(map(len, urls))
+        while len(self.listed) > self._most_origins or self._chars > _MOST_CHARS:
+            _, forgotten = self.listed.popitem(last=False)
+            self._chars -= sum(map(len, forgotten))
 
     async def feed(self, sitemaps: Iterable[FoundSitemap], response: Response) -> None:
         """Schedule requests for `sitemaps`, which the robots.txt `response` lists."""
@@ -240,22 +254,25 @@ class SitemapFeed:
             if not follows_sitemap(spider, sitemap.url):
                 count(self._crawler, "refused/follow")
                 continue
-            made = make(
-                sitemap.url, parse, {"loc": sitemap.url}, source="robotstxt", response=response
-            )
+            entry = {"loc": sitemap.url}
+            made = make(sitemap.url, parse, entry, source="robotstxt", response=response)
             made.meta["is_start_request"] = True
-            made.meta.update(
-                self.request_meta,
-                **{SITEMAP: {"robotstxt": sitemap.robotstxt, "line": sitemap.line}},
-            )
+            made.meta.update(self.request_meta)
+            made.meta[SITEMAP] = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
             request = await self.show(sitemap, made)
-            processed = None if request is None else self._processed(request)
+            if request is None:
+                count(self._crawler, "refused/vetoed")
+                continue
+            processed = self._processed(request)
             if processed is None:
-                count(self._crawler, "refused/vetoed" if request is None else "refused/middleware")
+                count(self._crawler, "refused/middleware")
                 continue
             self._scheduling = processed
             engine.crawl(processed)
-            count(self._crawler, "fed" if self._scheduling else "duplicate")
+            if self._scheduling is None:  # the duplicate filter dropped it
+                count(self._crawler, "duplicate")
+            else:
+                count(self._crawler, "fed")
             self._scheduling = None
 
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
@@ -264,19 +281,19 @@ class SitemapFeed:
         Returns the request to schedule, which a handler may have replaced; None if a handler vetoed
         it.
         """
-        answered = await self._crawler.signals.send_catch_log_async(
+        results = await self._crawler.signals.send_catch_log_async(
             sitemap_found,
             sitemap=sitemap,
             request=request,
             spider=self._crawler.spider,
             dont_log=IgnoreRequest,
         )
-        answers = [answer for _, answer in answered]
-        if any(answer is False or isinstance(answer, Exception) for answer in answers):
-            return None
-        return next(
-            (answer for answer in reversed(answers) if isinstance(answer, Request)), request
-        )
+        for _, result in results:
+            if result is False or isinstance(result, Exception):
+                return None
+            if isinstance(result, Request):  # the last one counts
+                request = result
+        return request
 
     def _processed(self, request: Request) -> Request | None:
         """Pass a request through the spider middlewares that take start requests one by one; None if one drops it.
@@ -285,9 +302,8 @@ class SitemapFeed:
         all start requests.
         """
         processed: Request | None = request
-        for middleware in reversed(
-            spider_middlewares(self._crawler)
-        ):  # in the order in which start requests pass
+        # In the order in which start requests pass.
+        for middleware in reversed(spider_middlewares(self._crawler)):
             if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
                 try:
                     processed = middleware.get_processed_request(processed, None)
@@ -304,17 +320,25 @@ class SitemapFeed:
 
 def count(crawler: Crawler, name: str, number: int = 1) -> None:
     """Add `number` to the stat `gbot_robots/sitemaps/NAME`. What is below "refused/" counts in "refused", too."""
-    for each in (name, "refused") if name.startswith("refused/") else (name,):
-        if number:
-            crawler.stats.inc_value(f"gbot_robots/sitemaps/{each}", number)
+    if not number:
+        return
+    crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)
+    if name.startswith("refused/"):
+        crawler.stats.inc_value("gbot_robots/sitemaps/refused", number)
 
 
-def allowed_domains_of(spider: Spider | None) -> list[str]:
-    """The spider's `allowed_domains` in lower case. A string is one domain, not a list of letters."""
-    domains = getattr(spider, "allowed_domains", None) or ()
-    return [
-        domain.lower() for domain in ([domains] if isinstance(domains, str) else domains) if domain
-    ]
+def left_out(crawler: Crawler) -> dict[str, int]:
+    """How many sitemaps did not reach a spider that reads sitemaps, by the setting or rule that left them out."""
+    numbers: dict[str, int] = {}
+    if reads_sitemaps(crawler):
+        for name, rule in RULES.items():
+            number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
+            if number:
+                numbers[rule] = number
+    return numbers
+
+
+# What a spider takes
 
 
 def reads_sitemaps(crawler: Crawler) -> bool:
@@ -329,14 +353,12 @@ def feeds_itself(crawler: Crawler) -> bool:
 
 def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
     """Whether the crawl's spider may be fed, and what it makes of a sitemap is checked."""
-    return (
-        settings.sitemaps in {"auto", "feed"}
-        and reads_sitemaps(crawler)
-        and not feeds_itself(crawler)
-    )
+    if settings.sitemaps not in {"auto", "feed"}:
+        return False
+    return reads_sitemaps(crawler) and not feeds_itself(crawler)
 
 
-def takes_more(spider: SitemapSpider, settings: GbotSettings) -> bool:
+def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
     """Whether a spider is fed sitemaps: always with "feed", with "auto" unless it says how it finds its pages."""
     if settings.sitemaps == "feed":
         return True
@@ -350,13 +372,14 @@ def follows_links(spider: SitemapSpider) -> bool:
     return isinstance(spider, CrawlSpider) and not spider.sitemap_urls
 
 
-def left_out(crawler: Crawler) -> dict[str, int]:
-    """How many sitemaps did not reach a spider that reads sitemaps, by the setting or rule that left them out."""
-    counts = {
-        rule: crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
-        for name, rule in RULES.items()
-    }
-    return {rule: number for rule, number in counts.items() if number and reads_sitemaps(crawler)}
+def allowed_domains_of(spider: Spider | None) -> list[str]:
+    """The spider's `allowed_domains` in lower case. A string is one domain, not a list of letters."""
+    domains = getattr(spider, "allowed_domains", None)
+    if not domains:
+        return []
+    if isinstance(domains, str):
+        domains = [domains]
+    return [domain.lower() for domain in domains if domain]
 
 
 def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
