@@ -171,6 +171,12 @@ async def test_offsite_redirect_is_followed_though_the_spider_may_not_go_there()
         assert far.paths() == ["/rules"]
 
 
+NEVER_SENT = {  # as HTTP spells them
+    *("authorization", "cookie", "referer", "range"),
+    *("if-match", "if-modified-since", "if-none-match", "if-unmodified-since"),
+}
+
+
 @in_reactor
 async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions() -> None:
     first = Reply(302, b"", {"Location": "/1", "Set-Cookie": "session=9", "ETag": '"x"'})
@@ -182,9 +188,7 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
             "HTTPAUTH_PASS": "secret",
             "HTTPAUTH_DOMAIN": None,
             "DEFAULT_REQUEST_HEADERS": {
-                "Authorization": "Bearer x",
-                "Cookie": "a=b",
-                "If-None-Match": '"x"',
+                **dict.fromkeys(NEVER_SENT, '"x"'),
                 "Accept-Language": "en",
             },
             "HTTPCACHE_ENABLED": True,
@@ -197,12 +201,13 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
         asked = [request for request in site.asked if request.path in {"/robots.txt", "/1"}]
         assert len(asked) == 2
         for headers in (request.headers for request in asked):
-            assert headers.keys().isdisjoint(name.decode().lower() for name in fetcher.NEVER_SENT)
+            assert headers.keys().isdisjoint(NEVER_SENT)
             assert headers["accept-encoding"] == "gzip, deflate"
             assert headers["accept-language"] == "en"
             assert headers["user-agent"].startswith("testbot")
         page = next(request for request in site.asked if request.path == "/free")
         assert "session=9" not in page.headers.get("cookie", "")
+        assert {"authorization", "referer", "range"} <= page.headers.keys()  # the page has them
 
 
 class Signing:
@@ -371,8 +376,26 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
     assert "looking up" not in caplog.text
 
 
-def test_pages_wait_for_a_robots_txt_with_the_priority_that_scrapy_gives_it() -> None:
-    assert fetcher.PRIORITY == RobotsTxtMiddleware.DOWNLOAD_PRIORITY
+@in_reactor
+async def test_robots_txt_has_the_priority_that_scrapy_gives_it_and_its_redirects_share_its_time() -> (
+    None
+):
+    asked: list[tuple[str, int, float]] = []
+
+    def hear(request: Request) -> None:
+        asked.append((request.url, request.priority, request.meta["download_timeout"]))
+
+    hears: dict[object, Any] = {signals.request_reached_downloader: hear}
+    slow = Reply(302, b"", {"Location": "/1"}, after_secs=0.5)
+    with Site({"/robots.txt": slow, **hops(1), "*": b"ok"}) as site:
+        await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 20}, hears=hears, urls=[site.url("/free")])
+        asked = [each for each in asked if not each[0].endswith("/free")]
+        assert [url for url, *_ in asked] == [site.url("/robots.txt"), site.url("/1")]
+    assert [priority for _, priority, _ in asked] == [1000, 1000]
+    assert RobotsTxtMiddleware.DOWNLOAD_PRIORITY == 1000
+    (_, _, first), (_, _, second) = asked
+    assert first == 20
+    assert 10 < second <= 19.6
 
 
 @pytest.mark.parametrize(("size", "off"), [(100, False), (20_000, True)], ids=["short", "long"])

@@ -4,12 +4,13 @@ import logging
 import threading
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
@@ -22,7 +23,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import as_scrapy_runs_it, together, under_way
-from ..support.entries import FAILED, ORIGIN, RULES, WORKS
+from ..support.entries import FAILED, ORIGIN, RULES, WORKS, rules
 from ..support.until import until
 
 OTHER = "https://other.example"
@@ -196,6 +197,48 @@ async def test_failure_to_close_is_logged_and_the_crawl_ends(
     assert [record.getMessage() for record in caplog.records] == [
         "The robots.txt storage could not be closed properly: it sticks"
     ]
+
+
+@pytest.mark.parametrize("storage", ["sqlite", "redis", "redis-of-a-client"])
+def test_body_of_the_size_that_the_settings_allow_comes_back(
+    storage: str, tmp_path: Path, redis_url: str
+) -> None:
+    settings: dict[str, Any] = {
+        "GBOT_ROBOTS_STORAGE": storage.partition("-")[0],
+        "GBOT_ROBOTS_MAX_BYTES": 1_000_000,
+        "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),
+        "GBOT_ROBOTS_REDIS_URL": redis_url,
+    }
+    if storage == "redis-of-a-client":
+        settings["GBOT_ROBOTS_REDIS_CLIENT"] = f"{__name__}.client_of"
+    crawler = get_crawler(settings_dict=settings)
+    choice = choice_of(GbotSettings.of(crawler.settings), crawler)
+    with closing(choice.opens()) as opened:
+        for size, comes_back in ((1_000_000, True), (1_000_001, False)):
+            entry = rules(b"x" * size)
+            opened.put(ORIGIN, entry)
+            assert (opened.get(ORIGIN) == entry) is comes_back
+
+
+def client_of(settings: Any) -> Any:
+    return redis.Redis.from_url(settings["GBOT_ROBOTS_REDIS_URL"])
+
+
+@as_scrapy_runs_it
+async def test_lease_lasts_twice_as_long_as_a_fetch_may(redis_url: str) -> None:
+    settings = {
+        "GBOT_ROBOTS_STORAGE": "redis",
+        "GBOT_ROBOTS_REDIS_URL": redis_url,
+        "GBOT_ROBOTS_TIMEOUT_SECS": 200,
+    }
+    crawler = get_crawler(settings_dict=settings)
+    client = StorageClient.of(GbotSettings.of(crawler.settings), crawler)
+    try:
+        assert await client.find(ORIGIN, is_there) == (None, True)
+        with redis.Redis.from_url(redis_url) as other:
+            assert 300_000 < other.pttl(f"gbot_robots:lease:{ORIGIN}") <= 400_000
+    finally:
+        await client.close()
 
 
 class Duck:

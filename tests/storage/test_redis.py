@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.policy.outages import KEEP_DAYS, Entry
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.client import redis_of
@@ -33,7 +33,7 @@ from scrapy_gbot_robots.storage.redis import RedisStorage, place_of  # noqa: E40
 
 NewServer = Callable[..., AbstractContextManager[RedisServer]]
 
-KEEP_SECS = KEEP_DAYS * 86_400
+KEEP_SECS = 100 * 86_400
 ENTRY, LEASE = f"gbot_robots:entry:{ORIGIN}", f"gbot_robots:lease:{ORIGIN}"
 
 
@@ -87,6 +87,18 @@ def test_value_that_we_did_not_write_is_a_miss(
     assert storage.get(ORIGIN) is None
     storage.put(ORIGIN, Entry(RULES))
     assert storage.get(ORIGIN) == Entry(RULES)
+
+
+def test_keys_of_others_that_are_no_utf8_harm_no_other(storage: RedisStorage, client: Any) -> None:
+    storage.put(ORIGIN, Entry(RULES))
+    for kind in (b"entry", b"lease", b"process"):
+        client.set(b"gbot_robots:" + kind + b":\xff\xfe", b"\xff")
+    assert ORIGIN in list(storage.origins())
+    assert storage.fleet(10)["origins"]["known"] == 1
+
+
+def test_lease_for_less_than_a_millisecond_is_a_lease(storage: RedisStorage) -> None:
+    assert storage.lease(ORIGIN, 0.0001)
 
 
 def test_of_a_huge_value_no_more_is_read_than_an_entry_can_have(
