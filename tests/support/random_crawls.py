@@ -27,7 +27,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
@@ -38,7 +38,6 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
-from twisted.internet.defer import CancelledError
 from twisted.python.failure import Failure
 from typing_extensions import Self
 
@@ -101,10 +100,7 @@ class Wanderer(Spider):
         for page in pages:
             yield self.request(Page(**page))
             if self.order["world"]["start_secs"]:
-                with suppress(
-                    CancelledError
-                ):  # the crawl closes; without asyncio it is an Exception
-                    await pause(self.order["world"]["start_secs"] / len(pages))
+                await pause(self.order["world"]["start_secs"] / len(pages))
 
     async def send(self, send: Any, request: Request) -> Response:
         """Tell the server which slot a request is in, and note when it was let go."""

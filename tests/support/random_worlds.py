@@ -142,10 +142,14 @@ class World:
         page_secs = dice.choice((0, 0.02, 0.1))
         if theme != "mixed":
             page_secs = 1.6 / number * settings["CONCURRENT_REQUESTS"]  # so that pages overlap
+        way = dice.choice(("asyncio", "asyncio", "select", "reactorless"))
+        start_secs = dice.choice((0, 0, 2))
+        if way == "select" and stop_after:
+            start_secs = 0  # without asyncio Scrapy logs an error if it has to cancel `start`
         return cls(
             seed=seed,
             scheduler=scheduler,
-            way=dice.choice(("asyncio", "asyncio", "select", "reactorless")),
+            way=way,
             hosts=hosts,
             pages=makes.some(number, ("yes", "yes", "yes", "no", "some", "free", "moved")),
             idle=makes.some(dice.choice((0, 0, 5)), ("yes", "no"), "idle-"),
@@ -153,7 +157,7 @@ class World:
             settings=settings,
             stop_after=stop_after,
             workers=dice.choice((1, 2)) if uses_redis else 1,
-            start_secs=dice.choice((0, 0, 2)),
+            start_secs=start_secs,
             page_secs=page_secs,
         )
 
