@@ -58,7 +58,7 @@ class _Wish(NamedTuple):
     origin: Origin
     agent: RobotsAgent
     secs: float  # that applies
-    asked: float  # that the robots.txt, or the override, asks for
+    requested: float  # that the robots.txt, or the override, asks for
 
 
 class _Pace:
@@ -68,20 +68,20 @@ class _Pace:
         self.slot = slot
         self._own_delay = slot.delay
         self._own_randomness = getattr(slot, _RANDOMNESS)
-        self._asked: dict[tuple[Origin, RobotsAgent], float] = {}
+        self._secs_of: dict[tuple[Origin, RobotsAgent], float] = {}
         self.turns = Places(1)  # one request of this process waits for its turn at a time
         self.next_turn_at = 0.0  # of this process, on the monotonic clock
 
     @property
     def secs(self) -> float:
         """The largest crawl-delay, 0 if there is none."""
-        return max(self._asked.values(), default=0.0)
+        return max(self._secs_of.values(), default=0.0)
 
-    def ask(self, wish: _Wish) -> bool:
-        """Take the crawl-delay of one origin and agent; return whether it has changed."""
-        before = self._asked.pop((wish.origin, wish.agent), 0.0)
+    def heed(self, wish: _Wish) -> bool:
+        """Let `wish` count from now on; return whether it has changed."""
+        before = self._secs_of.pop((wish.origin, wish.agent), 0.0)
         if wish.secs:
-            self._asked[wish.origin, wish.agent] = wish.secs
+            self._secs_of[wish.origin, wish.agent] = wish.secs
         if wish.secs < before:
             self.slot.delay = self._own_delay
             setattr(self.slot, _RANDOMNESS, self._own_randomness)
@@ -90,7 +90,7 @@ class _Pace:
 
     def keep(self) -> None:
         """Raise the delay of the slot to its crawl-delay, in case something has lowered it."""
-        if not self._asked:
+        if not self._secs_of:
             return
         self.slot.delay = max(self.slot.delay, self.secs)
         setattr(self.slot, _RANDOMNESS, 0)  # a random delay could be shorter
@@ -129,9 +129,9 @@ class CrawlDelays:
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
         """
         wish = self._wish(ruling)
-        if wish.secs < wish.asked and self._settings.crawl_delay_over == "refuse":
+        if wish.secs < wish.requested and self._settings.crawl_delay_over == "refuse":
             most = f"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = {wish.secs:g}"
-            reason = f"its crawl-delay of {wish.asked:g} s is longer than {most}"
+            reason = f"its crawl-delay of {wish.requested:g} s is longer than {most}"
             return Verdict(allowed=False, rule=None, reason=reason)
         self._wishes[request] = wish
         meta = request.meta
@@ -145,10 +145,13 @@ class CrawlDelays:
         override, origin, agent = ruling.override, ruling.answer.origin, ruling.agent
         if override is not None and override.crawl_delay is not None:
             return _Wish(origin, agent, override.crawl_delay, override.crawl_delay)
-        asked = ruling.crawl_delay if self._settings.crawl_delay else None
-        if asked is None:
+        requested = None
+        if self._settings.crawl_delay:
+            requested = ruling.crawl_delay
+        if requested is None:
             return _Wish(origin, agent, 0.0, 0.0)
-        return _Wish(origin, agent, min(asked, self._settings.crawl_delay_max_secs), asked)
+        secs = min(requested, self._settings.crawl_delay_max_secs)
+        return _Wish(origin, agent, secs, requested)
 
     async def _send_in_turn(self, send: Send, request: Request) -> Response:
         """Let a request that is about to be sent wait for its turn among all processes."""
@@ -180,7 +183,7 @@ class CrawlDelays:
             if len(self._paces) >= 2 * len(slots):
                 self._forget_old_slots()
             pace = self._paces[key] = _Pace(slots[key])
-        if pace.ask(wish) and wish.secs:
+        if pace.heed(wish) and wish.secs:
             self._tell(wish)
 
     def _forget_old_slots(self) -> None:
@@ -195,13 +198,13 @@ class CrawlDelays:
 
     def _tell(self, wish: _Wish) -> None:
         self._crawler.stats.inc_value("gbot_robots/crawl_delay")
-        if wish.secs < wish.asked:
+        if wish.secs < wish.requested:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
             logger.info(
                 "%s asks for a crawl-delay of %g s; the crawl applies %g s "
                 "(GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS)",
                 wish.origin.robots_url,
-                wish.asked,
+                wish.requested,
                 wish.secs,
             )
 
