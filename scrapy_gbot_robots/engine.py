@@ -6,13 +6,17 @@ obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. If a pa
 a mocked engine or in a user's own downloader, the functions do nothing or return a value that means
 "no".
 
+Replaced while a crawl runs, on the objects of that crawl:
+
+* `signals.send_catch_log`, while a robots.txt is under way (`Overhearing`)
+* `downloader.handlers.download_request_async` (`around_sending`)
+
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years: of `scrapy.utils` asyncio
 (AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available), conf (build_component_list,
 closest_scrapy_cfg), defer (deferred_from_coro, ensure_awaitable, maybe_deferred_to_future),
-log (logformatter_adapter), misc (build_from_crawler,
-load_object), project (data_path, get_project_settings, inside_project), python (without_none_values), reactor
-(is_reactor_installed), response (get_base_url), spider (DefaultSpider); and of `HttpCacheMiddleware` ignore_missing, policy
-and storage.
+log (logformatter_adapter), misc (build_from_crawler, load_object), project (data_path, get_project_settings,
+inside_project), python (without_none_values), reactor (is_reactor_installed), response (get_base_url),
+spider (DefaultSpider); and of `HttpCacheMiddleware` ignore_missing, policy and storage.
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -88,18 +92,24 @@ class Overhearing:
     def listening(self) -> Iterator[None]:
         """Inside this context, listeners are asked."""
         self._under_way += 1
-        if not self._is_in_place:
+        if not self._is_in_place or self._is_left_out():
             self._is_in_place = True
-            self._send, self._signals.send_catch_log = self._signals.send_catch_log, self._overhear
+            self._send = self._signals.send_catch_log
+            self._signals.send_catch_log = self._overhear
         try:
             yield
         finally:
             self._under_way -= 1
-            if (
-                not self._under_way and self._signals.send_catch_log == self._overhear
-            ):  # no other code has replaced it
+            is_on_top = self._signals.send_catch_log == self._overhear
+            if is_on_top and not self._under_way:
                 self._is_in_place = False
                 self._signals.send_catch_log = self._send
+
+    def _is_left_out(self) -> bool:
+        """Whether other code has put an older method back, so that this one is not called any more."""
+        now = self._signals.send_catch_log
+        first = type(self._signals).send_catch_log.__get__(self._signals)
+        return now in (self._send, first)
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
         results: list[tuple[Any, Any]] = self._send(signal, **named)

@@ -1,10 +1,12 @@
 """The parts of Scrapy's engine that the plugin uses: the engine may lack some, or be mocked."""
 
+import re
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.core.downloader import Downloader
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
@@ -63,6 +65,50 @@ async def test_downloader_of_the_users_own_decides_when_it_is_full() -> None:
         urls = [site.url(f"/{number}") for number in range(5)]
         crawler = await crawl(Pages, {**ADDON, "DOWNLOADER": Lazy}, urls=[*urls, site.url("/no")])
         assert set(pages(crawler).crawled) == set(urls)
+
+
+@in_reactor
+async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> None:
+    replaced: set[str] = set()
+
+    def look(crawler: Any) -> None:
+        downloader = crawler.engine.downloader
+        parts = {
+            "signals": crawler.signals,
+            "engine": crawler.engine,
+            "scheduler": crawler.engine._slot.scheduler,
+            "downloader": downloader,
+            "downloader.handlers": downloader.handlers,
+            "downloader.middleware": downloader.middleware,
+            **{type(each).__name__: each for each in downloader.middleware.middlewares},
+        }
+        for name, part in parts.items():
+            of_class = {each for each in vars(part) if callable(getattr(type(part), each, None))}
+            replaced.update(f"{name}.{each}" for each in of_class)
+
+    class Looking(Pages):
+        def parse(self, response: Response, **kwargs: Any) -> None:
+            look(self.crawler)
+
+    settings = {"GBOT_ROBOTS_UNREACHABLE": "google-2026", "GBOT_ROBOTS_PURPOSES": ["search"]}
+    with Site({"*": b"ok"}) as site:
+        await crawl(Looking, {**ADDON, **settings}, urls=[site.url("/")])
+    assert replaced == {"signals.send_catch_log", "downloader.handlers.download_request_async"}
+    listed = re.findall(r"^\* `([\w.]+)`", engine.__doc__ or "", re.MULTILINE)
+    assert replaced == set(listed)
+
+
+def test_method_that_sends_signals_is_replaced_again_if_an_older_one_was_put_back() -> None:
+    crawler: Any = get_crawler()
+    heard: list[bytes] = []
+    request = Request("http://a.x/", meta={engine.LISTENER: SimpleNamespace(goes_on=heard.append)})
+    overhearing = engine.Overhearing(crawler)
+    older = crawler.signals.send_catch_log
+    with overhearing.listening():
+        crawler.signals.send_catch_log = older
+        with overhearing.listening():
+            crawler.signals.send_catch_log(signals.bytes_received, data=b"x", request=request)
+    assert heard == [b"x"]
 
 
 def test_code_that_replaces_the_method_that_sends_signals_keeps_its_place() -> None:

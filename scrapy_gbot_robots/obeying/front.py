@@ -83,7 +83,7 @@ class _Held:
         if origin is not None:
             if not self._gates.is_known(origin, request):
                 return False
-            self._gates.handed[request] = Handed(origin)
+            self._gates.handed[request] = Handed(request.url, origin)
         restore(request)
         return True
 

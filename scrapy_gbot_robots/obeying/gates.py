@@ -119,6 +119,7 @@ class Passes(NamedTuple):
 class Handed(NamedTuple):
     """What is known of a request that a queue has handed out."""
 
+    url: str  # of the request; a middleware may change it later
     origin: Origin
     answer: CachedAnswer | None = None  # with which it has passed its gate
     is_scout: bool = False
@@ -229,7 +230,7 @@ class Gates:
         if gate.is_shut:
             self._count_waiting(-number)
         if request is not None:
-            self.handed[request] = self._pass(gate, line)
+            self.handed[request] = self._pass(gate, line, request)
         if self._pace.gate_used(gate.origin):
             self.ask_more()
         if not gate.size and gate.state in _EMPTY_IS_OVER:
@@ -261,10 +262,15 @@ class Gates:
         self._crawler.signals.connect(self._reached, signals.request_reached_downloader)
 
     def _reached(self, request: Request) -> None:
-        """Let more requests pass if `request` is a scout that no robots.txt has kept from the downloader."""
+        """Note that `request` has come to the downloader, maybe past the middleware."""
         handed = self.handed.pop(request, None)
-        gate = None if handed is None else self._gates.get(handed.origin)
-        if handed is None or gate is None or not handed.is_scout or gate.state is not State.HELD:
+        if handed is not None:
+            self.went_on(handed)
+
+    def went_on(self, handed: Handed) -> None:
+        """Let more requests pass if a scout was one that no robots.txt keeps from going on."""
+        gate = self._gates.get(handed.origin)
+        if not handed.is_scout or gate is None or gate.state is not State.HELD:
             return
         passing = 0 if gate.passes is None else gate.passes.number
         gate.passes = Passes(passing + 2, _FOREVER, None)
@@ -465,14 +471,14 @@ class Gates:
             secs = self.secs_left(answer, now)
         heappush(self._due, (now + secs, next(self._order), gate))
 
-    def _pass(self, gate: Gate, line: Line | None) -> Handed:
+    def _pass(self, gate: Gate, line: Line | None, request: Request) -> Handed:
         """Let one request pass, and return what is known of it."""
         passes = gate.passes
         if passes is None:
-            return Handed(gate.origin, line=line)
+            return Handed(request.url, gate.origin, line=line)
         left = passes.number - 1
         gate.passes = passes._replace(number=left) if left else None
-        return Handed(gate.origin, passes.answer, passes.answer is None, line)
+        return Handed(request.url, gate.origin, passes.answer, passes.answer is None, line)
 
     def _wake(self, gate: Gate) -> None:
         """Let the lines that wait at `gate` ask again."""

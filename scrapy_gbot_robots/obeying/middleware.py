@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from inspect import isclass
-from typing import TypeVar
+from inspect import isclass, signature
+from typing import Any, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -19,6 +19,7 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
+from typing_extensions import Self
 
 from ..concurrency import Closing, OneThread, pause
 from ..core.crawlers import RobotsAgent
@@ -69,7 +70,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.frozen:  # only add-ons are made so early
+        if _is_named_as_add_on(type(self), crawler.settings):
             raise ValueError(
                 f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
                 'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
@@ -95,14 +96,22 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         self._preferences = PreferenceCheck.of_crawl(
             crawler, self._settings.purposes, self._settings.preferences
         )
-        if self._settings.unreachable == "google-2026" or self._preferences is not None:
-            self.process_response = self._look_at  # other crawls have nothing to do for a response
         crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         _warn_of_what_is_not_used(self)
         _warn_of_another(crawler.settings)
         warn_of_mistakes(crawler.settings)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware; one that looks at responses, if a setting needs that: other crawls pay nothing for it."""
+        settings = GbotSettings.of(crawler.settings)
+        if settings.unreachable == "google-2026" or settings.purposes:
+            bases = (_LooksAtResponses, cls)
+            middleware: Self = type(cls.__name__, bases, {"__module__": cls.__module__})(crawler)
+            return middleware
+        return cls(crawler)
 
     async def process_request(  # type: ignore[override]
         self, request: Request, spider: Spider | None = None
@@ -121,8 +130,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         restore(request)
         if not self.subject_to_robots(request):
             provenance.remove(request)
+            if handed is not None:
+                self.gates.went_on(handed)
             return None
-        origin = self._origin(request) if handed is None else handed.origin
+        origin = self._origin(request, handed)
         override = self._overrides.of(origin)
         agent = self._overrides.agent(override, request)
         is_robots_txt = Origin.of_robots_txt(request.url) is not None
@@ -156,7 +167,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         """
         return is_subject(request)
 
-    def _origin(self, request: Request) -> Origin:
+    def _origin(self, request: Request, handed: Handed | None) -> Origin:
+        if handed is not None and handed.url == request.url:
+            return handed.origin
         try:
             return origin_of(request)
         except ValueError as error:
@@ -182,7 +195,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         if answer is not None and not answer.bars_for_now:
             return answer
         passed = None if handed is None else handed.answer
-        if passed is not None and await self._lookup.teach(passed, agent):
+        is_for_this = passed is not None and passed.origin == origin
+        if passed is not None and is_for_this and await self._lookup.teach(passed, agent):
             return passed
         if is_scout:
             raise _GoesBack
@@ -238,10 +252,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             return await self._hard_questions.run(partial(question, url, agent))
         return question(url, agent)
 
-    def _look_at(
-        self, request: Request, response: Response, spider: Spider | None = None
-    ) -> Response:
-        """Note that a site answers (Google's page of 2026), and what a page prefers. This is `process_response`, if needed.
+    def _look_at(self, request: Request, response: Response) -> None:
+        """Note that a site answers (Google's page of 2026), and what a page prefers.
 
         Raises:
             ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
@@ -253,7 +265,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         provenance.add_preferences(request)
         if refusal is not None:
             raise self._forbidden(request, refusal, None)
-        return response
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known; None if it has to be fetched after all.
@@ -327,6 +338,39 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
+
+
+class _LooksAtResponses:
+    """Stands before the middleware's class, and before a subclass of the user's, which may have a method of this name."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Any:
+        """Look at `response`; then let the user's class process it.
+
+        Raises:
+            ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
+        """
+        middleware: Any = self
+        middleware._look_at(request, response)  # noqa: SLF001  of this module
+        process = getattr(super(), "process_response", None)
+        if process is None:
+            return response
+        named: dict[str, Any] = {"request": request, "response": response}
+        if "spider" in signature(process).parameters:
+            named["spider"] = middleware.crawler.spider
+        return process(**named)
+
+
+def _is_named_as_add_on(cls: type, settings: BaseSettings) -> bool:
+    """Whether `cls` is made as an add-on: these come before the settings are frozen."""
+    if settings.frozen:
+        return False
+    for name in settings.getdict("ADDONS"):
+        with suppress(Exception):  # Scrapy raises it, if it is on
+            if load_object(name) is cls:
+                return True
+    return False
 
 
 def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.statscollectors import MemoryStatsCollector
 
-from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware, Origin
 from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import State
@@ -212,3 +214,29 @@ async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(
     reactor = threading.current_thread().name
     assert reactor not in threads["yes"] | threads["end"]
     assert threads["/no"] == {reactor}
+
+
+class Adding(GbotRobotsTxtMiddleware):
+    """A subclass with a `process_response` of its own."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        response.flags.append("added")
+        return response
+
+
+@pytest.mark.parametrize("ladder", ["google", "google-2026"])
+@in_reactor
+async def test_subclass_keeps_its_own_process_response(ladder: str, site: Site) -> None:
+    settings = {
+        "DOWNLOADER_MIDDLEWARES": {Adding: 100},
+        "GBOT_ROBOTS_UNREACHABLE": ladder,
+    }
+    crawler = await crawl(Pages, settings, urls=[site.url("/yes")])
+    assert pages(crawler).crawled[site.url("/yes")].flags == ["added"]
+
+
+def test_subclass_can_be_made_in_a_test_whose_settings_are_not_frozen() -> None:
+    crawler = Crawler(Pages, {"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_STORAGE": "memory"})
+    crawler.stats = MemoryStatsCollector(crawler)
+    assert not crawler.settings.frozen
+    assert isinstance(Adding(crawler), GbotRobotsTxtMiddleware)

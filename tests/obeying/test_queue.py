@@ -12,9 +12,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
-from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleLifoDiskQueue
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.test import get_crawler
@@ -478,7 +478,178 @@ def test_other_trouble_is_waited_for(world: World, outcome: Unreachable) -> None
     assert world.pull() == []
 
 
+# The machine of states.
+
+
+def test_no_gate_changes_its_state_in_a_way_that_the_table_does_not_have(world: World) -> None:
+    world.push("a.x/1")
+    (gate,) = world.gates._gates.values()
+    assert gate.state is gates.State.ASKING
+    with pytest.raises(AssertionError, match="ASKING to"):
+        world.gates._go(gate, gates.State.EXPIRED)
+
+
+def test_unreachable_origin_without_requests_keeps_its_gate_until_its_time_comes(
+    either: World,
+) -> None:
+    either.push("a.x/1")
+    for _ in range(6):
+        either.fails("a.x", secs=10)
+        either.waits(10)
+    either.fails("a.x", secs=10)
+    assert either.pull() == ["a.x/1"]  # given up
+    either.push("a.x/2")
+    assert (either.pull(), either.stat("waiting"), either.asked) == ([], 1, {})
+    either.waits(11)
+    either.end("a.x")
+    assert (either.pull(), either.stat("waiting")) == (["a.x/2"], 0)
+    assert either.gates._gates == {}
+
+
+def test_no_more_requests_are_given_up_than_waited(world: World) -> None:
+    world.push(*(f"a.x/{number}" for number in range(10)))
+    for _ in range(6):
+        world.fails("a.x", secs=10)
+        world.waits(10)
+    world.fails("a.x", secs=10)
+    world.push(*(f"a.x/late/{number}" for number in range(30)))
+    assert len(world.pull()) == 10
+
+
+def test_gate_that_shuts_serves_nothing_more_of_its_old_answer(world: World) -> None:
+    world.push("a.x/1", "a.x/2")
+    world.end("a.x", secs=0)  # it serves both that waited
+    world.gates.shut(Origin.of("http://a.x/"))
+    assert (world.pull(), world.order) == ([], ["a.x", "a.x"])
+
+
+def test_answer_that_expires_at_once_serves_for_ten_minutes_and_no_longer(either: World) -> None:
+    either.push("a.x/1", "a.x/2")
+    either.end("a.x", secs=0)
+    either.waits(599)
+    assert len(either.pull(1)) == 1
+    either.waits(2)
+    assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
+
+
+def test_gate_that_has_expired_holds_no_place_of_a_look_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
+    world.push("a.x/1", "b.x/1")
+    world.end("a.x", secs=5)
+    assert world.order == ["a.x"]  # its page has not been taken
+    world.gates.shut(Origin.of("http://a.x/"))
+    world.waits(1)
+    assert world.order == ["a.x", "b.x"]
+
+
+def test_urgent_request_moves_the_look_up_of_its_origin_forward(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1)
+    hosts = [f"h{number}.x" for number in range(5)]
+    world.push(*(f"{host}/1" for host in hosts))
+    world.push("h4.x/urgent", priority=100)
+    world.end("h0.x")
+    assert world.pull() == ["h0.x/1"]
+    assert world.order == ["h0.x", "h4.x"]
+
+
+def test_scout_goes_and_sees_and_others_follow_if_no_robots_txt_keeps_it(world: World) -> None:
+    world.gates.send_scouts()
+    world.push(*(f"a.x/{number}" for number in range(12)))
+    world.fails("a.x")
+    scouts: list[Request] = []
+    for number in (1, 2, 4, 5):
+        while (request := world.scheduler.next_request()) is not None:
+            scouts.append(request)
+        assert len(scouts) >= number
+        for request in scouts:
+            world.crawler.signals.send_catch_log(
+                signals.request_reached_downloader, request=request
+            )
+    assert world.stat("given_up") == 0
+
+
+def test_scout_that_is_kept_is_the_only_one(world: World) -> None:
+    world.gates.send_scouts()
+    world.push(*(f"a.x/{number}" for number in range(12)))
+    world.fails("a.x")
+    scout = world.scheduler.next_request()
+    assert world.gates.handed.pop(scout).is_scout  # as the middleware does
+    assert world.pull() == []
+    world.waits(7)
+    world.fails("a.x")
+    assert len(world.pull()) == 1
+
+
+def test_refused_request_costs_its_slot_no_delay(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
+    monkeypatch.setattr(DownloadSlots, "delay_of", lambda slots, key: 0.5)
+    world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
+    world.end("a.x")
+    for _ in range(4):
+        request = world.scheduler.next_request()
+        line = world.gates.handed[request].line
+        assert line is not None
+        line.note_refused()
+    assert len(world.pull()) == 2  # a second's worth
+
+
 # Files.
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_jobdir_of_scrapys_queue_without_slots_is_read_by_the_strict_queue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"JOBDIR": str(tmp_path), "SCHEDULER_DISK_QUEUE": PickleLifoDiskQueue}
+    first = World(monkeypatch, ScrapyPriorityQueue, **settings)
+    for number in range(20):
+        first.push(f"{'ab'[number % 2]}.x/{number}", priority=number % 3)
+    first.scheduler.close("finished")
+    World.opened.remove(first)  # Scrapy's cannot be closed twice
+    pulled: list[str] = []
+    for most in (7, 100):
+        world = World(monkeypatch, StrictOriginPriorityQueue, **settings)
+        while len(pulled) < most and world.scheduler.has_pending_requests():
+            for host in list(world.asked):
+                world.end(host)
+            pulled += world.pull(1)
+        world.scheduler.close("finished")
+    assert sorted(pulled) == sorted(f"{'ab'[number % 2]}.x/{number}" for number in range(20))
+
+
+@pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
+def test_many_origins_with_a_jobdir_keep_no_more_files_open_than_a_bound(
+    kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, kind, JOBDIR=str(tmp_path))
+    urls = [f"h{number}.x/{page}" for page in range(2) for number in range(300)]
+    world.push(*urls, meta={"download_slot": "a proxy"})
+    assert open_lines(world) <= 1 + 100
+    world.scheduler.close("finished")
+    again = World(monkeypatch, kind, JOBDIR=str(tmp_path))
+    assert len(again.scheduler) == 600
+    pulled: list[str] = []
+    while again.scheduler.has_pending_requests():
+        for host in list(again.asked):
+            again.end(host)
+        pulled += again.pull()
+        again.gates.nothing_to_hand_out()
+        assert open_lines(again) <= 1 + 100
+    assert sorted(pulled) == sorted(urls)
+
+
+def open_lines(world: World) -> int:
+    """How many lines of requests on disk have their files open."""
+    lines = world.scheduler.dqs._lines.values()
+    return len([line for line in lines if line.requests is not None])
 
 
 @pytest.mark.filterwarnings(

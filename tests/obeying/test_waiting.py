@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from itertools import cycle
 from pathlib import Path
 from socket import socket
@@ -11,14 +12,17 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.spiders import SitemapSpider
 from twisted.internet.defer import gatherResults
 
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import queue as queue_module
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.schedulers import Fifo
 from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.visits import Gate, Opening, Visitor, fetches, visit
@@ -247,6 +251,163 @@ async def test_requests_that_wait_keep_no_healthy_host_waiting(site: Site) -> No
     assert set(crawled) == {*bad, *good}
     assert 60 <= stats(crawler)["gbot_robots/waiting_most"] <= 90
     assert stats(crawler)["scheduler/enqueued"] == 90
+
+
+class Exempting:
+    """A downloader middleware of a project's, which knows what needs no robots.txt."""
+
+    def process_request(self, request: Request) -> None:
+        if "/api/" in request.url:
+            request.meta["dont_obey_robotstxt"] = True
+
+
+class Bypassing(GbotRobotsTxtMiddleware):
+    """A subclass as projects wrote them before there was `subject_to_robots`."""
+
+    async def process_request(self, request: Request, spider: Any = None) -> Any:
+        if "/api/" in request.url:
+            return None
+        return await super().process_request(request)
+
+
+class Knowing(GbotRobotsTxtMiddleware):
+    """A subclass as the pages recommend."""
+
+    def subject_to_robots(self, request: Request) -> bool:
+        return "/api/" not in request.url and super().subject_to_robots(request)
+
+
+@pytest.mark.parametrize("middleware", [{Exempting: 60}, {Bypassing: 100}, {Knowing: 100}])
+@in_reactor
+async def test_what_the_projects_own_code_exempts_waits_for_no_unreachable_robots_txt(
+    middleware: dict[type, int], site: Site
+) -> None:
+    site.pages["/robots.txt"] = Reply(503, headers={"Retry-After": "600"})
+    urls = [site.url(f"/api/{number}") for number in range(40)]
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 300, "DOWNLOADER_MIDDLEWARES": middleware}
+    crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert stats(crawler)["scheduler/enqueued"] == 40
+    assert fetches(site) <= 1  # no look-up after the wait
+
+
+@in_reactor
+async def test_request_that_is_not_exempt_after_all_comes_back_once_as_it_was(site: Site) -> None:
+    site.pages["/robots.txt"] = gate = Gate("")
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
+        good = [site.url("/1")]
+        bad = [Request(ill.url(f"/{number}"), dont_filter=number > 2) for number in range(5)]
+        settings = {
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2,
+            "DOWNLOADER_MIDDLEWARES": {Exempting: 60},
+        }
+        gate.open()
+        crawler = await crawl(Pages, settings, urls=[*good, *bad])
+    assert set(pages(crawler).refused) == {request.url for request in bad}
+    assert stats(crawler)["gbot_robots/held"] == 5
+    assert stats(crawler)["gbot_robots/given_up"] == 5
+
+
+@in_reactor
+async def test_agents_that_wait_for_one_answer_share_its_fetch_even_if_it_expires_at_once(
+    site: Site,
+) -> None:
+    site.pages["/robots.txt"] = Reply(200, b"user-agent: otherbot\ndisallow: /2", after_secs=0.3)
+    urls = [
+        Request(site.url(f"/{number}"), headers={"User-Agent": agent}, dont_filter=True)
+        for number in range(30)
+        for agent in ("testbot", "otherbot")
+    ]
+    settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0, "CONCURRENT_REQUESTS": 2}
+    crawler = await crawl(Watched, settings, urls=urls)
+    assert isinstance(crawler.spider, Watched)
+    assert crawler.spider.most["all"] <= 2
+    assert len([path for path in site.paths() if path != "/robots.txt"]) == 60 - 11
+    assert fetches(site) <= 6
+
+
+class Rewriting:
+    """A downloader middleware that sends requests elsewhere, without a new request."""
+
+    to = ""
+
+    def process_request(self, request: Request) -> None:
+        if self.to and "/here" in request.url:
+            request._set_url(request.url.replace(request.url.partition("/here")[0], self.to))
+
+
+@in_reactor
+async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Site(
+        {"/robots.txt": Reply(200, b"user-agent: *\ndisallow: /here/no"), "*": b"ok"}
+    ) as other:
+        monkeypatch.setattr(Rewriting, "to", other.url(""))
+        urls = [site.url("/here/yes"), site.url("/here/no")]
+        crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}, urls=urls)
+        assert set(pages(crawler).crawled) == {other.url("/here/yes")}
+        assert other.paths() == ["/robots.txt", "/here/yes"]
+
+
+@pytest.mark.parametrize("scheduler", ["Scrapy's", "another"])
+@in_reactor
+async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
+    scheduler: str, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    left: list[tuple[str, bool]] = []
+
+    class Leaving(Fifo):
+        def close(self, reason: str) -> None:
+            left.extend((request.url, request.dont_filter) for request in self.requests)
+
+    with Site({"/robots.txt": raw(30.0), "*": b"ok"}) as silent:
+        monkeypatch.setattr(Rewriting, "to", silent.url(""))
+        settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}
+        settings |= {"CLOSESPIDER_TIMEOUT": 2, "JOBDIR": str(tmp_path)}
+        if scheduler == "another":
+            settings["SCHEDULER"] = Leaving
+        urls = [Request(site.url(f"/here/{number}")) for number in range(5)]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert pages(crawler).refused == {}
+        if scheduler == "another":
+            assert sorted(url for url, _ in left) == [silent.url(f"/here/{n}") for n in range(5)]
+            return
+        silent.pages["/robots.txt"] = b""
+        monkeypatch.setattr(Rewriting, "to", "")
+        del settings["CLOSESPIDER_TIMEOUT"]
+        crawler = await crawl(Pages, settings, urls=[])
+        assert sorted(pages(crawler).crawled) == [silent.url(f"/here/{n}") for n in range(5)]
+        for response in pages(crawler).crawled.values():
+            assert response.request is not None
+            assert not response.request.dont_filter
+
+
+@in_reactor
+async def test_sitemaps_on_dead_hosts_take_no_place_of_a_page(site: Site) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}, host="0.0.0.0") as ill:
+        listed = [f"{host}/sitemap.xml" for host in hosts(6, ill)]
+        site.pages["/robots.txt"] = "\n".join(f"sitemap: {url}" for url in listed)
+        site.pages["/"] = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2, "CONCURRENT_REQUESTS": 1}
+        ended: list[str] = []
+
+        class Mapped(SitemapSpider):
+            name = "mapped"
+
+            async def start(self) -> AsyncIterator[Any]:
+                for number in range(20):
+                    yield Request(site.url(f"/{number}"), dont_filter=True)
+
+            def parse(self, response: Response, **kwargs: Any) -> None:
+                ended.append(response.url)
+
+        crawler = await crawl(Mapped, settings)
+        assert len(ended) == 20
+        assert [path for path in ill.paths() if path != "/robots.txt"] == []
+        assert stats(crawler)["gbot_robots/held"] == 6
+        last_page = max(each.at for each in site.asked)
+        assert last_page < min(each.at for each in ill.asked[6:])  # no page has waited for them
 
 
 @in_reactor
