@@ -7,10 +7,11 @@ in the files, so the database counts them: it uses the disk for what exceeds its
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from itertools import islice
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
@@ -18,8 +19,10 @@ from ..bulk.judging import Judge, Served
 from ..bulk.store import Store
 from ..core.crawlers import Crawler
 from ..core.lines import FIELDS, HAS_DIRECTIVE
-from ..core.robots import groups_of, lines_of
+from ..core.patterns import directory_of_index, matches
+from ..core.robots import RobotsTxt, groups_by_agent, groups_of, lines_of
 from ..core.urls import shown
+from ..core.verdict import Rule
 from ..experimental.preferences import LABELS
 from ..policy.outages import State
 from ..report.summary import count
@@ -31,6 +34,7 @@ from .output import Terminal
 
 _TOP = 20
 _HOME = "/"
+_NO_AGENT = "(none)"  # what a user-agent line names that names none
 _ALL = Crawler("", ())
 _FACTS = 10_000  # counted at a time
 _MOST_NAME = 60  # characters
@@ -127,83 +131,207 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
 
     The `most` frequent fields and agents count.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
-    schema = pa.schema({"kind": "str", "name": "str", "number": "i8"})
-    store.insert("facts", schema.empty_table())
-    facts = (fact for served in store.everything() for fact in _facts(served, judge))
-    done = 0
-    with err.progress("Counting", len(store)) as progress:
-        while some := list(islice(facts, _FACTS)):
-            store.insert("facts", pa.table(list(zip(*some, strict=True)), schema=schema))
-            done += sum(kind == "status" for kind, _, _ in some)
-            progress(done, f"{done:,}")
-    kinds = ("state", "status", "size", "preference", "crawler")
-    states, statuses, sizes, said, blocked = (_counted(store, kind) for kind in kinds)
-    rules, size = states[State.RULES.value]
-    fields, agents = (_counted(store, kind, most).items() for kind in ("field", "agent"))
-    asked = [crawler.name or "*" for crawler in judge.crawlers]
+    _count_all(store, judge, err)
+    states = _counts_of(store, _Kind.STATE)
+    rules = states.get(State.RULES.value, _NONE)
     return {
-        "origins": sum(files for files, _ in states.values()),
-        "states": {state.value: states[state.value][0] for state in State},
-        "statuses": {status or "none": files for status, (files, _) in sorted(statuses.items())},
-        "bytes": size,
-        "sizes": [{"up_to_bytes": size, "files": sizes[str(size)][0]} for size in (*_SIZES, None)],
-        "fields": [
-            {"name": name, "files": files, "lines": lines} for name, (files, lines) in fields
-        ],
-        "agents": [
-            {"name": name, "files": files, "blocked": times} for name, (files, times) in agents
-        ],
-        "crawlers": [{"name": name, "files": rules, "blocked": blocked[name][0]} for name in asked],
-        "preferences": {
-            label: {"granted": said[label][1], "refused": said[label][0] - said[label][1]}
-            for label, _, _ in LABELS
-        },
+        "origins": sum(count.files for count in states.values()),
+        "states": {state.value: states.get(state.value, _NONE).files for state in State},
+        "statuses": _statuses(store),
+        "bytes": rules.amount,
+        "sizes": _sizes(store),
+        "fields": _fields(store, most),
+        "agents": _agents(store, most),
+        "crawlers": _crawlers(store, judge, rules.files),
+        "preferences": _preferences(store),
     }
 
 
-def _facts(served: Served, judge: Judge) -> Iterator[tuple[str, str, int]]:
-    """Yield what counts of one answer: a kind, a name, and a number to add up. A blocked crawler may not fetch "/"."""
+def _statuses(store: Store) -> dict[str, int]:
+    counts = _counts_of(store, _Kind.STATUS)
+    return {status or "none": counts[status].files for status in sorted(counts)}
+
+
+def _sizes(store: Store) -> list[dict[str, int | None]]:
+    counts = _counts_of(store, _Kind.SIZE)
+    bounds = (*_SIZES, None)
+    return [{"up_to_bytes": most, "files": counts.get(str(most), _NONE).files} for most in bounds]
+
+
+def _fields(store: Store, most: int) -> list[dict[str, str | int]]:
+    counts = _counts_of(store, _Kind.FIELD, most).values()
+    return [{"name": field.name, "files": field.files, "lines": field.amount} for field in counts]
+
+
+def _agents(store: Store, most: int) -> list[dict[str, str | int]]:
+    counts = _counts_of(store, _Kind.AGENT, most).values()
+    return [{"name": agent.name, "files": agent.files, "blocked": agent.amount} for agent in counts]
+
+
+def _crawlers(store: Store, judge: Judge, files: int) -> list[dict[str, str | int]]:
+    blocked = _counts_of(store, _Kind.BLOCKED_CRAWLER)
+    names = [crawler.name or "*" for crawler in judge.crawlers]
+    return [
+        {"name": name, "files": files, "blocked": blocked.get(name, _NONE).files} for name in names
+    ]
+
+
+def _preferences(store: Store) -> dict[str, dict[str, int]]:
+    granted = _counts_of(store, _Kind.GRANTED)
+    refused = _counts_of(store, _Kind.REFUSED)
+    preferences: dict[str, dict[str, int]] = {}
+    for label, _, _ in LABELS:
+        preferences[label] = {
+            "granted": granted.get(label, _NONE).files,
+            "refused": refused.get(label, _NONE).files,
+        }
+    return preferences
+
+
+# Counting
+
+
+class _Kind(str, Enum):
+    """What a fact is about, and what its amount is."""
+
+    STATE = "state"  # the bytes of rules
+    STATUS = "status"
+    SIZE = "size"
+    FIELD = "field"  # its lines
+    AGENT = "agent"  # 1 if it may not fetch "/"
+    BLOCKED_CRAWLER = "blocked crawler"
+    GRANTED = "granted"
+    REFUSED = "refused"
+
+
+class _Fact(NamedTuple):
+    """What is counted of one answer."""
+
+    kind: _Kind
+    name: str
+    amount: int = 0
+
+
+class _Count(NamedTuple):
+    """All facts of a kind and a name."""
+
+    name: str
+    files: int
+    amount: int
+
+
+_NONE = _Count("", 0, 0)
+
+
+def _count_all(store: Store, judge: Judge, err: Terminal) -> None:
+    """Put the facts of all answers into the database of the store."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    schema = pa.schema({"kind": "str", "name": "str", "amount": "i8"})
+    store.insert("facts", schema.empty_table())
+    facts = chain.from_iterable(_facts(served, judge) for served in store.everything())
+    done = 0
+    with err.progress("Counting", len(store)) as progress:
+        while some := list(islice(facts, _FACTS)):
+            columns = [list(column) for column in zip(*some, strict=True)]
+            store.insert("facts", pa.table(columns, schema=schema))
+            done += columns[0].count(_Kind.STATUS)
+            progress(done, f"{done:,}")
+
+
+def _counts_of(store: Store, kind: _Kind, most: int | None = None) -> dict[str, _Count]:
+    """Return the names of a kind that most files have, the most frequent first."""
+    rows = store.database.execute(
+        "SELECT name, count(*), sum(amount)::BIGINT FROM facts WHERE kind = ? GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+        [kind.value, most],
+    ).fetchall()
+    return {name: _Count(name, files, amount) for name, files, amount in rows}
+
+
+def _facts(served: Served, judge: Judge) -> Iterator[_Fact]:
+    """Yield what counts of one answer."""
+    yield _Fact(_Kind.STATUS, str(served.status or ""))
     decision = judge.decision(served)
-    yield "status", str(served.status or ""), 0
     if decision is not None:
-        yield "state", decision.state.value, 0
+        yield _Fact(_Kind.STATE, decision.state.value)
         return
-    size = len(served.body)
-    yield "state", State.RULES.value, size
-    yield (
-        "size",
-        str(None if served.cut else next((each for each in _SIZES if size <= each), None)),
-        0,
-    )
+    yield _Fact(_Kind.STATE, State.RULES.value, len(served.body))
+    yield _Fact(_Kind.SIZE, str(_size_of(served)))
     robots = judge.parsed(served)
     for crawler in judge.crawlers:
         if not robots.allowed(_HOME, crawler):
-            yield "crawler", crawler.name or "*", 0
-    said = robots.preferences(_HOME, _ALL)
+            yield _Fact(_Kind.BLOCKED_CRAWLER, crawler.name or "*")
+    preferences = robots.preferences(_HOME, _ALL)
     for label, _, _ in LABELS:
-        if getattr(said, label) is not None:
-            yield "preference", label, int(getattr(said, label))
-    keys = (
-        _FIELDS.get(line.kind) or _name(line.key)
-        for line in lines_of(robots)
-        if line.flags & HAS_DIRECTIVE
-    )
-    for field, lines in Counter(keys).items():
-        yield "field", field, lines
-    for agent in dict.fromkeys(agent for group in groups_of(robots) for agent in group.agents):
-        is_blocked = not robots.allowed(_HOME, Crawler(agent, (agent,) if agent != "*" else ()))
-        yield "agent", shown(agent, _MOST_NAME) or "(none)", int(is_blocked)
+        is_granted = getattr(preferences, label)
+        if is_granted is not None:
+            yield _Fact(_Kind.GRANTED if is_granted else _Kind.REFUSED, label)
+    for field, lines in _lines_by_field(robots).items():
+        yield _Fact(_Kind.FIELD, field, lines)
+    for agent, is_blocked in _agents_of(robots, judge).items():
+        yield _Fact(_Kind.AGENT, agent, int(is_blocked))
 
 
-def _counted(store: Store, kind: str, most: int | None = None) -> dict[str, tuple[int, int]]:
-    """Return the names of a kind that most files have: in how many files each is, and the sum of its numbers."""
-    rows = store.database.execute(
-        "SELECT name, count(*), sum(number)::BIGINT FROM facts WHERE kind = ? GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
-        [kind, most],
-    ).fetchall()
-    return defaultdict(lambda: (0, 0), {name: (files, number) for name, files, number in rows})
+def _size_of(served: Served) -> int | None:
+    """Return the least of `_SIZES` that holds a file; None if it is larger."""
+    if served.cut:
+        return None
+    for size in _SIZES:
+        if len(served.body) <= size:
+            return size
+    return None
+
+
+def _lines_by_field(robots: RobotsTxt) -> Counter[str]:
+    lines: Counter[str] = Counter()
+    for line in lines_of(robots):
+        if line.flags & HAS_DIRECTIVE:
+            lines[_FIELDS.get(line.kind) or _name(line.key)] += 1
+    return lines
+
+
+def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
+    """Return the agents that a file names, and whether each may not fetch "/". The time is linear in the file.
+
+    A file may name 17,500 agents, so the rules of a group are looked at once for all of them.
+    """
+    groups = groups_of(robots)
+    longest = [_longest_for_home(group.rules, strict=judge.strict) for group in groups]
+    blocked: dict[str, bool] = {}
+    for agent, numbers in groups_by_agent(groups).items():
+        disallowing = max(longest[number].disallowing for number in numbers)
+        allowing = max(longest[number].allowing for number in numbers)
+        blocked[shown(agent, _MOST_NAME)] = disallowing > allowing
+    if any("" in group.agents for group in groups):
+        blocked[_NO_AGENT] = not robots.allowed(_HOME, Crawler("", ("",)))
+    return blocked
+
+
+class _Longest(NamedTuple):
+    """The lengths of the longest patterns that match "/"; of two as long, the one that allows decides."""
+
+    disallowing: int
+    allowing: int
+
+
+def _longest_for_home(rules: Iterable[Rule], *, strict: bool) -> _Longest:
+    disallowing = allowing = 0
+    for rule in rules:
+        if not rule.allow:
+            disallowing = max(disallowing, _length_for_home(rule.pattern))
+            continue
+        allowing = max(allowing, _length_for_home(rule.pattern))
+        directory = directory_of_index(rule.pattern)
+        if directory is not None and not strict:
+            allowing = max(allowing, _length_for_home(directory))
+    return _Longest(disallowing, allowing)
+
+
+def _length_for_home(pattern: str) -> int:
+    """Return the length of a pattern that matches "/", else 0."""
+    if matches(pattern, _HOME):
+        return len(pattern)
+    return 0
 
 
 def _name(raw: bytes) -> str:

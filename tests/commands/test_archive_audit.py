@@ -5,11 +5,13 @@ import json
 import shlex
 import signal
 import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.bulk.files import answer_file
 from scrapy_gbot_robots.bulk.judging import BulkError
 
@@ -548,3 +550,57 @@ def test_several_archives_are_counted_as_one_and_their_damage_is_said(archive: P
     both = json.loads(ended.out)
     assert both["statuses"] == {"none": 1, "200": 7, "404": 1}
     assert both["origins"] == 9
+
+
+HOME = [
+    ("Disallow: /", 1),
+    ("Disallow: *", 1),
+    ("Disallow: /$", 1),
+    ("Disallow: /*$", 1),
+    ("Disallow: //", 0),
+    ("Disallow: /*/", 0),
+    ("Disallow:", 0),
+    ("Disallow: /\nAllow: /", 0),
+    ("Disallow: /*\nAllow: /", 1),
+    ("Disallow: /\nAllow: /index.html", 0),
+    ("Disallow: /**\nAllow: /index.html", 1),
+    ("Disallow: /\nAllow: /a/index.html", 1),
+    ("Disallow: /\nUser-agent: {}\nAllow: /$", 0),
+]
+
+
+@pytest.mark.parametrize("strict", ["False", "True"])
+def test_agent_is_blocked_if_no_rule_of_its_groups_allows_the_home_page(
+    tmp_path: Path, strict: str
+) -> None:
+    agents = [f"bot{chr(97 + number)}" for number in range(len(HOME))]
+    body = "\n".join(
+        f"User-agent: {agent}\n{rules.format(agent)}"
+        for agent, (rules, _) in zip(agents, HOME, strict=True)
+    )
+    archive = warc(tmp_path / "a.warc", [response("https://a.example/robots.txt", body.encode())])
+    found = json.loads(stats(archive, "--json", "-s", f"GBOT_ROBOTS_STRICT={strict}").out)["agents"]
+    expected = {agent: blocked for agent, (_, blocked) in zip(agents, HOME, strict=True)}
+    if strict == "True":
+        expected["botj"] = 1  # an index page is a leniency of Google's parser
+    assert {row["name"]: row["blocked"] for row in found} == expected
+
+
+def test_file_of_very_many_groups_is_counted_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters = "abcdefghij"
+    agents = ["".join(some) for some in product(letters, repeat=4)]
+    body = "".join(f"user-agent: {agent}\ndisallow: /{agent}\n" for agent in agents)
+    archive = warc(tmp_path / "a.warc", [response("https://a.example/robots.txt", body.encode())])
+    asked: list[object] = []
+    allowed = RobotsTxt.allowed
+
+    def counted(self: RobotsTxt, url: Any, user_agent: Any) -> bool:
+        asked.append(user_agent)
+        return allowed(self, url, user_agent)
+
+    monkeypatch.setattr(RobotsTxt, "allowed", counted)
+    found = json.loads(stats(archive, "--json", "--top", "20000").out)["agents"]
+    assert len(found) == 10_000
+    assert not asked
