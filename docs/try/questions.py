@@ -121,11 +121,14 @@ def on_change(body: bytes, other: bytes) -> str:
     """Return what changes from one version to the other, and for whom, in words."""
     everything = changes.changes(_parse(body), _parse(other))
     first = [_told(change) for change in everything[:MOST]]
-    return json.dumps({"changes": first, "count": len(everything)})
+    count = sum(len(change.agents) for change in everything)
+    return json.dumps({"changes": first, "count": count})
 
 
 def _told(change: changes.AgentChange) -> tuple[str, list[str]]:
-    title = f"User-agent: {change.agent}" + (f" (group {change.group})" if change.group else "")
+    title = f"User-agent: {', '.join(change.agents)}" + (
+        f" (group {change.group})" if change.group else ""
+    )
     words = [*changes.change_in_words(change)][:MOST]
     return title, [
         f"{sign} {text}" + (f" (line {line})" if line else "") for sign, text, line in words

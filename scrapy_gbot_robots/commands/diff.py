@@ -27,19 +27,18 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the changes; return FOUND if there are any."""
     old, new = versions([options.old, options.new], settings)
     parse = GbotSettings.of(settings).parse
-    found = changes(parse(old.body), parse(new.body))
-    for change in found:
+    every = changes(parse(old.body), parse(new.body))
+    for change in every:
         out.json(_facts(change))
         _show(change, out)
-    out.say((f"{old.name} -> {new.name}", "strong"), f": {count(len(found), 'user agent')} changed")
-    return FOUND if found else FINE
+    agents = sum(len(change.agents) for change in every)
+    out.say((f"{old.name} -> {new.name}", "strong"), f": {count(agents, 'user agent')} changed")
+    return FOUND if every else FINE
 
 
 def _show(change: AgentChange, out: Terminal) -> None:
-    out.say(
-        (f"User-agent: {change.agent}", "strong"),
-        f"  (group {change.group})" if change.group else "",
-    )
+    group = f"  (group {change.group})" if change.group else ""
+    out.say((f"User-agent: {', '.join(change.agents)}", "strong"), group)
     for sign, text, line in change_in_words(change):
         style = _STYLES.get(sign, "")
         if sign == "!":
@@ -50,7 +49,7 @@ def _show(change: AgentChange, out: Terminal) -> None:
 
 def _facts(change: AgentChange) -> dict[str, object]:
     return {
-        "agent": change.agent,
+        "agents": list(change.agents),
         "added": [{"rule": written(rule), "line": rule.line} for rule in change.added],
         "removed": [{"rule": written(rule), "line": rule.line} for rule in change.removed],
         "group": change.group or None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from datetime import datetime, timezone
 from hashlib import sha256
 
 from scrapy.settings import Settings
 
 from ..core.changes import AgentChange, changes
-from ..policy.outages import Copy
+from ..core.robots import RobotsTxt
+from ..policy.outages import Copy, date_of
 from ..settings import GbotSettings
 from .command import FINE, FOUND
 from .inputs import add_shared, history_of, origin_of, typed
@@ -34,30 +34,41 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the versions, the oldest first; return the exit status: FOUND if there is none."""
     origin = origin_of(options.origin)
-    found, before, parse = [], None, GbotSettings.of(settings).parse
-    for version in history_of(origin, settings):
-        robotstxt = parse(version.body)
-        found.append(_facts(version, None if before is None else changes(before, robotstxt)))
+    parse = GbotSettings.of(settings).parse
+    versions: list[dict[str, object]] = []
+    before: RobotsTxt | None = None
+    for copy in history_of(origin, settings):
+        robotstxt = parse(copy.body)
+        changed_for: list[str] | None = None
+        if before is not None:
+            changed_for = _agents_of(changes(before, robotstxt))
+        versions.append(_facts(copy, changed_for))
         before = robotstxt
-    out.rows(found, _COLUMNS)
-    if not found:
+    out.rows(versions, _COLUMNS)
+    if not versions:
         err.say(
             (
                 f"{origin}: no version is stored; GBOT_ROBOTS_HISTORY says how many a crawl keeps",
                 "warning",
             )
         )
-    return FINE if found else FOUND
+    return FINE if versions else FOUND
 
 
-def _facts(version: Copy, changed: list[AgentChange] | None) -> dict[str, object]:
+def _agents_of(changed: list[AgentChange]) -> list[str]:
+    agents: list[str] = []
+    for change in changed:
+        agents += change.agents
+    return sorted(agents, key=lambda agent: (agent != "*", agent))
+
+
+def _facts(version: Copy, changed_for: list[str] | None) -> dict[str, object]:
+    date = date_of(version.fetched_at)
     return {
-        "fetched": datetime.fromtimestamp(version.fetched_at, timezone.utc).isoformat(
-            timespec="seconds"
-        ),
+        "fetched": None if date is None else date.isoformat(timespec="seconds"),
         "status": version.status,
         "bytes": len(version.body),
         "sha256": sha256(version.body).hexdigest(),
         "cut": version.cut,
-        "changed_for": None if changed is None else [change.agent for change in changed],
+        "changed_for": changed_for,
     }

@@ -11,7 +11,7 @@ groups. That work is bounded, since both may be hostile: 16,000 agents fit into 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .robots import RobotsTxt, groups_by_agent, groups_of, may_differ_within_groups, size_of
@@ -33,26 +33,28 @@ _TURNED = {
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
 _SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
+_MOST_RULES = 100_000  # that are told; one rule may be told for many agents
+
 _RulesByPattern = dict[tuple[bool, str], Rule]
 
 
 class AgentChange(NamedTuple):
-    """What changed for one user agent.
+    """What changed for some user agents.
 
     Attributes:
-        agent: a product token in lower case, or "*".
+        agents: product tokens in lower case, or "*", which comes first.
         added: the rules that only the new version has, with their lines there.
         removed: the rules that only the old version has, with their lines there.
-        group: "added" or "removed" if only one of the versions names the agent; else "".
-        closed: True if the new version disallows everything to the agent and the old one did not, False if it is the
-            other way round; else None.
+        group: "added" or "removed" if only one of the versions names the agents; else "".
+        closed: True if the new version disallows everything to the agents and the old one did not,
+            False if it is the other way round; else None.
         delays: the crawl delay in seconds before and after, None where there is none.
         preferences: the preferences that turned, by path. Experimental.
-        compared: False if the versions are too long, for too many agents, to compare what this agent reads. Then nothing
-            else is said but `group`, though something may have changed.
+        compared: False if the versions are too long, for too many agents, to compare what these
+            agents read. Then nothing else is said but `group`, though something may have changed.
     """
 
-    agent: str
+    agents: tuple[str, ...]
     added: tuple[Rule, ...] = ()
     removed: tuple[Rule, ...] = ()
     group: str = ""
@@ -61,66 +63,106 @@ class AgentChange(NamedTuple):
     preferences: tuple[PreferenceChange, ...] = ()
     compared: bool = True
 
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing changed."""
+        if self.added or self.removed or self.group or self.preferences or not self.compared:
+            return False
+        return self.closed is None and self.delays[0] == self.delays[1]
+
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
-    """Return what changed, "*" first, then by user agent; an empty list if a crawler reads the same in both.
+    """Return what changed, that of "*" first, then by user agent; an empty list if a crawler reads the same in both.
 
-    `most_work` bounds the number of bytes that are read.
+    What agents share is said once. `most_work` bounds the number of bytes that are read.
     """
-    followed = [groups_by_agent(groups_of(version)) for version in (old, new)]
-    may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
-    alike: dict[object, list[str]] = {}  # agents that follow the same groups
-    for agent in {"*": (), **followed[0], **followed[1]}:
-        own = [each.get(agent) for each in followed]
-        alike.setdefault((*own, may_differ and agent), []).append(agent)
-    found: list[AgentChange] = []
-    for agents in alike.values():
-        before, after = (agents[0] in each for each in followed)
-        change = AgentChange(
-            agents[0],
-            group="" if before == after else "added" if after else "removed",
-            compared=False,
-        )
+    agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
+    rules = _MOST_RULES
+    for unknown in _alike(old, new):
+        change, agent = unknown, unknown.agents[0]
         most_work -= size_of(old) + size_of(new)
         if most_work >= 0:
-            was, now = old.rules_for(agents[0]), new.rules_for(agents[0])
-            most_work -= (
-                _WORK_OF_PAIR * (len(content_lines_of(was)) + len(content_lines_of(now))) ** 2
-            )
+            was, now = old.rules_for(agent), new.rules_for(agent)
+            lines = len(content_lines_of(was)) + len(content_lines_of(now))
+            most_work -= _WORK_OF_PAIR * lines**2
         if most_work >= 0:
-            change = _compared(change, was, now)
-        if change != AgentChange(agents[0], delays=(change.delays[0], change.delays[0])):
-            found += [change._replace(agent=agent) for agent in agents]
-    return sorted(found, key=lambda change: (change.agent != "*", change.agent))
+            change = _compared(unknown, was, now)
+        if change.is_none:
+            continue
+        key = change._replace(agents=())
+        if key not in agents_of:
+            rules -= len(key.added) + len(key.removed)
+            if rules < 0:
+                key = unknown._replace(agents=())
+        agents_of.setdefault(key, []).extend(unknown.agents)
+    every = []
+    for change, agents in agents_of.items():
+        every.append(change._replace(agents=tuple(sorted(agents, key=_place_of))))
+    return sorted(every, key=lambda change: _place_of(change.agents[0]))
+
+
+def _alike(old: RobotsTxt, new: RobotsTxt) -> list[AgentChange]:
+    """Return the agents that both versions name, those together that follow the same groups; nothing is compared yet."""
+    before, after = (groups_by_agent(groups_of(version)) for version in (old, new))
+    may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
+    together: dict[object, list[str]] = {}
+    for agent in {"*": (), **before, **after}:
+        followed: tuple[object, ...] = (before.get(agent), after.get(agent))
+        if may_differ:
+            followed += (agent,)
+        together.setdefault(followed, []).append(agent)
+    every = []
+    for agents in together.values():
+        group = ""
+        if agents[0] not in before and agents[0] in after:
+            group = "added"
+        elif agents[0] in before and agents[0] not in after:
+            group = "removed"
+        every.append(AgentChange(tuple(agents), group=group, compared=False))
+    return every
+
+
+def _place_of(agent: str) -> tuple[bool, str]:
+    return agent != "*", agent
 
 
 def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
     """Add what changed to `change`. The rules of "*" are no rules of an agent that a version does not name."""
-    old, new = (_by_pattern(rules) for rules in (was, now))
-    closed_before, closed = (closing_rule(rules.values()) is not None for rules in (old, new))
-    old, new = {} if change.group == "added" else old, {} if change.group == "removed" else new
-    lines = content_lines_of(was), content_lines_of(now)
-    turned: Iterable[PreferenceChange] = ()
-    if any(lines):
-        from .preferences import turned_between  # noqa: PLC0415 - few files state any
-
-        turned = turned_between(*lines)
+    old, new = _by_pattern(was), _by_pattern(now)
+    was_closed = closing_rule(old.values()) is not None
+    is_closed = closing_rule(new.values()) is not None
+    if change.group == "added":
+        old = {}
+    elif change.group == "removed":
+        new = {}
+    closed = None
+    if is_closed != was_closed:
+        closed = is_closed
     return change._replace(
-        added=tuple(new[key] for key in new if key not in old),
-        removed=tuple(old[key] for key in old if key not in new),
-        closed=closed if closed != closed_before else None,
+        added=tuple(rule for key, rule in new.items() if key not in old),
+        removed=tuple(rule for key, rule in old.items() if key not in new),
+        closed=closed,
         delays=(was.crawl_delay, now.crawl_delay),
-        preferences=tuple(turned),
+        preferences=_turned(was, now),
         compared=True,
     )
 
 
+def _turned(was: Rules, now: Rules) -> tuple[PreferenceChange, ...]:
+    before, after = content_lines_of(was), content_lines_of(now)
+    if not before and not after:
+        return ()
+    from .preferences import turned_between  # noqa: PLC0415 - few files state any
+
+    return tuple(turned_between(before, after))
+
+
 def _by_pattern(rules: Rules) -> _RulesByPattern:
     """Return the rules in file order, of equal ones the first."""
-    found: _RulesByPattern = {}
+    by_pattern: _RulesByPattern = {}
     for rule in entries_of(rules):
-        found.setdefault((rule.allow, rule.pattern), rule)
-    return found
+        by_pattern.setdefault((rule.allow, rule.pattern), rule)
+    return by_pattern
 
 
 class ChangeInWords(NamedTuple):

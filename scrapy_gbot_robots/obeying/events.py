@@ -157,13 +157,11 @@ class CrawlEvents:
 
     async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
         old, new = (self._settings.parse(copy.body, cut=copy.cut) for copy in (before, now))
-        if found := await run_in_thread(changes, old, new):
+        changed = await run_in_thread(changes, old, new)
+        if changed:
             self.count("changed")
-            logger.info(
-                "%s has new rules for %s",
-                origin.robots_url,
-                ", ".join(change.agent for change in found[:10]),
-            )
+            agents = [agent for change in changed[:10] for agent in change.agents[:10]]
+            logger.info("%s has new rules for %s", origin.robots_url, ", ".join(agents[:10]))
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,20 @@ def test_programs_get_an_object_a_line(files: Path) -> None:
     assert (mybot["added"], mybot["compared"]) == ([{"rule": "Allow: /b/c", "line": 7}], True)
 
 
+def test_change_that_agents_share_is_told_once(files: Path) -> None:
+    agents = ["".join(letters) for letters in product("abcdefghij", repeat=3)]
+    shared = "".join(f"user-agent: {agent}\n" for agent in reversed(agents))
+    (files / "many.txt").write_text(shared + "disallow: /a\nallow: /a/b\n")
+    (files / "few.txt").touch()
+    (change,) = jsonl(run_here("diff", "few.txt", "many.txt", "--json", cwd=files).out)
+    assert change["agents"] == agents
+    assert [rule["rule"] for rule in change["added"]] == ["Disallow: /a", "Allow: /a/b"]
+    title, *rules, end = run_here("diff", "few.txt", "many.txt", cwd=files).out.splitlines()
+    assert title == f"User-agent: {', '.join(agents)}  (group added)"
+    assert rules == ["  + Disallow: /a  (line 1001)", "  + Allow: /a/b  (line 1002)"]
+    assert end == "few.txt -> many.txt: 1,000 user agents changed"
+
+
 def test_preferences_that_turned_are_told(files: Path) -> None:
     (files / "no.txt").write_text(
         OLD + "content-signal: use=reference\ncontent-usage: /ok/ train-ai=y\n"
@@ -93,7 +108,7 @@ def test_agents_that_are_too_many_to_compare_are_told(
 ) -> None:
     monkeypatch.setattr(diff, "changes", lambda old, new: changes(old, new, most_work=0))
     out = run_here("diff", "old.txt", "new.txt", cwd=files).out
-    assert "User-agent: mybot\n  ? not compared: " in out
+    assert "User-agent: *, mybot\n  ? not compared: " in out
 
 
 def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) -> None:

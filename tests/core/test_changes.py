@@ -34,7 +34,7 @@ def test_nothing_changed_for_a_crawler(new: str) -> None:
 
 def test_rules_that_came_and_went_are_told_with_their_lines() -> None:
     (change,) = changed(OLD, "User-agent: a\nDisallow: /z\nAllow: /x/y\n")
-    assert change.agent == "a"
+    assert change.agents == ("a",)
     assert [(rule.pattern, rule.line) for rule in change.added] == [("/z", 2)]
     assert [(rule.pattern, rule.line) for rule in change.removed] == [("/x", 2)]
     assert change.group == ""
@@ -44,10 +44,10 @@ def test_rules_that_came_and_went_are_told_with_their_lines() -> None:
 def test_agents_are_told_once_each_that_of_all_first_with_the_lines_of_their_own_groups() -> None:
     new = "User-agent: a\nDisallow: /x\n\nUser-agent: b\nUser-agent: *\nDisallow: /x\n"
     told = changed("User-agent: a\nUser-agent: b\n", new)
-    assert [(each.agent, each.group, each.added[0].line) for each in told] == [
-        ("*", "added", 6),
-        ("a", "", 2),
-        ("b", "", 6),
+    assert [(each.agents, each.group, each.added[0].line) for each in told] == [
+        (("*",), "added", 6),
+        (("a",), "", 2),
+        (("b",), "", 6),
     ]
 
 
@@ -55,7 +55,12 @@ def test_empty_group_is_not_the_same_as_none() -> None:
     (change,) = changed(
         "User-agent: *\nDisallow: /\n", "User-agent: *\nDisallow: /\n\nUser-agent: a\n"
     )
-    assert (change.agent, change.group, change.closed, change.added) == ("a", "added", False, ())
+    assert (change.agents, change.group, change.closed, change.added) == (
+        ("a",),
+        "added",
+        False,
+        (),
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,26 +146,29 @@ def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
     (change,) = changed(
         "User-agent: *\nAllow: /" + rest, "User-agent: *\nAllow: /\nContent-Usage: search=n" + rest
     )
-    assert change.agent == "*"
+    assert change.agents == ("*",)
     old, new = (
         f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn"
     )
-    assert [change.agent for change in changed(old, new)] == [
-        "a"
+    assert [change.agents for change in changed(old, new)] == [
+        ("a",)
     ]  # it stands before the name of the other
     old, new = "User-agent: *\nContent-Usage: search=n\nAllow: /\n", "User-agent: a\nAllow: /\n"
     (came,) = changed(old, old + new)
-    assert (came.agent, came.preferences) == ("a", (PreferenceChange("/", "search", False, None),))
+    assert (came.agents, came.preferences) == (
+        ("a",),
+        (PreferenceChange("/", "search", False, None),),
+    )
 
 
 def test_signal_before_any_group_is_told_for_all() -> None:
     old, new = (f"Content-Signal: ai-train={word}\n" for word in ("yes", "no"))
     (change,) = changed(old, new)
     assert change == AgentChange(
-        "*", (), (), "", None, (None, None), (PreferenceChange("/", "train_ai", True, False),)
+        ("*",), (), (), "", None, (None, None), (PreferenceChange("/", "train_ai", True, False),)
     )
     group = "User-agent: a\nAllow: /\n"
-    assert [change.agent for change in changed(old + group, new + group)] == ["*", "a"]
+    assert [change.agents for change in changed(old + group, new + group)] == [("*", "a")]
 
 
 def test_agents_that_share_many_rules_are_compared_once() -> None:
@@ -168,8 +176,20 @@ def test_agents_that_share_many_rules_are_compared_once() -> None:
     rules = "".join(f"Allow: /{number}\n" for number in range(5_000))
     assert changed(agents + rules, "# of today\n" + agents + rules) == []
     told = changed(agents + rules, agents + rules + "Allow: /new\n")
-    assert len(told) == 1_000
-    assert all(change.compared for change in told)
+    (change,) = told
+    assert (len(change.agents), len(change.added), change.compared) == (1_000, 1, True)
+
+
+def test_rules_that_are_told_are_bounded_and_what_was_not_compared_is_told() -> None:
+    agents = ["".join(pair) for pair in product("abcdefghij", repeat=2)]
+    shared = "".join(f"User-agent: {agent}\n" for agent in agents)
+    shared += "".join(f"Allow: /{number}\n" for number in range(3_000))
+    own = "".join(f"User-agent: {agent}\nAllow: /{agent}\n" for agent in agents)
+    found = changed("", shared + own)
+    assert sorted(agent for change in found for agent in change.agents) == agents
+    assert sum(len(change.added) for change in found) <= 100_000
+    assert sum(change.compared for change in found) == 33
+    assert {change.group for change in found} == {"added"}
 
 
 def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
@@ -177,7 +197,7 @@ def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
     body = "".join(f"User-agent: {agent}\nAllow: /{{}}\n" for agent in agents)
     old, new = (RobotsTxt.parse(body.format(*path * 100).encode()) for path in ("1", "3"))
     found = changes(old, new, most_work=50 * 2 * len(body))
-    assert [change.agent for change in found] == agents
+    assert sorted(agent for change in found for agent in change.agents) == agents
     compared = [change for change in found if change.compared]
     assert 40 < len(compared) < 60
     assert all([rule.pattern for rule in change.added] == ["/3"] for change in compared)
