@@ -4,9 +4,11 @@ Nothing forged reaches the log, and no value in a shared Redis does more than th
 other promises.
 """
 
+import json
 import logging
 import math
 import socket
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -25,9 +27,11 @@ from scrapy_gbot_robots.storage.codec import encode
 from .support.command import project, run_here
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.entries import with_body
+from .support.processes import run
 from .support.redis_server import redis_server
 from .support.sitemap_web import Remembers, Sitemaps, index, urlset, xml
-from .support.web import Content, Reply, Site, raw, redirect
+from .support.systems import needs_posix
+from .support.web import Content, Reply, Site, free_port, raw, redirect
 
 __all__ = ["project"]
 
@@ -308,3 +312,66 @@ def test_command_shows_a_poisoned_storage_in_printable_text(
         ended = run_here("cache", *asked, *settings, cwd=project)
         assert "forged" in ended.out
         assert_nothing_forged((ended.out + ended.err).split("\n"))
+
+
+# Crawls, and prints where this process has connected to, or looked up, meanwhile.
+LISTENING = """
+import json, sys
+
+contacted = set()
+
+def hear(event, arguments):
+    if event == "socket.connect":
+        contacted.add(str(arguments[1]))
+    elif event.startswith(("socket.getaddrinfo", "socket.gethostby")):
+        contacted.add(f"name {arguments[0]}")
+
+sys.addaudithook(hear)
+
+from scrapy import Request
+from scrapy.crawler import CrawlerProcess
+from scrapy.spiders import SitemapSpider
+
+class Pages(SitemapSpider):
+    name = "pages"
+
+    async def start(self):
+        for url in sys.argv[2:]:
+            yield Request(url)
+
+    def parse(self, response):
+        pass
+
+process = CrawlerProcess(json.loads(sys.argv[1]))
+process.crawl(Pages)
+process.start()
+print(json.dumps(sorted(contacted)))
+"""
+
+
+@needs_posix
+def test_crawl_contacts_no_server_but_those_of_its_pages_and_of_what_they_name(
+    tmp_path: Path, redis_url: str
+) -> None:
+    with Site({"*": b"user-agent: *\ndisallow: /no"}) as far, Site({"*": b"ok"}) as near:
+        near.pages["/robots.txt"] = redirect(far.url("/rules"))
+        down = f"http://127.0.0.1:{free_port()}"
+        settings = {
+            "ADDONS": {"scrapy_gbot_robots.Addon": 500},
+            "USER_AGENT": "testbot",
+            "TELNETCONSOLE_ENABLED": False,
+            "RETRY_ENABLED": False,
+            "GBOT_ROBOTS_STORAGE": "redis",
+            "GBOT_ROBOTS_REDIS_URL": redis_url,
+            "GBOT_ROBOTS_REPORT": str(tmp_path / "report.html"),
+            "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.warc.gz"),
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+        }
+        urls = [near.url("/free"), near.url("/no"), f"{down}/page"]
+        ended = run([sys.executable, "-c", LISTENING, json.dumps(settings), *urls])
+        assert near.paths() == ["/robots.txt", "/free"]
+        ports = {near.port, far.port, int(down.rpartition(":")[2])}
+    contacted = json.loads(ended.stdout.splitlines()[-1])
+    unix_socket = redis_url.partition("://")[2].partition("?")[0]
+    servers = {unix_socket, *(str(("127.0.0.1", port)) for port in ports)}
+    assert servers <= set(contacted) <= {*servers, "name 127.0.0.1"}
