@@ -19,6 +19,7 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -40,6 +41,11 @@ from .summary import count as counted
 _MOST_ORIGINS = 100_000
 _SERVER_ERRORS = range(500, 600)
 _MOST_EXCHANGES = 100  # of fetches that have not decided yet; of others, the body alone is kept
+
+_IS_IN = (
+    "The record of this crawl is in %s: %s, %d fetched by it, %d from the storage, %d unreachable"
+)
+_IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"
 
 logger = logging.getLogger(__name__)
 
@@ -100,20 +106,12 @@ class RobotsArchive:
         self._kept[origin] = mark
         if len(self._kept) > _MOST_ORIGINS:
             self._kept.popitem(last=False)
-        records: list[Record] = []
-        if copy is not None and exchange is not None and exchange.led_to(copy):
-            records.append(Served.of(exchange, copy.fetched_at))
-        # The answer behind a redirect is another URL's, and a server error that says "not found" looks
-        # like any other: they do not show what counts for this origin.
-        if (
-            not records
-            or answer.redirected_to
-            or (copy is not None and copy.status in _SERVER_ERRORS)
-        ):
-            records.append(Decided.of(answer, copy))
-        name = "unreachable" if copy is None else "fetched"
-        if copy is not None and answer.source is not Source.FETCHED:
-            name = "stored"
+        if copy is None:
+            records: list[Record] = [Decided.of(answer, None)]
+            name = "unreachable"
+        else:
+            records = _records_of_copy(answer, copy, exchange)
+            name = "fetched" if answer.source is Source.FETCHED else "stored"
         self._background.start(self._keep(origin, records, name))
 
     async def _keep(self, origin: Origin, records: list[Record], name: str) -> None:
@@ -136,8 +134,10 @@ class RobotsArchive:
             self._file = self._opened()
         start = self._file.tell()
         text = b""
+        is_first = start == 0
         for record in records:
-            text += bytes_of(record, self._path.name, is_first=start == 0 and not text)
+            text += bytes_of(record, self._path.name, is_first=is_first)
+            is_first = False
         left = memoryview(text)
         try:
             while left:
@@ -150,11 +150,10 @@ class RobotsArchive:
 
     def _opened(self) -> io.FileIO:
         """Open a new file. A file that exists belongs to another process or an earlier crawl."""
-        spider = self._crawler.spider
-        name = spider.name if spider is not None else ""
-        wanted = archive_named(self._wanted, name, datetime.now(timezone.utc))
+        spider: Any = self._crawler.spider
+        wanted = archive_named(self._wanted, spider.name, datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
-        suffix = next(suffix for suffix in ARCHIVES if wanted.name.endswith(suffix))
+        suffix = next(filter(wanted.name.endswith, ARCHIVES))
         self._path, numbers = wanted, count(2)
         while True:
             with suppress(FileExistsError):
@@ -173,25 +172,26 @@ class RobotsArchive:
             self._file.close()
 
     def _say_how_many(self) -> None:
-        get = self._crawler.stats.get_value
-        written, fetched, stored, unreachable = (
-            get(f"gbot_robots/archive/{name}", 0)
-            for name in ("written", "fetched", "stored", "unreachable")
-        )
-        if not written:
-            logger.info(
-                "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"
-            )
-            return
-        logger.info(
-            "The record of this crawl is in %s: %s, %d fetched by it, %d from before, %d unreachable",
-            self._path,
-            counted(written, "robots.txt answer"),
-            fetched,
-            stored,
-            unreachable,
-            extra={"spider": self._crawler.spider},
-        )
+        stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
+        names = ("written", "fetched", "stored", "unreachable")
+        written, *numbers = [stats.get_value(f"gbot_robots/archive/{name}", 0) for name in names]
+        if written:
+            answers = counted(written, "robots.txt answer")
+            logger.info(_IS_IN, self._path, answers, *numbers, extra=extra)
+        else:
+            logger.info(_IS_EMPTY, extra=extra)
+
+
+def _records_of_copy(answer: CachedAnswer, copy: Copy, exchange: Exchange | None) -> list[Record]:
+    """Return what shows `copy`: the exchange that led to it, and the decision where the exchange does not show that."""
+    if exchange is None or not exchange.led_to(copy):
+        return [Decided.of(answer, copy)]
+    served = Served.of(exchange, copy.fetched_at)
+    # The answer behind a redirect is another URL's, and a server error that says "not found" looks
+    # like any other.
+    if answer.redirected_to or copy.status in _SERVER_ERRORS:
+        return [served, Decided.of(answer, copy)]
+    return [served]
 
 
 def _mark_of(answer: CachedAnswer, copy: Copy | None) -> bytes:

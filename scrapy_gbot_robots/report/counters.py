@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from scrapy import Request
@@ -53,15 +52,16 @@ class Tally(Generic[_K]):
         self._room = room
         self._counts: Counter[_K] = Counter()
         self._examples: dict[_K, list[str]] = {}
-        self.exact = (
-            True  # no key was forgotten; else counts may be too low, and keys may be missing
-        )
+        # No key was forgotten; else counts may be too low, and keys may be missing.
+        self.exact = True
 
     def add(self, key: _K, example: str = "") -> None:
         """Count `key` once, and keep a few examples of it."""
-        examples = self._examples.setdefault(key, []) if example else []
-        if example and len(examples) < _EXAMPLES and example[:_MOST_EXAMPLE] not in examples:
-            examples.append(example[:_MOST_EXAMPLE])
+        if example:
+            examples = self._examples.setdefault(key, [])
+            beginning = example[:_MOST_EXAMPLE]
+            if len(examples) < _EXAMPLES and beginning not in examples:
+                examples.append(beginning)
         self.update((key,))
 
     def update(self, keys: Collection[_K]) -> None:
@@ -69,9 +69,8 @@ class Tally(Generic[_K]):
         self._counts.update(keys)
         if len(self._counts) > self._room:
             self._counts = Counter(dict(self._counts.most_common(self._room // 2)))
-            self._examples = {
-                key: self._examples[key] for key in self._counts if key in self._examples
-            }
+            for key in self._examples.keys() - self._counts.keys():
+                del self._examples[key]
             self.exact = False
 
     def __len__(self) -> int:
@@ -95,9 +94,8 @@ class OriginRow(NamedTuple):
     status: int | None = None
     why: str = ""
     source: Source | None = None  # None: there is no definite answer
-    fetched_at: float | None = (
-        None  # when a server gave it, in seconds since the epoch; None if that is not known
-    )
+    # when a server gave it, in seconds since the epoch; None if that is not known
+    fetched_at: float | None = None
     unreachable: bool = False
     redirected_to: str = ""  # the URL that gave it, if a redirect led there
     cause: str = ""  # what is wrong with an unreachable one, in a few words
@@ -107,9 +105,8 @@ class Origins:
     """The origins that a crawl met."""
 
     def __init__(self) -> None:
-        self._rows: dict[
-            Origin, OriginRow
-        ] = {}  # no `Answer`, which would keep all the rules in memory
+        # no `Answer`, which would keep all the rules in memory
+        self._rows: dict[Origin, OriginRow] = {}
         self.blocked: Tally[Origin] = Tally()  # by requests that were blocked
         self.exact = True  # there are no more than those that are counted
         self.oldest_secs = 0.0  # the greatest age of an answer when the crawl got it
@@ -120,29 +117,29 @@ class Origins:
 
     def learn(self, answer: CachedAnswer) -> None:
         """Note the new answer of an origin."""
-        origin, fetched_at = answer.origin, answer.fetched_at
-        source = None if fetched_at is None else answer.source
-        if source is Source.HTTP_CACHE:  # which does not say when a server gave the answer
-            fetched_at = None
-        if fetched_at is not None and date_of(fetched_at) is None:
-            fetched_at = None  # others may write to a storage
+        origin, fetched_at, source = answer.origin, answer.fetched_at, None
+        if fetched_at is not None:
+            source = answer.source
+            # Scrapy's HTTP cache does not say when a server gave the answer, and others may write to
+            # a storage.
+            if source is Source.HTTP_CACHE or date_of(fetched_at) is None:
+                fetched_at = None
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
-        if origin in self._rows or len(self._rows) < MOST_ORIGINS:
-            row = OriginRow(
-                origin,
-                answer.state,
-                answer.status,
-                answer.why,
-                source,
-                fetched_at,
-                answer.temporary,
-                answer.redirected_to,
-                answer.cause,
-            )
-            self._rows[origin] = row
-        else:
+        if origin not in self._rows and len(self._rows) >= MOST_ORIGINS:
             self.exact = False
+            return
+        self._rows[origin] = OriginRow(
+            origin=origin,
+            state=answer.state,
+            status=answer.status,
+            why=answer.why,
+            source=source,
+            fetched_at=fetched_at,
+            unreachable=answer.temporary,
+            redirected_to=answer.redirected_to,
+            cause=answer.cause,
+        )
 
     @property
     def by_state(self) -> Counter[State]:
@@ -165,11 +162,14 @@ class Origins:
         With `unreachable`, only origins whose robots.txt is unreachable.
         """
         blocked = dict(self.blocked.top(len(self.blocked)))
-        known = (
-            self._rows.get(origin) or OriginRow(origin) for origin in {**blocked, **self._rows}
-        )
-        wanted = (row for row in known if row.unreachable or not unreachable)
-        return [(row, blocked.get(row.origin, 0)) for row in islice(wanted, most)]
+        rows: list[tuple[OriginRow, int]] = []
+        for origin in {**blocked, **self._rows}:
+            if len(rows) == most:
+                break
+            row = self._rows.get(origin, OriginRow(origin))
+            if row.unreachable or not unreachable:
+                rows.append((row, blocked.get(origin, 0)))
+        return rows
 
 
 class OverrideUse:
@@ -193,27 +193,25 @@ class CrawlCounts:
         self.rules: Tally[Rule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self.overrides: dict[str, OverrideUse] = {}  # by key; the user has written all of them
-        self.preferences: dict[
-            str, Sequence[int]
-        ] = {}  # by purpose: how many pages' sites refuse, grant, say nothing
+        # by purpose: how many pages' sites refuse, grant, say nothing
+        self.preferences: dict[str, Sequence[int]] = {}
         self.walled = 0  # answers of bot walls in place of sites
         self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
 
     def refuse(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
         """Count a request that was blocked."""
-        verdict, origin, url = error.verdict, error.origin, "" if request is None else request.url
+        verdict, origin, url = error.verdict, error.origin, ""
+        if request is not None:
+            url = request.url
         self.blocked += 1
-        self.reasons.add(_BY_A_RULE if verdict.rule is not None else verdict.reason)
+        rule = verdict.rule
+        self.reasons.add(verdict.reason if rule is None else _BY_A_RULE)
         if origin is None:
             return
         self.origins.blocked.add(origin, url)
-        if (
-            verdict.rule is not None and verdict.override is None
-        ):  # else it may be a rule of the override
-            rule = Rule(
-                origin.robots_url, verdict.rule.line, str(verdict.rule), verdict.group or ""
-            )
-            self.rules.add(rule, url)
+        if rule is not None and verdict.override is None:  # else it may be a rule of the override
+            group = "" if verdict.group is None else verdict.group
+            self.rules.add(Rule(origin.robots_url, rule.line, str(rule), group), url)
 
     def use(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:
         """Count a request about which an override decided."""

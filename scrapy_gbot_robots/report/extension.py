@@ -33,10 +33,8 @@ class RobotsReport:
         try:
             if self._path is not None:
                 try_out(self._path)
-        except (
-            OSError,
-            RuntimeError,
-        ) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+        # RuntimeError: a loop of symbolic links, before Python 3.13
+        except (OSError, RuntimeError) as error:
             rule = "GBOT_ROBOTS_REPORT must be the path of a file that can be written"
             raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
         self._counts = counts = CrawlCounts()
@@ -72,16 +70,15 @@ class RobotsReport:
     def _finished(self) -> CrawlCounts:
         """Return the counts, with what is known only now."""
         counts, get = self._counts, self._crawler.stats.get_value
-        counts.spider = self._crawler.spider.name if self._crawler.spider is not None else ""
+        if self._crawler.spider is not None:
+            counts.spider = self._crawler.spider.name
         counts.ended = time.time()
         counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
         counts.walled = get("gbot_robots/walled", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
         for purpose in self._purposes:
-            said = [
-                get(f"gbot_robots/preference/{purpose}/{word}", 0)
-                for word in (REFUSED, GRANTED, UNSAID)
-            ]
-            if any(said):
-                counts.preferences[purpose] = said
+            words = (REFUSED, GRANTED, UNSAID)
+            numbers = [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in words]
+            if any(numbers):
+                counts.preferences[purpose] = numbers
         return counts

@@ -23,7 +23,7 @@ from string import Template
 from tempfile import TemporaryFile
 
 from ..core.urls import shown
-from .counters import CrawlCounts
+from .counters import CrawlCounts, OverrideUse
 from .summary import (
     amount,
     answers_in_words,
@@ -49,23 +49,25 @@ def page(counts: CrawlCounts) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    unreachable, exact = counts.origins.unreachable, counts.origins.exact
-    answers = answers_in_words(counts)
+    exact = counts.origins.exact
+    unreachable = "0"
+    if counts.origins.unreachable:
+        unreachable = amount(counts.origins.unreachable, exact=exact)
+    off = "" if counts.obeyed else _OFF
+    rules = [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)]
     return Template(_asset("page.html")).substitute(
         spider=_text(counts.spider),
         when=f"{_clock(counts.began)} to {_clock(counts.ended)}",
-        off="" if counts.obeyed else _OFF,
+        off=off,
         end=_sentence(end_in_words(counts)),
         origins=amount(len(counts.origins), exact=exact),
         blocked=f"{counts.blocked:,}",
-        unreachable=amount(unreachable, exact=exact or not unreachable),
+        unreachable=unreachable,
         states=_bars(states_in_words(counts), "The crawl met no origin."),
-        answers=_sentence(answers and f"Answers: {answers}") + _sentence(walls_in_words(counts)),
+        answers=_sentence(answers_in_words(counts), "Answers: ")
+        + _sentence(walls_in_words(counts)),
         reasons=_bars(counts.reasons.top(_BARS), "Nothing was blocked."),
-        rules=_bars(
-            [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)],
-            "No rule blocked a request.",
-        ),
+        rules=_bars(rules, "No rule blocked a request."),
         tables="".join(_tables(counts)),
         style=_asset("page.css"),
         script=script,
@@ -87,88 +89,79 @@ def _clock(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _sentence(words: str) -> str:
+def _sentence(words: str, beginning: str = "") -> str:
     """Return a paragraph of these words, "" of none."""
-    return f"<p>{_text(words[0].upper() + words[1:])}.</p>" if words else ""
+    if not words:
+        return ""
+    text = beginning + words
+    return f"<p>{_text(text[0].upper() + text[1:])}.</p>"
 
 
 def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
     """A bar for each title and its number; the text `none` if there is no title."""
-    longest = max((number for _, number in counted), default=1)
+    if not counted:
+        return f"<p>{none}</p>"
+    longest = max(number for _, number in counted)
     items = [
         f'<li><span>{_text(title)}</span><svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect width="{100 * number / longest:.2f}" height="1"/></svg><b>{number:,}</b></li>'
         for title, number in counted
     ]
-    return f'<ol class="bars">{"".join(items)}</ol>' if items else f"<p>{none}</p>"
+    return f'<ol class="bars">{"".join(items)}</ol>'
 
 
 def _tables(counts: CrawlCounts) -> Iterator[str]:
-    overrides = [
-        (
-            use.requests,
-            use.blocked,
-            use.against,
-            each.key,
-            each.what,
-            each.reason,
-            str(each.until or ""),
-        )
-        for use in islice(most_used(counts), _ROWS)
-        for each in (use.override,)
-    ]
+    overrides = list(map(_override_row, islice(most_used(counts), _ROWS)))
     if overrides:
         note = _left_out(len(counts.overrides), most="requests")
         yield _table("overrides", "Overrides", _OF_OVERRIDES, overrides, note)
-    said: list[Sequence[str | int]] = [
+    preferences: list[Sequence[str | int]] = [
         (purpose, *numbers) for purpose, numbers in counts.preferences.items()
     ]
-    if said:
-        yield _table(
-            "preferences", "What sites say about the use of their pages", _OF_PREFERENCES, said
-        )
-    rules = [
-        (
-            blocked,
-            rule.text,
-            rule.group,
-            rule.robots_txt,
-            rule.line,
-            " ".join(counts.rules.examples(rule)),
-        )
-        for rule, blocked in counts.rules.top(_ROWS)
-    ]
+    if preferences:
+        title = "What sites say about the use of their pages"
+        yield _table("preferences", title, _OF_PREFERENCES, preferences)
     note = _left_out(len(counts.rules), exact=counts.rules.exact)
-    yield _table("rules", "All rules that blocked", _OF_RULES, rules, note)
+    yield _table("rules", "All rules that blocked", _OF_RULES, _rule_rows(counts), note)
     note = _left_out(len(counts.origins), exact=counts.origins.exact)
-    yield _table("origins", "Origins", _OF_ORIGINS, _origins(counts), note)
+    yield _table("origins", "Origins", _OF_ORIGINS, _origin_rows(counts), note)
 
 
-def _origins(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
-    for each, blocked in counts.origins.rows(_ROWS):
-        why = f"{each.why}; redirected to {each.redirected_to}" if each.redirected_to else each.why
-        state, source = (said.value if said else "" for said in (each.state, each.source))
-        fetched = "" if each.fetched_at is None else _clock(each.fetched_at)
-        examples = " ".join(counts.origins.blocked.examples(each.origin))
-        yield (
-            blocked,
-            each.origin.robots_url,
-            state,
-            each.status or "",
-            why,
-            source,
-            fetched,
-            examples,
-        )
+def _override_row(use: OverrideUse) -> Sequence[str | int]:
+    override = use.override
+    until = "" if override.until is None else str(override.until)
+    numbers = (use.requests, use.blocked, use.against)
+    return (*numbers, override.key, override.what, override.reason, until)
 
 
-def _left_out(known: int, *, exact: bool = True, most: str = "blocked requests") -> str:
+def _rule_rows(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
+    for rule, blocked in counts.rules.top(_ROWS):
+        examples = " ".join(counts.rules.examples(rule))
+        yield blocked, rule.text, rule.group, rule.robots_txt, rule.line, examples
+
+
+def _origin_rows(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
+    for row, blocked in counts.origins.rows(_ROWS):
+        state = source = fetched = ""
+        if row.state is not None:
+            state = row.state.value
+        if row.source is not None:
+            source = row.source.value
+        if row.fetched_at is not None:
+            fetched = _clock(row.fetched_at)
+        status: str | int = "" if row.status is None else row.status
+        why = row.why
+        if row.redirected_to:
+            why += f"; redirected to {row.redirected_to}"
+        examples = " ".join(counts.origins.blocked.examples(row.origin))
+        yield blocked, row.origin.robots_url, state, status, why, source, fetched, examples
+
+
+def _left_out(rows: int, *, exact: bool = True, most: str = "blocked requests") -> str:
     """A paragraph that says of how many rows only some are shown; `most` is what these have most of."""
-    return (
-        ""
-        if known <= _ROWS
-        else f"<p>The {_ROWS:,} with most {most}, of {amount(known, exact=exact)}.</p>"
-    )
+    if rows <= _ROWS:
+        return ""
+    return f"<p>The {_ROWS:,} with most {most}, of {amount(rows, exact=exact)}.</p>"
 
 
 def _table(
@@ -202,9 +195,8 @@ def try_out(path: Path) -> None:
         OSError: it cannot, or `path` exists and is no page.
     """
     with suppress(FileNotFoundError):
-        if not S_ISREG(
-            path.stat().st_mode
-        ):  # `Path.is_file` hides a name that is too long, or a loop of links
+        # `Path.is_file` hides a name that is too long, or a loop of links.
+        if not S_ISREG(path.stat().st_mode):
             raise OSError("it is not a file")
         with path.open("rb") as file:
             if file.read(len(_PAGE)).lower() not in {b"", _PAGE}:

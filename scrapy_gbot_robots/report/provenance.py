@@ -35,18 +35,18 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         super().__init__(crawler)
         self._field = settings.provenance_field
-        self._said = False
+        self._has_warned = False
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Put the provenance into `item`. An item without the field goes on as it is."""
-        found = None if response is None else response.meta.get(PROVENANCE)
-        if found is not None:
+        proof = response.meta.get(PROVENANCE) if response is not None else None
+        if proof is not None:
             try:
-                ItemAdapter(item)[self._field] = dict(found)
+                ItemAdapter(item)[self._field] = dict(proof)
             except (KeyError, TypeError):
                 self.crawler.stats.inc_value("gbot_robots/provenance/without_field")
-                if not self._said:
-                    self._said = True
+                if not self._has_warned:
+                    self._has_warned = True
                     logger.warning(
                         "Items of %s have no field %r, so they go on without provenance; add the field, or set "
                         "GBOT_ROBOTS_PROVENANCE_FIELD to another one",

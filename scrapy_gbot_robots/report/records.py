@@ -113,7 +113,9 @@ class Decided(NamedTuple):
     def of(cls, answer: CachedAnswer, copy: Copy | None) -> Decided:
         """Take what an answer rests on: `copy`, or nothing definite."""
         digest, is_cut, body = None, False, b""
-        status, decided_at = answer.status, answer.given_at
+        status, decided_at, location = answer.status, answer.given_at, None
+        if answer.redirected_to:
+            location = answer.redirected_to
         if copy is not None:
             status, decided_at = copy.status, copy.fetched_at
             digest = hash_of(copy)
@@ -128,7 +130,7 @@ class Decided(NamedTuple):
             state=answer.state.value,
             why=answer.why,
             unreachable=answer.temporary and copy is None,
-            location=answer.redirected_to or None,
+            location=location,
             cut=is_cut,
             body=body,
         )
@@ -163,7 +165,9 @@ def _beginning(response: Response, headers: Headers) -> bytes:
 
 def _date(seconds: float) -> str:
     """Return a time as WARC writes it. One that is no date, from a storage to which others write, is the present."""
-    date = date_of(seconds) or datetime.now(timezone.utc)
+    date = date_of(seconds)
+    if date is None:
+        date = datetime.now(timezone.utc)
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -16,12 +16,15 @@ _IN_STATE = {State.RULES: "with rules"}
 
 def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
     """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural. Unless `exact`: "more than 2 URLs"."""
-    return f"{amount(number, exact=exact)} {noun if number == 1 and exact else nouns or f'{noun}s'}"
+    name = noun
+    if number != 1 or not exact:
+        name = nouns or f"{noun}s"
+    return f"{amount(number, exact=exact)} {name}"
 
 
 def amount(number: int, *, exact: bool = True) -> str:
     """Return a number; "more than" stands before it unless it is `exact`."""
-    return f"{'' if exact else 'more than '}{number:,}"
+    return f"{number:,}" if exact else f"more than {number:,}"
 
 
 def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
@@ -35,15 +38,16 @@ def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
 def answers_in_words(counts: CrawlCounts) -> str:
     """Return where the answers came from, how many origins gave none, and how old the oldest was; "" without an answer."""
     by_source = counts.origins.by_source
-    said = ", ".join(
-        f"{by_source[source]:,} {source.value}" for source in Source if by_source[source]
-    )
-    if not said:
+    if not by_source:
         return ""
-    oldest = counts.origins.oldest_secs
-    said += f"; the oldest was {span(oldest)} old" if oldest >= 1 else ""
-    without = len(counts.origins) - sum(by_source.values())
-    return f"{said}; no answer from {count(without, 'origin')}" if without else said
+    sources = [f"{by_source[source]:,} {source.value}" for source in Source if by_source[source]]
+    words = ", ".join(sources)
+    oldest, without = counts.origins.oldest_secs, len(counts.origins) - sum(by_source.values())
+    if oldest >= 1:
+        words += f"; the oldest was {span(oldest)} old"
+    if without:
+        words += f"; no answer from {count(without, 'origin')}"
+    return words
 
 
 def walls_in_words(counts: CrawlCounts) -> str:
@@ -55,19 +59,17 @@ def walls_in_words(counts: CrawlCounts) -> str:
 
 def end_in_words(counts: CrawlCounts) -> str:
     """Return that the crawl ended early, and why; "" if it did not."""
-    return (
-        ""
-        if counts.finish_reason == FINISHED
-        else f"the crawl ended early ({counts.finish_reason})"
-    )
+    if counts.finish_reason == FINISHED:
+        return ""
+    return f"the crawl ended early ({counts.finish_reason})"
 
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
+    origins = count(len(counts.origins), "origin", exact=counts.origins.exact)
     states = ", ".join(f"{number:,} {words}" for words, number in states_in_words(counts))
-    origins = count(len(counts.origins), "origin", exact=counts.origins.exact) + (
-        f" ({states})" if states else ""
-    )
+    if states:
+        origins += f" ({states})"
     first = f"robots.txt: {origins}, {count(counts.blocked, 'request')} blocked"
     more = chain(
         _about_the_crawl(counts),
@@ -76,14 +78,19 @@ def summary(counts: CrawlCounts) -> str:
         _overrides(counts),
         _preferences(counts),
     )
-    return "\n".join([first, *(f"  {line}" for line in more if line)])
+    return "\n".join([first, *(f"  {line}" for line in more)])
 
 
 def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
-    answers, left_out = answers_in_words(counts), counts.sitemaps_left_out.items()
-    yield end_in_words(counts)
-    yield answers and f"answers: {answers}"
-    yield walls_in_words(counts)
+    end, walls = end_in_words(counts), walls_in_words(counts)
+    if end:
+        yield end
+    answers = answers_in_words(counts)
+    if answers:
+        yield f"answers: {answers}"
+    if walls:
+        yield walls
+    left_out = counts.sitemaps_left_out.items()
     if left_out:
         yield "sitemaps left out: " + ", ".join(f"{number:,} by {why}" for why, number in left_out)
 

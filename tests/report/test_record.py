@@ -98,7 +98,7 @@ async def test_audit_by_the_archive_of_either_crawl_gives_the_crawl_s_own_verdic
             (line,) = [text for text in caplog.messages if text.startswith("The record of this")]
             assert line == (
                 f"The record of this crawl is in {archive}: 8 robots.txt answers, {fetched} fetched by it, "
-                f"{stored} from before, 1 unreachable"
+                f"{stored} from the storage, 1 unreachable"
             )
 
 
