@@ -84,6 +84,12 @@ def test_every_page_is_listed() -> None:
     assert {page.name for page in (HOME / "docs").glob("*.md")} - {"README.md"} <= set(listed)
 
 
+def test_changelog_of_the_next_version_is_for_a_user_who_has_seen_no_candidate() -> None:
+    """What has changed since 1.0.0rc1 stands in docs/since-rc1.md: put your line there."""
+    entry = (HOME / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
+    assert len(entry.splitlines()) <= 60
+
+
 def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
     page = (HOME / "docs/security.md").read_text(encoding="utf-8")
     named = re.findall(r"`(\w+(?:/\w+)*): ([^`]+)`", page)
