@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from scrapy_gbot_robots import __version__
@@ -138,8 +138,9 @@ def _told(change: changes.AgentChange) -> tuple[str, list[str]]:
 def _lines(body: bytes, marked: set[int]) -> dict[int, str]:
     """Return lines of the file by their numbers: all of a short one, else those near marks."""
     everything = lines.split_lines(body[: lines.MAX_BYTES])
-    wanted = {*range(len(everything))}
+    wanted: Iterable[int] = range(1, len(everything) + 1)
     if len(everything) > MOST:
-        wanted &= {line + step for line in sorted(marked)[:MOST] for step in (-2, -1, 0)}
-    texts = {at: everything[at].decode(errors="backslashreplace") for at in sorted(wanted)}
-    return {at + 1: shown(text) for at, text in texts.items()}
+        near = {line + step for line in sorted(marked)[:MOST] for step in (-1, 0, 1)}
+        wanted = sorted(near.intersection(wanted))
+    texts = {line: everything[line - 1].decode(errors="backslashreplace") for line in wanted}
+    return {line: shown(text) for line, text in texts.items()}

@@ -38,6 +38,7 @@ _GITHUB_LEVELS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
+_TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
 _ALL_KINDS = ", ".join(kind.id for kind in KINDS.values())
 
 
@@ -145,6 +146,8 @@ def _write_lines(results: Results, out: Terminal) -> None:
             out.excerpt(lines, {finding.line: ("", style)})
         levels = Counter(finding.level for finding in reported)
         out.say((source.name, "strong"), ": ", _counted(levels))
+    if any(reported for _, reported in results):
+        out.say((f"What to do: {_PAGE} Try a change: {_TRY}", "faint"))
 
 
 def _counted(levels: Counter[str]) -> Part:

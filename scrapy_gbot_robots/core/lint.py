@@ -269,7 +269,7 @@ def findings(
     if what:
         rules = sum(len(group.rules) for group in groups)
         return [finding(1, NO_ROBOTS_FILE, what=what, rules=rules)]
-    unsorted = {*_on_lines(robotstxt, body[:max_bytes])}
+    unsorted = {*_on_lines(robotstxt, all_lines, body[:max_bytes])}
     if more is not None:
         for line, kind, text in more(robotstxt):
             unsorted.add(finding(line, KINDS[kind], what=text))
@@ -325,16 +325,16 @@ def _nearest_field(key: str) -> str | None:
 
 def remarks_on(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
     """Yield the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
-    for remark in _on_lines(robotstxt, body):
+    for remark in _on_lines(robotstxt, lines_of(robotstxt), body):
         if remark.kind in _REMARKS:
             yield remark._replace(kind=_REMARKS[remark.kind])
 
 
-def _on_lines(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
+def _on_lines(robotstxt: RobotsTxt, all_lines: Iterable[Line], body: bytes) -> Iterator[Finding]:
     """Look at each line for itself."""
     in_group = False
     number = 0
-    for line, raw in zip(lines_of(robotstxt), split_lines(body), strict=True):
+    for line, raw in zip(all_lines, split_lines(body), strict=True):
         number = line.number
         yield from _on_form(line)
         if line.flags & lines.HAS_DIRECTIVE:

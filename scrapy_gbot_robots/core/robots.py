@@ -238,7 +238,7 @@ def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
     (RFC 9309 2.2.2).
     """
     group = Group({}, [])
-    for line in lines_of(robotstxt):
+    for line in read_lines(robotstxt._body, strict=robotstxt._strict):  # noqa: SLF001
         if line.kind == USER_AGENT:
             if group.rules or not group.agents:
                 group = Group({}, [])
