@@ -60,8 +60,8 @@ def size(place: Path) -> float:
 
 
 def first_verdict(page: TryPage) -> float:
-    page.wait("document.querySelectorAll('#try-examples button').length === 6")
-    return seconds(lambda: (page.page.click("#try-examples button"), page.answered()))
+    page.wait("document.querySelectorAll('#try-examples a').length === 6")
+    return seconds(lambda: page.example(1))
 
 
 def after_a_key(page: TryPage) -> float:

@@ -2,7 +2,6 @@
 
 const MOST_ROWS = 200; // shown at a time
 const MOST_MARKS = 9; // at a line
-const CLASSES = { "-": "try-bad", "+": "try-good", "!": "try-warning", "?": "try-warning" };
 
 /** Return the element of the page with the id `try-…`. */
 export const $ = (id) => document.getElementById(`try-${id}`);
@@ -39,8 +38,8 @@ export function showVerdicts({ notes, groups, sitemaps, rows, askers }) {
 }
 
 function groupItem([name, words, lines]) {
-  const joined = lines.slice(1, MOST_MARKS).flatMap((line) => [" ", lineLink(line)]);
-  if (joined.length) joined.unshift("; joined with the rules below");
+  const others = lines.slice(1, MOST_MARKS);
+  const joined = others.flatMap((line) => ["; joined with that of ", lineLink(line)]);
   return item(make("strong", {}, name), `: ${words}`, ...joined);
 }
 
@@ -61,10 +60,9 @@ function addRows(rows, askers) {
 
 /** Show what changes in the second version; `answer` is null without one. */
 export function showChanges(answer) {
-  const items = (answer?.changes || []).map(([title, lines]) => {
-    const words = lines.map((line) => make("p", { className: CLASSES[line[0]] || "" }, line));
-    return item(make("strong", {}, title), ...words);
-  });
+  const items = (answer?.changes || []).map(([title, lines]) =>
+    item(make("strong", {}, title), make("pre", {}, lines.join("\n"))),
+  );
   if (answer) items.unshift(item(`${count(answer.count, "user agent")} changed`));
   fill("changes", items);
 }

@@ -69,6 +69,6 @@ export function commandOf({ parts: [robots, , urls], mode }, names) {
 export function reportOf(command, link, { rows, version }) {
   const verdicts = rows.slice(0, MOST_REPORT).map(([url, , , , words]) => `${url}: ${words}`);
   const blocks = [verdicts.join("\n"), command].map((text) => `~~~~text\n${text}\n~~~~\n\n`);
-  const title = `What scrapy-gbot-robots ${version} says:\n\n`;
-  return `What I expected, and why:\n\n\n${title}${blocks.join("")}${link}\n`;
+  const said = `scrapy-gbot-robots ${version}:\n\n${blocks.join("")}${link}`;
+  return `What I expected, and why:\n\n\n${said}\n`;
 }

@@ -1,6 +1,6 @@
 // The "Try it" page: takes the case from the form, asks Python in a worker, shows the answers.
 
-import { $, make, showChanges, showFile, showVerdicts } from "./answers.js";
+import { $, showChanges, showFile, showVerdicts } from "./answers.js";
 import { Box } from "./box.js";
 import { caseIn, commandOf, linkOf, reportOf } from "./share.js";
 
@@ -24,12 +24,7 @@ function fail(why) {
 function start() {
   if (worker) return;
   const starting = setTimeout(fail, START_MS, "Python did not start in time");
-  try {
-    worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
-  } catch (error) {
-    fail(error.message);
-    return;
-  }
+  worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
   worker.onerror = () => fail("the browser cannot load the worker");
   worker.onmessage = ({ data: { id, part, answer, error } }) => {
     clearTimeout(starting);
@@ -41,12 +36,14 @@ function start() {
 
 /** Return what the form holds. */
 function formCase() {
-  const parts = Object.values(boxes).map((box) => box.bytes);
+  const parts = boxes.map((box) => box.bytes);
   return { parts, crawlers: $("crawlers").value, mode: $("mode").value };
 }
 
-function ask() {
+/** Ask what the form holds. `changed` is the name of the box that has changed, if any. */
+function ask(changed) {
   start();
+  if (changed === "robots") skipsLint = false;
   newest += 1;
   $("form").dataset.asked = newest;
   worker?.postMessage({ id: newest, skipsLint, ...formCase() });
@@ -87,7 +84,7 @@ function stop() {
 function fillForm({ parts, crawlers, mode }) {
   $("crawlers").value = crawlers;
   $("mode").value = mode;
-  Object.values(boxes).forEach((box, at) => box.put(parts[at]));
+  boxes.forEach((box, at) => box.put(parts[at]));
   $("second").open = parts[1].length > 0;
 }
 
@@ -102,25 +99,17 @@ async function open() {
   }
 }
 
-async function copy(text) {
+function copy(text) {
   $("copied").value = text;
   $("copied").select();
-  const copying = navigator.clipboard?.writeText(text).then(() => true);
-  const isCopied = await copying?.catch(() => false);
+  const isCopied = document.execCommand("copy"); // unlike a newer way, over http, too
   $("taken").textContent = isCopied ? "Copied." : "Selected below, to copy.";
 }
 
 const command = () => commandOf(formCase(), verdicts.names);
 const link = () => linkOf(formCase()).catch(() => "This case is too large for a link.");
 
-const boxes = {
-  robots: new Box("robots", () => {
-    skipsLint = false;
-    ask();
-  }),
-  other: new Box("other", ask),
-  urls: new Box("urls", ask),
-};
+const boxes = ["robots", "other", "urls"].map((name) => new Box(name, () => ask(name)));
 $("crawlers").oninput = ask;
 $("mode").onchange = ask;
 $("refused").onchange = () => showVerdicts(verdicts);
@@ -134,20 +123,11 @@ $("command").onclick = () => copy(command());
 $("report").onclick = async () => copy(reportOf(command(), await link(), verdicts));
 $("form").onsubmit = (event) => event.preventDefault();
 $("form").addEventListener("focusin", start); // nothing is loaded before somebody comes
+$("examples").onclick = () => history.replaceState(null, "", "#"); // so that each click counts
 addEventListener("hashchange", open);
 
+$("form").hidden = false;
+$("instead").hidden = true;
 const missing = ["Worker", "WebAssembly", "DecompressionStream"].find((name) => !(name in window));
-if (missing) {
-  fail(`this browser has no ${missing}`);
-} else {
-  $("form").hidden = false;
-  $("instead").hidden = true;
-  open();
-  const bytes = (text = "") => Uint8Array.from(text, (char) => char.charCodeAt());
-  for (const each of await (await fetch("examples.json")).json()) {
-    const parts = [each.robots, each.other, each.urls.join("\n")].map(bytes);
-    const example = { parts, crawlers: each.crawlers, mode: "" };
-    const properties = { type: "button", onclick: () => fillForm(example) };
-    $("examples").append(make("button", properties, each.title));
-  }
-}
+if (missing) fail(`this browser has no ${missing}`);
+else open();

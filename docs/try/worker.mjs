@@ -13,8 +13,7 @@ lambda name, *values: getattr(questions, name)(
 
 async function start() {
   new WebAssembly.Module(EMPTY_MODULE); // throws if a header forbids it; Pyodide would wait
-  const indexURL = new URL(".", import.meta.url).href;
-  self.pyodide = await loadPyodide({ indexURL, lockFileContents });
+  self.pyodide = await loadPyodide({ lockFileContents });
   return self.pyodide.runPython(ASK);
 }
 

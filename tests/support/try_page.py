@@ -2,7 +2,7 @@
 
 import sys
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -52,11 +52,6 @@ class TryPage:
         """The text of a part of the page that is shown."""
         return str(self.page.inner_text(f"#try-{part}"))
 
-    def settled(self) -> None:
-        """Wait until the newest question is answered."""
-        self.wait("Number(document.getElementById('try-form').dataset.settled) > 0")
-        self.wait("document.getElementById('try-stop').hidden")
-
     def ask(self, robots: str, urls: str = "", crawlers: str = "Googlebot") -> None:
         """Type a case, and wait for its answers."""
         for box, text in (("robots", robots), ("urls", urls), ("crawlers", crawlers)):
@@ -70,8 +65,20 @@ class TryPage:
             " === document.getElementById('try-form').dataset.asked"
         )
 
+    def asked(self, action: Callable[[], object]) -> None:
+        """Do what makes the page ask, and wait for the answers."""
+        asked = "document.getElementById('try-form').dataset.asked"
+        before = self.page.evaluate(asked) or ""
+        action()
+        self.wait(f"({asked} || '') !== '{before}'")
+        self.answered()
+
+    def example(self, number: int) -> None:
+        """Take an example, from 1."""
+        self.asked(lambda: self.page.click(f"#try-examples li:nth-child({number}) a"))
+
     def drop(self, box: str, path: Path) -> None:
-        """Choose a file for a box, and wait for the answers."""
+        """Choose a file for a box."""
         self.page.set_input_files(f"#try-{box} + p input", path)
 
     def in_python(self, calls: Sequence[Sequence[Any]]) -> list[str]:

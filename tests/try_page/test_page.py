@@ -89,18 +89,17 @@ def test_nothing_is_loaded_before_the_first_touch_and_nothing_is_sent_after(
     visit: Visit, server: SiteServer
 ) -> None:
     page = visit()
-    page.wait("document.querySelectorAll('#try-examples button').length === 6")
+    page.wait("document.querySelectorAll('#try-examples a').length === 6")
     assert [path for path in server.requested if "/try/worker" in path or "py" in path] == []
     page.page.focus("#try-robots")
     page.ask(ROBOTS_TXT, "/cart/1")
-    loaded = len(server.requested)
     assert "/try/pyodide.asm.wasm" in server.requested
-    page.page.click("#try-examples button:last-child")
-    page.answered()
+    server.requested.clear()
+    page.example(6)
     for button in ("link", "command", "report"):
         page.page.click(f"#try-{button}")
     page.wait("document.getElementById('try-copied').value.includes('What I expected')")
-    assert len(server.requested) == loaded
+    assert [path for path in server.requested if not path.startswith("/assets/")] == []
     assert [url for url in page.requests if not url.startswith((server.url, "blob:"))] == []
 
 
@@ -324,8 +323,7 @@ def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
     for number in range(6):
-        page.page.click(f"#try-examples button:nth-child({number + 1})")
-        page.answered()
+        page.example(number + 1)
         result = axe.Axe().run(page.page)
         assert [rule["id"] for rule in result.response["violations"]] == []
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -334,10 +332,9 @@ def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
 
 def test_form_is_used_with_the_keyboard_alone(visit: Visit) -> None:
     page = visit()
-    page.wait("document.querySelectorAll('#try-examples button').length === 6")
-    page.page.focus("#try-examples button")
-    page.page.keyboard.press("Enter")
-    page.answered()
+    page.wait("document.querySelectorAll('#try-examples a').length === 6")
+    page.page.focus("#try-examples a")
+    page.asked(lambda: page.page.keyboard.press("Enter"))
     visited = []
     for _ in range(30):
         page.page.keyboard.press("Tab")

@@ -1,6 +1,9 @@
 """What the "Try it" page asks the core, in this Python: the same words as the command's, and bounds."""
 
 import json
+import re
+import zlib
+from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ from scrapy_gbot_robots.core import lint
 from ..support.command import run_here
 from ..support.try_page import SOURCE, questions
 
-EXAMPLES = json.loads((SOURCE / "examples.json").read_text(encoding="utf-8"))
+PAGE = (SOURCE.parent / "try.md").read_text(encoding="utf-8")
+EXAMPLES = {title: code for code, title in re.findall(r'<a href="#1\.([^"]*)">(.*)</a>', PAGE)}
 
 
 def verdicts(body: bytes, urls: str = "", crawlers: str = "a", **more: Any) -> dict[str, Any]:
@@ -21,13 +25,16 @@ def verdicts(body: bytes, urls: str = "", crawlers: str = "a", **more: Any) -> d
 
 
 def example(title: str) -> dict[str, Any]:
-    (row,) = [row for row in EXAMPLES if row["title"].startswith(title)]
-    bodies = {name: row[name].encode("latin-1") for name in ("robots", "other") if name in row}
-    urls = "\n".join(row["urls"])
-    answer = verdicts(bodies["robots"], urls, row["crawlers"], other=bodies.get("other"))
-    answer |= json.loads(questions().on_file(bodies["robots"]))
-    if "other" in bodies:
-        answer |= json.loads(questions().on_change(bodies["robots"], bodies["other"]))
+    (code,) = [code for name, code in EXAMPLES.items() if name.startswith(title)]
+    unpacked = zlib.decompress(urlsafe_b64decode(code + "=" * (-len(code) % 4)), wbits=-15)
+    head, _, rest = unpacked.partition(b"\n")
+    facts = json.loads(head)
+    first, second, _ = facts["sizes"]
+    robots, other, urls = rest[:first], rest[first : first + second], rest[first + second :]
+    answer = verdicts(robots, urls.decode(), facts["crawlers"], other=other or None)
+    answer |= json.loads(questions().on_file(robots))
+    if other:
+        answer |= json.loads(questions().on_change(robots, other))
     return answer
 
 
