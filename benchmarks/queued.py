@@ -36,6 +36,18 @@ WAYS: dict[str, dict[str, Any]] = {
     "Scrapy": {"ROBOTSTXT_OBEY": True},
     "here": {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": "memory"},
 }
+# The same with the queue named by the user, as Scrapy's page on broad crawls says.
+WAYS["named"] = {
+    **WAYS["here"],
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+}
+# With scrapy-redis: `--redis URL`. Without robots.txt, and with this plugin.
+_REDIS = {
+    "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+    "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+    "SCHEDULER_FLUSH_ON_START": True,
+}
+REDIS_WAYS = {"redis off": {**WAYS["off"], **_REDIS}, "redis": {**WAYS["here"], **_REDIS}}
 RULES = b"User-agent: *\nDisallow: /search\nDisallow: /*.pdf$\nSitemap: https://example.com/sitemap.xml\n"
 
 
@@ -102,7 +114,8 @@ def run(way: str, options: argparse.Namespace) -> dict[str, Any]:
                 "USER_AGENT": "benchbot (+https://example.com)",
                 "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",
                 **({"JOBDIR": directory} if options.jobdir else {}),
-                **WAYS[way],
+                **{**WAYS, **REDIS_WAYS}[way],
+                **({"REDIS_URL": options.redis} if options.redis else {}),
             }
         )
         crawler = process.create_crawler(Queued)
@@ -137,14 +150,19 @@ def main(arguments: list[str] | None = None) -> None:
         "--times", type=int, default=3, help="runs of each crawl, one after another in turn"
     )
     options.add_argument("--ways", nargs="+", default=list(WAYS))
+    options.add_argument("--redis", help="measure scrapy-redis, too, with this Redis")
     options.add_argument("--jobdir", action="store_true")
-    options.add_argument("--one", choices=WAYS, help="run this crawl in this process")
+    options.add_argument(
+        "--one", choices=[*WAYS, *REDIS_WAYS], help="run this crawl in this process"
+    )
     chosen = options.parse_args(arguments)
     if chosen.one:
         print(json.dumps(run(chosen.one, chosen)))
         return
+    if chosen.redis:
+        chosen.ways += REDIS_WAYS
     print(
-        f"{'hosts':>7} {'way':8} {'pages':>7} {'ms CPU/host':>12} {'secs':>7} {'MiB':>6} {'10 % at':>8} {'robots.txt':>11}"
+        f"{'hosts':>7} {'way':9} {'pages':>7} {'ms CPU/host':>12} {'secs':>7} {'MiB':>6} {'10 % at':>8} {'robots.txt':>11}"
     )
     for hosts in chosen.hosts:
         command = [
@@ -158,6 +176,7 @@ def main(arguments: list[str] | None = None) -> None:
         ]
         command += ["--secs", str(chosen.secs), "--concurrency", str(chosen.concurrency)]
         command += ["--jobdir"] if chosen.jobdir else []
+        command += ["--redis", chosen.redis] if chosen.redis else []
         rows = [
             json.loads(
                 subprocess.run(
@@ -172,7 +191,7 @@ def main(arguments: list[str] | None = None) -> None:
                 chosen.times // 2
             ]
             print(
-                f"{hosts:7} {way:8} {row['pages']:7} {row['cpu_ms']:12} {row['wall']:7} {row['MiB']:6} {row['tenth']:6} % "
+                f"{hosts:7} {way:9} {row['pages']:7} {row['cpu_ms']:12} {row['wall']:7} {row['MiB']:6} {row['tenth']:6} % "
                 f"{row['before_second']:11}  scheduled {row['scheduled']}",
                 flush=True,
             )

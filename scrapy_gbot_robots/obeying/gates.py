@@ -133,6 +133,7 @@ class Gate:
     origin: Origin
     override: Override | None
     state: State = State.NEW
+    is_shut: bool = True  # as `SHUT` says of the state: its requests count as waiting
     lines: list[Line] = field(default_factory=list)  # that wait here
     size: int = 0  # requests in all lines of the origin, whether they wait here or not
     urgency: int = 0  # with which it is queued
@@ -140,11 +141,6 @@ class Gate:
     is_unreachable: bool = False  # so the last look-up has found
     shut_since: float = 0.0  # since when the next requests wait that are to be given up
     passes: Passes | None = None
-
-    @property
-    def is_shut(self) -> bool:
-        """Whether its requests count as waiting."""
-        return self.state in SHUT
 
     def lets_pass(self, now: float) -> bool:
         """Whether one more request may go on."""
@@ -397,7 +393,7 @@ class Gates:
         """Change the state of `gate`: nothing else does."""
         assert state in TRANSITIONS[gate.state], f"{gate.state} to {state}"  # noqa: S101
         before, was_shut = gate.state, gate.is_shut
-        gate.state = state
+        gate.state, gate.is_shut = state, state in SHUT
         gate.passes = None
         if gate.is_shut and not was_shut:
             self._count_waiting(gate.size)
