@@ -104,34 +104,35 @@ class CrawlEvents:
             self._stats.max_value("gbot_robots/stored_age_secs/max", age_secs)
             source = f"{source}, {age_secs} s old"
         if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
-            logger.debug(
-                "%s: %s, %s (%s)",
-                answer.origin.robots_url,
-                answer.state.value,
-                shown(answer.why),
-                source,
-            )
-            if answer.walled:
-                self.count("walled")
-                sentence = "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s%s"
-                self._warn(sentence, answer, self._settings.refused)
+            self._tell_of_state(answer, source)
         was_temporary = before is not None and before.temporary
         if answer.temporary and not was_temporary:
-            self._crawler.signals.send_catch_log(
-                robotstxt_unreachable, origin=answer.origin, answer=answer
-            )
-            secs = self._settings.unreachable_wait_secs
-            rest = ""
-            if answer.failure is Failure.DROPPED:
-                rest = _WHAT_TO_DO
-            elif secs and is_waited_for(answer, request):
-                rest = (
-                    f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
-                )
-            sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
-            self._warn(sentence, answer, self._settings.unreachable, rest)
+            self._tell_of_outage(answer, request)
         elif was_temporary and not answer.temporary:
             logger.info("%s answers again", answer.origin.robots_url)
+
+    def _tell_of_state(self, answer: CachedAnswer, source: str) -> None:
+        """Log what an origin's new state is, and count a wall."""
+        url, why = answer.origin.robots_url, shown(answer.why)
+        logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
+        if answer.walled:
+            self.count("walled")
+            sentence = "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s%s"
+            self._warn(sentence, answer, self._settings.refused)
+
+    def _tell_of_outage(self, answer: CachedAnswer, request: Request | None) -> None:
+        """Warn that a robots.txt has become unreachable, and say what `request` does."""
+        self._crawler.signals.send_catch_log(
+            robotstxt_unreachable, origin=answer.origin, answer=answer
+        )
+        secs = self._settings.unreachable_wait_secs
+        rest = ""
+        if answer.failure is Failure.DROPPED:
+            rest = _WHAT_TO_DO
+        elif secs and is_waited_for(answer, request):
+            rest = f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
+        sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
+        self._warn(sentence, answer, self._settings.unreachable, rest)
 
     def decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
         """Say by which `copy` the new answer of an origin decides, if by any."""

@@ -213,32 +213,40 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        answer, agent, own, url = ruling.answer, ruling.agent, ruling.of_site, request.url
-        refusal = None
-        ask = partial(self._asked, answer, url, agent)
-        if not (await ask(answer.allowed) or answer.claim_one_page(url, agent)):
-            refusal = ruling.named(await ask(answer.verdict))
-        if refusal is None and self._preferences is not None:
-            refusal = self._preferences.before(request, await ask(answer.preferences))
-        if refusal is None and self._crawl_delays is not None:
-            refusal = self._crawl_delays.attend(request, ruling)
+        answer, url, agent = ruling.answer, request.url, ruling.agent
+        refusal = await self._refusal(request, ruling)
         if ruling.override is not None:
-            against = (
-                refusal is None
-                and own is not None
-                and own is not answer
-                and own.state is State.RULES
-                and not await self._asked(own, url, agent, own.allowed)
-            )
+            is_against = refusal is None and await self._is_against_the_site(url, ruling)
             self._overrides.note_use(
-                ruling.override, answer.origin, refusal, against_robotstxt=against
+                ruling.override, answer.origin, refusal, against_robotstxt=is_against
             )
         if refusal is not None:
             if handed is not None and handed.line is not None:
                 handed.line.note_refused()
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            provenance.write(request, own, ruling.named(await ask(answer.verdict)))
+            verdict = ruling.named(await self._asked(answer, url, agent, answer.verdict))
+            provenance.write(request, ruling.of_site, verdict)
+
+    async def _refusal(self, request: Request, ruling: Ruling) -> Verdict | None:
+        """Return the verdict that refuses `request`; None if it goes on."""
+        answer, agent, url = ruling.answer, ruling.agent, request.url
+        ask = partial(self._asked, answer, url, agent)
+        if not await ask(answer.allowed) and not answer.claim_one_page(url, agent):
+            return ruling.named(await ask(answer.verdict))
+        refusal = None
+        if self._preferences is not None:
+            refusal = self._preferences.before(request, await ask(answer.preferences))
+        if refusal is None and self._crawl_delays is not None:
+            refusal = self._crawl_delays.attend(request, ruling)
+        return refusal
+
+    async def _is_against_the_site(self, url: str, ruling: Ruling) -> bool:
+        """Whether the site's own robots.txt refuses `url`, though another answer decides."""
+        own = ruling.of_site
+        if own is None or own is ruling.answer or own.state is not State.RULES:
+            return False
+        return not await self._asked(own, url, ruling.agent, own.allowed)
 
     async def _asked(
         self,
