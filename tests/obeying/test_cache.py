@@ -79,7 +79,7 @@ def body_of(lines: Sequence[str], many: int, source: random.Random) -> bytes:
 
 def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
     """Ask until the rules have built all that they build."""
-    for path in ASKED * 2:
+    for path in ASKED * 20:
         url = f"{answer.origin}{path}"
         for agent in agents:
             assert answer.verdict(url, agent).allowed == answer.allowed(url, agent)
