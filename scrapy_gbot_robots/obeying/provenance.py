@@ -22,7 +22,7 @@ def hash_of(copy: Copy) -> str | None:
 
 
 def write(request: Request, own: CachedAnswer | None, verdict: Verdict) -> None:
-    """Say by which `verdict` the request goes on; `own` is the answer of the site itself, if it is known."""
+    """Say by which `verdict` the request goes on; `own` is the site's own answer, if known."""
     proof: dict[str, Any] = {
         "robots": None,
         "fetched": None,

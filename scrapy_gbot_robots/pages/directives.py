@@ -1,9 +1,10 @@
 """What robots meta tags and X-Robots-Tag headers say: text in, directives out.
 
-`Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as "noindex" is True,
-a limit such as "max-snippet" is its text, and "unavailable_after" is a time in ISO 8601.
-Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several statements add up. If two
-of them contradict each other, the more restrictive one counts.
+`Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as
+"noindex" is True, a limit such as "max-snippet" is its text, and "unavailable_after" is a time in
+ISO 8601.
+Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several
+statements add up. If two of them contradict each other, the more restrictive one counts.
 """
 
 from __future__ import annotations
@@ -42,35 +43,39 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
     """What `X-Robots-Tag` headers say to a crawler.
 
     Args:
-        values: the header's values, one for each header line. Within a line, "token:" addresses what follows it.
+        values: the header's values, one for each header line. Within a line, "token:" addresses
+            what follows it.
         names: the crawler's product tokens, in lower case.
     """
-    found: Directives = {}
+    directives: Directives = {}
     for value in "\n".join(values)[:MOST_BYTES].split("\n"):
         for addressee, name, text in _statements(value, addressed=True):
             if not addressee or addressee in names:
-                _add(found, name, text)
-    return found
+                _add(directives, name, text)
+    return directives
 
 
-def in_meta_tags(contents: Iterable[str], said: Directives) -> Directives:
-    """Add what the contents of meta tags say to `said`. Of different values for one directive, the more restrictive."""
+def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
+    """Add what the contents of meta tags say to `directives`.
+
+    Of different values for one directive, the more restrictive.
+    """
     for content in contents:
         for _, name, text in _statements(content[:MOST_BYTES], addressed=False):
-            _add(said, name, text)
-    return said
+            _add(directives, name, text)
+    return directives
 
 
-def at_time(now: float, found: Directives) -> Directives:
-    """The directives at `now` (seconds since the epoch): "noindex" is added once "unavailable_after" has passed."""
-    until = found.get(_UNTIL)
+def at_time(now: float, directives: Directives) -> Directives:
+    """The directives at `now`, in epoch seconds: "noindex", too, after "unavailable_after"."""
+    until = directives.get(_UNTIL)
     if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
-        return {**found, "noindex": True}
-    return found
+        return {**directives, "noindex": True}
+    return directives
 
 
 def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]:
-    """Each directive as (addressee, name, value), in lower case; addressee and value may be empty."""
+    """Each directive as (addressee, name, value), in lower case; the first and last may be ""."""
     addressee = ""
     pieces = iter(text.lower().split(","))
     for piece in pieces:
@@ -84,30 +89,39 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
             yield addressee, name, value
 
 
-def _add(found: Directives, name: str, text: str) -> None:
-    """Keep a directive; of two values the smaller. One that cannot be read has no effect, as Google's page says of dates."""
+def _add(directives: Directives, name: str, text: str) -> None:
+    """Keep a directive; of two values the smaller.
+
+    One that cannot be read has no effect, as Google's page says of dates.
+    """
     if name == "none":
-        found.update({"noindex": True, "nofollow": True})
+        directives.update({"noindex": True, "nofollow": True})
     elif name == _UNTIL:
-        when = date_in(re.sub(r"z\Z", "+00:00", text), datetime.fromisoformat) or date_in(text)
+        when = date_in(re.sub(r"z\Z", "+00:00", text), datetime.fromisoformat)
+        if when is None:
+            when = date_in(text)
         if when is not None:
-            said = when.isoformat()
-            found[name] = min(said, str(found.get(name, said)))
+            date = when.isoformat()
+            directives[name] = min(date, str(directives.get(name, date)))
     elif name in _VALUED:
-        new, old = _limit(text), found.get(name)
+        new, old = _limit(text), directives.get(name)
         if new is not None and (not isinstance(old, str) or new < (_limit(old) or 0)):
-            found[name] = text
+            directives[name] = text
     elif (
         name not in _SAY_NOTHING
         and _WORD.match(name)
-        and (name in _WORDS or len(found) < MOST_NAMES)
+        and (name in _WORDS or len(directives) < MOST_NAMES)
     ):
-        found[name] = True
+        directives[name] = True
 
 
 def _limit(text: str) -> float | None:
-    """A number for what a limit leaves of characters, seconds or `_PREVIEWS`; -1 is no limit. None if it is no limit."""
+    """A number for what a limit leaves of characters, seconds or `_PREVIEWS`; -1 is no limit.
+
+    None if it is no limit.
+    """
     if text in _PREVIEWS:
         return _PREVIEWS.index(text)
-    number = int(text) if re.fullmatch(r"-1|[0-9]{1,9}", text) else None
-    return float("inf") if number == -1 else number
+    if text == "-1":
+        return float("inf")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

@@ -1,8 +1,9 @@
-"""The spider middleware of `GBOT_ROBOTS_TAGS`: it reads a page's directives, and acts on nofollow and `_TAGS_DROP`.
+"""The spider middleware of `GBOT_ROBOTS_TAGS`: it reads a page's directives, and acts on them.
 
-Scrapy does not say which requests follow a link. So a request that a callback makes is dropped if its URL is a link of the
-page, and the page or that link says nofollow. Other requests go on. Items are dropped here and not in a pipeline, because a
-pipeline does not know the page. Scrapy counts them as it counts any dropped item.
+Scrapy does not say which requests follow a link. So a request that a callback makes is dropped if
+its URL is a link of the page, and the page or that link says nofollow. Other requests go on. Items
+are dropped here and not in a pipeline, because a pipeline does not know the page. Scrapy counts
+them as it counts any dropped item.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
 """
 
@@ -32,7 +33,10 @@ logger = logging.getLogger(__name__)
 
 
 class RobotsTagsMiddleware(BaseSpiderMiddleware):
-    """Puts a page's directives into `response.meta["robots_tags"]`, and acts on nofollow and `GBOT_ROBOTS_TAGS_DROP`."""
+    """Puts a page's directives into `response.meta["robots_tags"]`, and acts on them.
+
+    It acts on nofollow, and drops the items that `GBOT_ROBOTS_TAGS_DROP` names.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         """Read the settings.
@@ -46,9 +50,8 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
-        self._left: WeakKeyDictionary[Response, set[str]] = (
-            WeakKeyDictionary()
-        )  # `links_left` of pages
+        # `links_left` of pages
+        self._links_left: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._drop = frozenset(map(str.lower, settings.tags_drop))
         for word in sorted(self._drop - KNOWN):
             logger.warning(
@@ -61,25 +64,27 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        request.meta[TAGS] = found = at_time(
-            time.time(), directives_of(response, self._identity.tokens(request))
-        )
-        for name in KNOWN & found.keys():  # other names could be any number of stats
+        directives = directives_of(response, self._identity.tokens(request))
+        request.meta[TAGS] = directives = at_time(time.time(), directives)
+        for name in KNOWN & directives.keys():  # other names could be any number of stats
             self.crawler.stats.inc_value(f"gbot_robots/tags/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Drop a request that the page asks not to follow. The page is parsed only if a request may be a link."""
+        """Drop a request that the page asks not to follow.
+
+        The page is parsed only if a request may be a link.
+        """
         if (
             not isinstance(response, HtmlResponse)
             or request.method not in _LINK_METHODS
             or request.meta.get(FOLLOW)
         ):
             return request
-        if response not in self._left:
-            self._left[response] = links_left(
-                response, self._rels, whole_page="nofollow" in (said_by(response) or ())
-            )
-        if urldefrag(request.url).url not in self._left[response]:
+        if response not in self._links_left:
+            directives = said_by(response)
+            is_whole = directives is not None and "nofollow" in directives
+            self._links_left[response] = links_left(response, self._rels, whole_page=is_whole)
+        if urldefrag(request.url).url not in self._links_left[response]:
             return request
         self.crawler.stats.inc_value("gbot_robots/tags/links_left")
         about = {"page": response.url, "request": request}
@@ -91,9 +96,12 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Drop an item if its page's directives say so; log and count it, and send Scrapy's signal for it."""
-        reasons = sorted(self._drop.intersection(said_by(response) or ()))
-        if not reasons or response is None:
+        """Drop an item if its page's directives say so; log, count and signal it."""
+        directives = said_by(response)
+        if response is None or directives is None:
+            return item
+        reasons = sorted(self._drop.intersection(directives))
+        if not reasons:
             return item
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")

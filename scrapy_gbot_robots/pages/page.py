@@ -1,10 +1,11 @@
-"""What one page says to crawlers: its headers, the robots meta tags in its head, the links that it asks not to follow.
+"""What one page says to crawlers: by headers, by robots meta tags, by links not to follow.
 
-Most pages name no crawler in their first bytes: one search tells. The head of other pages is parsed in small steps up to
-where the body begins, and no further than `MOST_BYTES`. A link is the `href` of an `a` or `area`, resolved by the page's
-base URL, as for Scrapy's link extractors. Requests and links are compared as Scrapy writes URLs, without their fragments.
-Source: Google's pages on robots meta tags, which it asks for in the head, and on qualifying links; HTML's rules on where a
-head ends, as libxml2 has them.
+Most pages name no crawler in their first bytes: one search tells. The head of other pages is parsed
+in small steps up to where the body begins, and no further than `MOST_BYTES`. A link is the `href`
+of an `a` or `area`, resolved by the page's base URL, as for Scrapy's link extractors. Requests and
+links are compared as Scrapy writes URLs, without their fragments.
+Source: Google's pages on robots meta tags, which it asks for in the head, and on qualifying links;
+HTML's rules on where a head ends, as libxml2 has them.
 """
 
 from __future__ import annotations
@@ -43,27 +44,31 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
         names: the crawler's product tokens, in lower case. Directives for everyone always count.
     """
     tokens = frozenset(names)
-    said = in_headers(
-        (value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")), tokens
-    )
-    if not isinstance(response, HtmlResponse):
-        return said
-    return in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), said)
+    values = response.headers.getlist("X-Robots-Tag")
+    directives = in_headers((value.decode("latin-1") for value in values), tokens)
+    if isinstance(response, HtmlResponse):
+        in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), directives)
+    return directives
 
 
 def said_by(response: Response | None) -> Directives | None:
     """What the middleware has read of the page; None if it has not."""
-    return None if response is None or response.request is None else response.request.meta.get(TAGS)
+    if response is None or response.request is None:
+        return None
+    directives: Directives | None = response.request.meta.get(TAGS)
+    return directives
 
 
 def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
-    """The content of each meta tag in the head of `page` whose name is one of `names`, in lower case."""
-    start = page.body[:MOST_BYTES].removeprefix(
-        b"\xef\xbb\xbf"
-    )  # a byte order mark would begin the body
+    """The content of each meta tag in the head of `page` that has one of `names`, in lower case."""
+    # A byte order mark would begin the body.
+    start = page.body[:MOST_BYTES].removeprefix(b"\xef\xbb\xbf")
     lower = start.lower()
-    is_named = any(name.encode("ascii", "replace") in lower for name in names)
-    return list(islice(_named(start, names), MOST_TAGS)) if b"<meta" in lower and is_named else []
+    if b"<meta" not in lower:
+        return []
+    if not any(name.encode("ascii", "replace") in lower for name in names):
+        return []
+    return list(islice(_named(start, names), MOST_TAGS))
 
 
 def _named(start: bytes, names: Collection[str]) -> Iterator[str]:
@@ -75,15 +80,16 @@ def _named(start: bytes, names: Collection[str]) -> Iterator[str]:
         for _, element in parser.read_events():
             if element.tag == "body":
                 return
-            name = (element.get("name") or "").strip().lower()
-            if name in names and _HOLD_TAGS.issuperset(
-                parent.tag for parent in element.iterancestors()
-            ):
-                yield element.get("content") or ""
+            name = element.get("name", "").strip().lower()
+            parents = (parent.tag for parent in element.iterancestors())
+            if name in names and _HOLD_TAGS.issuperset(parents):
+                yield element.get("content", "")
 
 
 def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = False) -> set[str]:
-    """The URLs, without fragments, of the links that a page asks not to follow. Scrapy keeps the page that is parsed for it.
+    """The URLs, without fragments, of the links that a page asks not to follow.
+
+    Scrapy keeps the page that is parsed for it.
 
     A URL is not among them if one of several links to it may be followed.
 
@@ -102,24 +108,27 @@ def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = Fal
     left: set[str] = set()
     free: set[str] = set()
     for element in root.iter("a", "area"):
-        is_asked = whole_page or not rels.isdisjoint((element.get("rel") or "").lower().split())
         href = element.get("href")
-        if href is not None:
-            with suppress(ValueError):  # no request can be made of it
-                url = safe_url_string(
-                    urljoin(base, strip_html5_whitespace(href)), encoding=response.encoding
-                )
-                (left if is_asked else free).add(urldefrag(url).url)
+        if href is None:
+            continue
+        with suppress(ValueError):  # no request can be made of it
+            target = urljoin(base, strip_html5_whitespace(href))
+            url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
+            if whole_page or not rels.isdisjoint(element.get("rel", "").lower().split()):
+                left.add(url)
+            else:
+                free.add(url)
     return left - free
 
 
 class RobotsLinkExtractor(LinkExtractor):
-    """Scrapy's `LinkExtractor` without links that say nofollow. A page that says nofollow has no links at all.
+    """Scrapy's `LinkExtractor` without links that say nofollow.
+
+    A page that says nofollow has no links at all.
 
     Args:
         rels: the values of `rel` for which a link is left out. {"nofollow"} by default; Google also
-        knows "ugc" and
-            "sponsored".
+            knows "ugc" and "sponsored".
         args, kwargs: as for Scrapy's `LinkExtractor`.
     """
 
@@ -129,8 +138,10 @@ class RobotsLinkExtractor(LinkExtractor):
 
     def extract_links(self, response: TextResponse) -> list[Link]:
         """The links of `response` that may be followed."""
-        said = said_by(response)
-        if "nofollow" in (directives_of(response, ()) if said is None else said):
+        directives = said_by(response)
+        if directives is None:
+            directives = directives_of(response, ())
+        if "nofollow" in directives:
             return []
         links: list[Link] = super().extract_links(response)
         if not links or not isinstance(response, HtmlResponse):

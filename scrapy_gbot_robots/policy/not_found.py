@@ -1,9 +1,10 @@
 """Whether the body of a 5xx says that the page was not found: then the site means 404.
 
-The test is conservative. Only the title, the first heading or, in plain text, the first line counts, and it must say
-"not found" by itself or of a page. Bodies are hostile: a bounded part is read, in one pass.
-Sources: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that says "Page not found";
-for names of charsets the WHATWG's Encoding Standard.
+The test is conservative. Only the title, the first heading or, in plain text, the first line
+counts, and it must say "not found" by itself or of a page. Bodies are hostile: a bounded part is
+read, in one pass.
+Sources: Google's page, "Handling of errors and HTTP status codes", 5xx: a server error page that
+says "Page not found"; for names of charsets the WHATWG's Encoding Standard.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are meant
@@ -74,8 +75,9 @@ _LETTERS = str.maketrans(
 # are compared after `_folded`, as parts of words: "seite" is heard in "Webseite". "_" stands for
 # the edge of a word.
 LANGUAGES = """
-    en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found, couldn't be found
-    en | page, _url_, robots.txt | wasn't found, not been found, cannot find, can't find, could not find, couldn't find
+    en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found
+    en | page, _url_, robots.txt | couldn't be found, wasn't found, not been found, cannot find
+    en | page, _url_, robots.txt | can't find, could not find, couldn't find
     en | page, _url_, robots.txt | does not exist, doesn't exist, no longer exists
     de | seite | nicht gefunden, nicht zu finden, existiert nicht, nicht vorhanden
     fr | page | introuvable, non trouvé, pas été trouvé, n'existe pas, n'existe plus
@@ -110,11 +112,13 @@ LANGUAGES = """
     zh-Hans | 页 | 找不到, 未找到, 没有找到, 无法找到, 不存在
     zh-Hant | 頁 | 找不到, 未找到, 沒有找到, 無法找到, 不存在
     ko | 페이지 | 찾을 수 없, 존재하지 않
-    en | | file not found, file or directory not found, document not found, object not found, resource not found
-    en | | the resource cannot be found, the requested resource was not found, the requested resource could not be found
+    en | | file not found, file or directory not found, document not found, object not found
+    en | | resource not found, the resource cannot be found, the requested resource was not found
+    en | | the requested resource could not be found
 """
 ERROR_WORDS = (
-    "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba hiba hata eroare ошибка "
+    "404 http status code error fehler erreur erro errore fout fejl feil fel virhe błąd chyba "
+    "hiba hata eroare ошибка "
     "помилка грешка σφάλμα kesalahan ralat lỗi خطأ خطای שגיאה エラー 错误 錯誤 오류 oops sorry"
 )
 PARTS_OF_A_SITE = (
@@ -130,7 +134,7 @@ PARTS_OF_A_SITE = (
 
 
 def says_not_found(body: bytes, content_type: str = "") -> bool:
-    """Whether an error page says, in its title, first heading or first line, that the page was not found.
+    """Whether an error page says in title, first heading or first line: the page was not found.
 
     `content_type` is the header of that name, which may say the charset.
     """
@@ -140,10 +144,10 @@ def says_not_found(body: bytes, content_type: str = "") -> bool:
 
 
 def _readings(head: bytes, content_type: str) -> Iterator[str]:
-    """Decode a head that may end within a character: by its byte order mark, as UTF-8, else in each charset declared.
+    """Decode a head, which may end within a character: by its mark, as UTF-8, or as declared.
 
-    A server often declares its default, and the page another charset. No phrase comes about by chance
-    in the wrong one.
+    A server often declares its default, and the page another charset. No phrase comes about by
+    chance in the wrong one.
     """
     for mark, charset in _BOMS:
         if head.startswith(mark):
@@ -155,7 +159,9 @@ def _readings(head: bytes, content_type: str) -> Iterator[str]:
         beginning = head[:_DECLARATION_CHARS].decode("latin-1")
         declared = _DECLARED.findall(f"{content_type[:_SAYING_CHARS]}\n{beginning}".lower())
         charsets = {_CODEC_OF.get(name, "cp1252"): None for name in declared[:_MOST_DECLARED]}
-        for charset in charsets or ("cp1252",):
+        if not charsets:
+            charsets["cp1252"] = None
+        for charset in charsets:
             yield head.decode(charset, "replace")
 
 
@@ -164,14 +170,14 @@ def _sayings(text: str) -> Iterator[str]:
     page = text.lower()
     if not _OPENING.search(page) and not page.lstrip().startswith(("<", "{", "[")):
         yield page.strip()[:_SAYING_CHARS].partition("\n")[0]
-    seen = _UNSEEN.sub(" ", page)
-    for found in filter(None, (_TITLE.search(seen), _HEADING.search(seen))):
-        if found[3]:  # it is closed
-            yield _INNER_TAG.sub(" ", found[2])[:_SAYING_CHARS]
+    visible = _UNSEEN.sub(" ", page)
+    for match in (_TITLE.search(visible), _HEADING.search(visible)):
+        if match is not None and match[3]:  # it is closed
+            yield _INNER_TAG.sub(" ", match[2])[:_SAYING_CHARS]
 
 
 def _is_not_found(saying: str) -> bool:
-    """Judge a saying by its clauses: "404", "error 404 not found" and "the page you want was not found" say so."""
+    """Judge a saying by its clauses: "404" and "the page you want was not found" say so."""
     for clause in _CLAUSE_END.split(_folded(unescape(saying))):
         words = clause.split()
         gist = " ".join(word for word in words if word not in _ERROR)
@@ -181,16 +187,22 @@ def _is_not_found(saying: str) -> bool:
 
 
 def _is_about_a_page(gist: str) -> bool:
-    """Whether a clause says of a page that it was not found. Where a part of the site is missing, the site is down."""
+    """Whether a clause says of a page that it was not found.
+
+    Where a part of the site is missing, the site is down.
+    """
     edged = f" {gist} ".removesuffix("on this server ")
-    return not any(part in edged for part in PARTS_OF_A_SITE) and any(
-        any(thing in edged for thing in things) and any(verdict in edged for verdict in verdicts)
-        for things, verdicts in _FOLDED
-    )
+    if any(part in edged for part in PARTS_OF_A_SITE):
+        return False
+    for things, verdicts in _FOLDED:
+        has_thing = any(thing in edged for thing in things)
+        if has_thing and any(verdict in edged for verdict in verdicts):
+            return True
+    return False
 
 
 def _folded(text: str) -> str:
-    """Fold case, width, accents and apostrophes, so that a phrase is one phrase however it is typed."""
+    """Fold case, width, accents and apostrophes: a phrase is one phrase however it is typed."""
     plain = "".join(
         char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn"
     )
@@ -202,13 +214,17 @@ for _row in _CODECS.strip().splitlines():
     _codec, _, _names = _row.partition("|")
     _CODEC_OF |= dict.fromkeys(_names.split(), _codec.strip())
 
-_FOLDED = [
-    [
-        [phrase.replace("_", " ") for phrase in part.strip().split(", ") if phrase]
-        for part in row.split("|")[1:]
-    ]
-    for row in _folded(LANGUAGES).strip().splitlines()
-]
-_VERDICTS = "|".join(re.escape(verdict) for _, verdicts in _FOLDED for verdict in verdicts)
+
+def _phrases(cell: str) -> list[str]:
+    return [phrase.replace("_", " ") for phrase in cell.strip().split(", ") if phrase]
+
+
+_FOLDED: list[tuple[list[str], list[str]]] = []  # things and verdicts
+_ALL_VERDICTS: list[str] = []
+for _row in _folded(LANGUAGES).strip().splitlines():
+    _, _things, _verdicts = _row.split("|")
+    _FOLDED.append((_phrases(_things), _phrases(_verdicts)))
+    _ALL_VERDICTS += map(re.escape, _phrases(_verdicts))
+_VERDICTS = "|".join(_ALL_VERDICTS)
 _ALONE = re.compile(rf"(?:{_VERDICTS})\S{{0,3}}\Z")  # it may be inflected: "no encontrad" + "a"
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

@@ -1,12 +1,14 @@
-"""`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, once for each origin, in a file of this process.
+"""`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, for each origin, in a file of this process.
 
-A robots.txt that the crawl fetched is kept as it was served, with the headers of request and response; so is what a server
-sent in its place. What came from the storage, or was decided without an answer, is kept with what is known of it.
-`records` says how. So the archive answers for the crawl whatever was stored before.
+A robots.txt that the crawl fetched is kept as it was served, with the headers of request and
+response; so is what a server sent in its place. What came from the storage, or was decided without
+an answer, is kept with what is known of it. `records` says how. So the archive answers for the
+crawl whatever was stored before.
 
-A thread writes each record as soon as its robots.txt has decided. In a compressed file, each record is compressed by
-itself, so that the file can be read however the process ends. If a record can be written only in part, that part is
-removed, so that later records can be read; the log says it once, and the crawl goes on.
+A thread writes each record as soon as its robots.txt has decided. In a compressed file, each record
+is compressed by itself, so that the file can be read however the process ends. If a record can be
+written only in part, that part is removed, so that later records can be read; the log says it once,
+and the crawl goes on.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ _MOST_EXCHANGES = 100  # of fetches that have not decided yet; of others, the bo
 _IS_IN = (
     "The record of this crawl is in %s: %s, %d fetched by it, %d from the storage, %d unreachable"
 )
+_CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
 _IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"
 
 logger = logging.getLogger(__name__)
@@ -122,8 +125,7 @@ class RobotsArchive:
             self._crawler.stats.inc_value("gbot_robots/archive/errors")
             if not self._has_failed:
                 self._has_failed = True
-                cannot = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
-                logger.error(cannot, error)  # noqa: TRY400  the message names the path
+                logger.error(_CANNOT, error)  # noqa: TRY400  the message names the path
         else:
             self._crawler.stats.inc_value("gbot_robots/archive/written")
             self._crawler.stats.inc_value(f"gbot_robots/archive/{name}")
@@ -183,7 +185,7 @@ class RobotsArchive:
 
 
 def _records_of_copy(answer: CachedAnswer, copy: Copy, exchange: Exchange | None) -> list[Record]:
-    """Return what shows `copy`: the exchange that led to it, and the decision where the exchange does not show that."""
+    """Return what shows `copy`: the exchange that led to it; else, or besides, the decision."""
     if exchange is None or not exchange.led_to(copy):
         return [Decided.of(answer, copy)]
     served = Served.of(exchange, copy.fetched_at)

@@ -1,4 +1,4 @@
-"""What a crawl's report counts, in bounded memory, however many origins a crawl meets and however many rules block requests.
+"""What a crawl's report counts, in bounded memory, however many origins and rules it meets.
 
 `Tally` has the most frequent of maybe millions of keys, `Origins` all about the first origins, and
 the blocked requests of those that block most. Beyond these the report says "more than".
@@ -46,7 +46,7 @@ class Rule(NamedTuple):
 
 
 class Tally(Generic[_K]):
-    """Counts by key. Above `room` keys, the least frequent are forgotten, until `room / 2` are left."""
+    """Counts by key. Above `room` keys, the least frequent are forgotten, down to `room / 2`."""
 
     def __init__(self, room: int = 10_000) -> None:
         self._room = room
@@ -120,8 +120,8 @@ class Origins:
         origin, fetched_at, source = answer.origin, answer.fetched_at, None
         if fetched_at is not None:
             source = answer.source
-            # Scrapy's HTTP cache does not say when a server gave the answer, and others may write to
-            # a storage.
+            # Scrapy's HTTP cache does not say when a server gave the answer, and others may write
+            # to a storage.
             if source is Source.HTTP_CACHE or date_of(fetched_at) is None:
                 fetched_at = None
         if fetched_at is not None:
@@ -157,7 +157,7 @@ class Origins:
         return sum(row.unreachable for row in self._rows.values())
 
     def rows(self, most: int, *, unreachable: bool = False) -> list[tuple[OriginRow, int]]:
-        """At most `most` origins, each with how many requests were blocked; those that blocked most first.
+        """At most `most` origins with their blocked requests; those that blocked most come first.
 
         With `unreachable`, only origins whose robots.txt is unreachable.
         """
@@ -173,7 +173,7 @@ class Origins:
 
 
 class OverrideUse:
-    """How many requests one override decided about, how many of these it blocked, how many went on against robots.txt."""
+    """How many requests an override decided about, blocked, or let go on against robots.txt."""
 
     def __init__(self, override: Override) -> None:
         self.override = override
@@ -181,7 +181,10 @@ class OverrideUse:
 
 
 class CrawlCounts:
-    """All that a report says of a crawl. Most of it comes by the plugin's signals, the rest from stats at the end."""
+    """All that a report says of a crawl.
+
+    Most of it comes by the plugin's signals, the rest from stats at the end.
+    """
 
     def __init__(self) -> None:
         self.spider = ""

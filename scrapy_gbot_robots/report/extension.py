@@ -1,4 +1,4 @@
-"""What robots.txt did to a crawl: a short summary in the log at its end, and an HTML page if a setting asks for one.
+"""What robots.txt did to a crawl: a summary in the log at its end, and a page if one is asked for.
 
 The extension listens to the plugin's signals, and counts.
 """
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class RobotsReport:
-    """The extension: logs the summary at INFO, and writes the page that `GBOT_ROBOTS_REPORT` names."""
+    """The extension: logs the summary at INFO, and writes the page of `GBOT_ROBOTS_REPORT`."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

@@ -1,4 +1,4 @@
-"""The report as one HTML page without other files: it works from a disk, without a network, and on a phone.
+"""The report as one HTML page without other files: it works offline, and on a phone.
 
 All text from outside is escaped, and the page's content security policy allows no script but ours.
 If the page could not be written, the crawl stops at its start and not after hours. A process that
@@ -103,7 +103,8 @@ def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
         return f"<p>{none}</p>"
     longest = max(number for _, number in counted)
     items = [
-        f'<li><span>{_text(title)}</span><svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
+        f"<li><span>{_text(title)}</span>"
+        '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect width="{100 * number / longest:.2f}" height="1"/></svg><b>{number:,}</b></li>'
         for title, number in counted
     ]
@@ -158,7 +159,7 @@ def _origin_rows(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
 
 
 def _left_out(rows: int, *, exact: bool = True, most: str = "blocked requests") -> str:
-    """A paragraph that says of how many rows only some are shown; `most` is what these have most of."""
+    """A paragraph that says of how many rows some are shown: those with most of `most`."""
     if rows <= _ROWS:
         return ""
     return f"<p>The {_ROWS:,} with most {most}, of {amount(rows, exact=exact)}.</p>"

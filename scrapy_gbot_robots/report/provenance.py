@@ -1,4 +1,4 @@
-"""`GBOT_ROBOTS_PROVENANCE_FIELD`: which robots.txt allowed the page of an item, in a field of the item.
+"""`GBOT_ROBOTS_PROVENANCE_FIELD`: which robots.txt allowed an item's page, in a field of the item.
 
 The downloader middleware writes it into the request's meta when it lets the request go on. It is
 copied from there before any pipeline sees the item.
@@ -48,8 +48,8 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
                 if not self._has_warned:
                     self._has_warned = True
                     logger.warning(
-                        "Items of %s have no field %r, so they go on without provenance; add the field, or set "
-                        "GBOT_ROBOTS_PROVENANCE_FIELD to another one",
+                        "Items of %s have no field %r, so they go on without provenance; "
+                        "add the field, or set GBOT_ROBOTS_PROVENANCE_FIELD to another one",
                         type(item).__qualname__,
                         self._field,
                     )

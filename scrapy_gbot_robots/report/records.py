@@ -1,8 +1,9 @@
 """The bytes of an archive's records: WARC 1.1, or lines of JSON.
 
-A robots.txt that this crawl fetched is a "response" record, as it came over the wire, with its "request". What decided
-otherwise has no HTTP answer to show: a robots.txt from the storage is a "resource" record with its own date, and
-"metadata" says what was decided about an origin without a robots.txt. `bulk.archives` reads all of them.
+A robots.txt that this crawl fetched is a "response" record, as it came over the wire, with its
+"request". What decided otherwise has no HTTP answer to show: a robots.txt from the storage is a
+"resource" record with its own date, and "metadata" says what was decided about an origin without a
+robots.txt. `bulk.archives` reads all of them.
 Sources: WARC 1.1 (ISO 28500:2017), 6.2 to 6.6; https://jsonlines.org.
 """
 
@@ -54,7 +55,10 @@ class Exchange(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A robots.txt, or what came in its place, as a server sent it to this crawl. The names are those of a line of JSON."""
+    """A robots.txt, or what came in its place, as a server sent it to this crawl.
+
+    The names are those of a line of JSON.
+    """
 
     url: str
     fetched: str  # in UTC, ISO 8601
@@ -95,7 +99,10 @@ class Served(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What decided about an origin, where no HTTP answer of this crawl shows it. The names are those of a line of JSON."""
+    """What decided about an origin, where no HTTP answer of this crawl shows it.
+
+    The names are those of a line of JSON.
+    """
 
     url: str  # of the origin's robots.txt
     fetched: str  # when a server said so, else when the crawl decided it; in UTC, ISO 8601
@@ -140,7 +147,10 @@ Record: TypeAlias = Served | Decided
 
 
 def bytes_of(record: Record, name: str, *, is_first: bool) -> bytes:
-    """Return what a record adds to a file of this name. The first one of a WARC file also names this program."""
+    """Return what a record adds to a file of this name.
+
+    The first one of a WARC file also names this program.
+    """
     if name.endswith((".jsonl", ".jsonl.gz")):
         parts = [_json(record)]
     else:
@@ -155,7 +165,7 @@ def bytes_of(record: Record, name: str, *, is_first: bool) -> bytes:
 
 
 def _beginning(response: Response, headers: Headers) -> bytes:
-    """Return the first bytes of an error page or of a wall, decoded; as they came if they cannot be."""
+    """Return the first bytes of an error page or wall, decoded; as they came if they cannot be."""
     coding = b",".join(headers.getlist("Content-Encoding")).decode("latin-1").lower()
     try:
         return decoded(response.body, coding, _MOST_ERROR_PAGE, whole=False)[0]
@@ -164,7 +174,10 @@ def _beginning(response: Response, headers: Headers) -> bytes:
 
 
 def _date(seconds: float) -> str:
-    """Return a time as WARC writes it. One that is no date, from a storage to which others write, is the present."""
+    """Return a time as WARC writes it.
+
+    One that is no date, from a storage to which others write, is the present.
+    """
     date = date_of(seconds)
     if date is None:
         date = datetime.now(timezone.utc)
@@ -221,7 +234,7 @@ def _exchange(served: Served) -> list[bytes]:
 
 
 def _fields_of(served: Served) -> list[tuple[str, str]]:
-    """Return the response's headers as they fit its body, which is here without its transfer coding."""
+    """Return the response's headers as they fit its body, which has no transfer coding here."""
     names = {name.lower() for name, _ in served.response_headers}
     left_out = set(_OF_THE_WIRE)
     if "transfer-encoding" in names:  # it overrides any length (RFC 9112 6.3)
@@ -234,7 +247,7 @@ def _fields_of(served: Served) -> list[tuple[str, str]]:
 
 
 def _decision(decided: Decided) -> bytes:
-    """Return the record of a robots.txt without its HTTP answer, or of a decision without a robots.txt."""
+    """Return the record of a robots.txt without its HTTP answer, or of a decision without one."""
     about = {"WARC-Target-URI": decided.url, _SOURCE: decided.source}
     if decided.location is not None:
         about[_LOCATION] = escape_text(decided.location)

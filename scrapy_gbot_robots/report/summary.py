@@ -1,4 +1,4 @@
-"""The report as a few lines for the log, and the words for numbers that the page and the command use, too."""
+"""The report as a few lines for the log, and the words for numbers, also for page and command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _IN_STATE = {State.RULES: "with rules"}
 
 
 def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
-    """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural. Unless `exact`: "more than 2 URLs"."""
+    """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural.
+
+    Unless `exact`: "more than 2 URLs".
+    """
     name = noun
     if number != 1 or not exact:
         name = nouns or f"{noun}s"
@@ -36,7 +39,7 @@ def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
 
 
 def answers_in_words(counts: CrawlCounts) -> str:
-    """Return where the answers came from, how many origins gave none, and how old the oldest was; "" without an answer."""
+    """Return where the answers came from, and how old the oldest was; "" without an answer."""
     by_source = counts.origins.by_source
     if not by_source:
         return ""
@@ -54,7 +57,8 @@ def walls_in_words(counts: CrawlCounts) -> str:
     """Return how many answers were not of the sites, but of bot walls; "" if none was."""
     if not counts.walled:
         return ""
-    return f"{count(counts.walled, 'answer')} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"
+    answers = count(counts.walled, "answer")
+    return f"{answers} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"
 
 
 def end_in_words(counts: CrawlCounts) -> str:
@@ -98,7 +102,8 @@ def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
 def _unreachable(counts: CrawlCounts) -> Iterator[str]:
     rows = counts.origins.rows(_MOST, unreachable=True)
     for row, blocked in rows:
-        yield f"unreachable: {row.origin.robots_url} ({shown(row.cause)}), {count(blocked, 'request')} blocked"
+        requests = count(blocked, "request")
+        yield f"unreachable: {row.origin.robots_url} ({shown(row.cause)}), {requests} blocked"
     more = counts.origins.unreachable - len(rows)
     if more:
         yield f"unreachable: {amount(more, exact=counts.origins.exact)} more"
@@ -118,8 +123,8 @@ def _overrides(counts: CrawlCounts) -> Iterator[str]:
         about = (
             f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
         )
-        said = f"{count(use.requests, 'request')}, {use.blocked:,} blocked, {use.against:,} against robots.txt"
-        yield f"override for {about}: {said}"
+        requests = f"{count(use.requests, 'request')}, {use.blocked:,} blocked"
+        yield f"override for {about}: {requests}, {use.against:,} against robots.txt"
     if len(counts.overrides) > _MOST:
         yield f"overrides: {len(counts.overrides) - _MOST:,} more"
 
@@ -131,4 +136,5 @@ def most_used(counts: CrawlCounts) -> Iterator[OverrideUse]:
 
 def _preferences(counts: CrawlCounts) -> Iterator[str]:
     for purpose, (refused, granted, unsaid) in counts.preferences.items():
-        yield f"{purpose}: {count(refused, 'page')} refused, {granted:,} granted, {unsaid:,} not said"
+        pages = count(refused, "page")
+        yield f"{purpose}: {pages} refused, {granted:,} granted, {unsaid:,} not said"

@@ -1,4 +1,4 @@
-"""SitemapDiscovery: collects the sitemaps that each robots.txt lists, and feeds them to a running SitemapSpider.
+"""SitemapDiscovery: collects the sitemaps that robots.txt files list, and feeds a SitemapSpider.
 
 It listens to the signal `robotstxt_known` and does not know the middleware that sends it.
 `SitemapFeed` knows which sitemaps are new, shows each to handlers, then schedules it as if the
@@ -38,19 +38,19 @@ _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept
 
 _NOT_FED = (
-    "%s lists sitemaps that the spider's sitemap_urls do not, %d in all, such as %s. The spider names its sitemaps, so it"
-    " is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+    "%s lists sitemaps that the spider's sitemap_urls do not, %d in all, such as %s. The spider"
+    " names its sitemaps, so it is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
 )
 _NOT_FED_FOR_LINKS = (
-    "%s lists sitemaps, %d in all, such as %s. The spider is a CrawlSpider, too, and names none, so it is fed none:"
-    " GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+    "%s lists sitemaps, %d in all, such as %s. The spider is a CrawlSpider, too, and names none, so"
+    " it is fed none: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
 )
 
 logger = logging.getLogger(__name__)
 
 
 class SitemapDiscovery:
-    """The extension. `GBOT_ROBOTS_SITEMAPS` says whether found sitemaps are fed, only collected, or ignored.
+    """The extension. `GBOT_ROBOTS_SITEMAPS` says what becomes of found sitemaps.
 
     It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that names no
     sitemap file, since the others have chosen. For all other spiders it only collects.
@@ -93,7 +93,7 @@ class SitemapDiscovery:
     def _robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request | None
     ) -> Coroutine[Any, Any, None] | None:
-        """Read the sitemap lines, if there can be any: most origins of a broad crawl cost no coroutine."""
+        """Read the sitemap lines, if there can be any: most origins cost no coroutine."""
         if not may_list_sitemaps(robotstxt):
             return None
         return self._read(origin, robotstxt, request)
@@ -121,7 +121,7 @@ class SitemapDiscovery:
             self._count_what_is_not_fed(origin, others)
 
     def _is_for_the_spider(self, origin: Origin, request: Request | None) -> bool:
-        """Whether the crawl is to read the sitemaps of `origin`, and the spider's own code does not read its robots.txt.
+        """Whether the spider is to read the sitemaps of `origin`, and does not do so by itself.
 
         If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
         only to fetch a sitemap that another origin's robots.txt lists.
@@ -143,7 +143,10 @@ class SitemapDiscovery:
         return origin in self.feed.home
 
     def _count_what_is_not_fed(self, origin: Origin, others: list[str]) -> None:
-        """Count the sitemaps that a spider is not fed since it finds its pages itself. Log it once in a crawl."""
+        """Count the sitemaps that a spider is not fed since it finds its pages itself.
+
+        Log it once in a crawl.
+        """
         count(self._crawler, "not_fed", len(others))
         if not others or self._has_told:
             return
@@ -194,7 +197,7 @@ class SitemapFeed:
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
-        """The origins of the spider's `start_urls`; if it has none, those of its `allowed_domains`, by https."""
+        """The origins of the spider's `start_urls`, else of its `allowed_domains`, by https."""
         spider: Any = self._crawler.spider
         urls = spider.start_urls
         if not urls:
@@ -235,7 +238,7 @@ class SitemapFeed:
         return new, left_out
 
     def _remember(self, robots_url: str, before: list[str], new: list[FoundSitemap]) -> None:
-        """Note what a robots.txt lists, and forget what was read longest ago if that is too much."""
+        """Note what a robots.txt lists; forget what was read longest ago if that is too much."""
         urls = [sitemap.url for sitemap in new]
         self.listed[robots_url] = before + urls
         self.listed.move_to_end(robots_url)
@@ -276,7 +279,7 @@ class SitemapFeed:
             self._scheduling = None
 
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
-        """Show a found sitemap to the handlers of `sitemap_found`, of which the spider's method of that name is one.
+        """Show a found sitemap to the handlers of `sitemap_found`, the spider's method among them.
 
         Returns the request to schedule, which a handler may have replaced; None if a handler vetoed
         it.
@@ -296,7 +299,7 @@ class SitemapFeed:
         return request
 
     def _processed(self, request: Request) -> Request | None:
-        """Pass a request through the spider middlewares that take start requests one by one; None if one drops it.
+        """Pass a request through the spider middlewares for start requests; None if one drops it.
 
         A middleware that overrides `process_start` itself is left out: Scrapy calls that once, for
         all start requests.
@@ -319,7 +322,10 @@ class SitemapFeed:
 
 
 def count(crawler: Crawler, name: str, number: int = 1) -> None:
-    """Add `number` to the stat `gbot_robots/sitemaps/NAME`. What is below "refused/" counts in "refused", too."""
+    """Add `number` to the stat `gbot_robots/sitemaps/NAME`.
+
+    What is below "refused/" counts in "refused", too.
+    """
     if not number:
         return
     crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)
@@ -328,7 +334,7 @@ def count(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def left_out(crawler: Crawler) -> dict[str, int]:
-    """How many sitemaps did not reach a spider that reads sitemaps, by the setting or rule that left them out."""
+    """How many sitemaps did not reach a SitemapSpider, by the rule that left them out."""
     numbers: dict[str, int] = {}
     if reads_sitemaps(crawler):
         for name, rule in RULES.items():
@@ -347,7 +353,7 @@ def reads_sitemaps(crawler: Crawler) -> bool:
 
 
 def feeds_itself(crawler: Crawler) -> bool:
-    """Whether the crawl's spider requests the sitemaps of its hosts itself, as RobotsSitemapSpider does."""
+    """Whether the crawl's spider requests the sitemaps of its hosts by itself."""
     return bool(getattr(crawler.spidercls, "_feeds_itself", False))
 
 
@@ -359,7 +365,7 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
 
 
 def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
-    """Whether a spider is fed sitemaps: always with "feed", with "auto" unless it says how it finds its pages."""
+    """Whether a spider is fed: always with "feed", with "auto" unless it finds its pages itself."""
     if settings.sitemaps == "feed":
         return True
     if follows_links(spider):
@@ -368,12 +374,15 @@ def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
 
 
 def follows_links(spider: SitemapSpider) -> bool:
-    """Whether a spider is a CrawlSpider as well, and names no sitemaps: it finds its pages by links."""
+    """Whether a spider is a CrawlSpider, too, and names no sitemaps: it finds pages by links."""
     return isinstance(spider, CrawlSpider) and not spider.sitemap_urls
 
 
 def allowed_domains_of(spider: Spider | None) -> list[str]:
-    """The spider's `allowed_domains` in lower case. A string is one domain, not a list of letters."""
+    """The spider's `allowed_domains` in lower case.
+
+    A string is one domain, not a list of letters.
+    """
     domains = getattr(spider, "allowed_domains", None)
     if not domains:
         return []
@@ -383,7 +392,7 @@ def allowed_domains_of(spider: Spider | None) -> list[str]:
 
 
 def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
-    """What makes the spider's requests for what files list: its hook `sitemap_request`, if it has one.
+    """What makes the spider's requests for what files list: its hook, if it has one.
 
     Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the
     hook.

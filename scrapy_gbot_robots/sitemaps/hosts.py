@@ -1,4 +1,4 @@
-"""The hosts that a user names: in a list, separated by commas, or in a file that is read line by line.
+"""The hosts that a user names: in a list, separated by commas, or line by line in a file.
 
 A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried
 before http. On an unusual port http is tried first, because a server that speaks only http may
@@ -61,7 +61,7 @@ def _key(name: str, origin: Origin) -> str:
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
-    """Yield the hosts of a list, or of a text in which commas or white space separate them, then those of a file.
+    """Yield the hosts of a list, or of a text with commas or white space, then those of a file.
 
     The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a
     comment.

@@ -1,4 +1,6 @@
-"""Two middlewares that make it safe to feed sitemaps to a SitemapSpider. Other spiders do without them.
+"""Two middlewares that make it safe to feed sitemaps to a SitemapSpider.
+
+Other spiders do without them.
 
 The spider middleware gives a spider without start requests the robots.txt files to start from. It
 drops what Scrapy's own code makes of these, because they are fed already, and requests by which a
@@ -61,7 +63,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         self._feed = discovery.feed
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Start a spider without start requests from the robots.txt files of its `start_urls` or `allowed_domains`."""
+        """Start a spider without start requests from the robots.txt files of its home."""
         has_requests = False
         async for output in start:
             if isinstance(output, Request):
@@ -81,7 +83,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Let pass what may be followed of what the spider's own code makes of a sitemap file or robots.txt.
+        """Let pass what may be followed of what the spider's code makes of a sitemap or robots.txt.
 
         A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the
         latter.
@@ -101,7 +103,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return request
 
     def _check_listed(self, request: Request, response: Response, *, is_sitemap: bool) -> None:
-        """Check a request for what a sitemap file or robots.txt lists, and note where a sitemap comes from.
+        """Check a request for what a file lists, and note where a sitemap comes from.
 
         Raises:
             Refused: it must not be followed.
@@ -124,7 +126,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def process_spider_output(  # type: ignore[override]  # Scrapy's has a parameter that it calls deprecated
         self, response: Response, result: Iterable[Any]
     ) -> Iterable[Any]:
-        """Let the spider's output pass, and after that of a robots.txt the sitemaps that its reader missed."""
+        """Let the spider's output pass; after a robots.txt, the sitemaps that it missed."""
         yield from super().process_spider_output(response, result)
         if self._is_read_by_the_spider(response):
             yield from self._missed(response, _texts_that_scrapy_reads(response.body))
@@ -140,7 +142,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                 yield request
 
     def _is_read_by_the_spider(self, response: Response) -> bool:
-        """Whether this is a robots.txt that the spider itself asked for, to read its sitemap lines."""
+        """Whether the spider itself asked for this robots.txt, to read its sitemap lines."""
         if response.request is None or SITEMAP in response.meta or response.status not in _OK:
             return False
         if Origin.of_robots_txt(response.url) is None:
@@ -148,7 +150,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return bool(response.request.callback == sitemap_callback(self.crawler.spider))  # type: ignore[arg-type]
 
     def _missed(self, response: Response, texts: Collection[str]) -> Iterator[Request]:
-        """Yield a request for each sitemap that the robots.txt lists and Scrapy's reader, which reads `texts`, does not."""
+        """Yield requests for the sitemap lines except `texts`, which Scrapy's reader reads."""
         spider: Any = self.crawler.spider
         make, parse = request_maker(spider), sitemap_callback(spider)
         for line in sitemap_lines_of(self._settings.parse(response.body)):
@@ -170,7 +172,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
-        """Ignore an error of Scrapy's own code over a robots.txt that is fed already. Count a sitemap that failed.
+        """Ignore an error of Scrapy's own code over a robots.txt that is fed already.
+
+        Count a sitemap that failed.
 
         A line of a robots.txt that Scrapy's reader fails on costs no other.
         """
@@ -178,7 +182,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             return ()
         if isinstance(exception, ValueError) and self._is_read_by_the_spider(response):
             logger.warning(
-                "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are read by this plugin",
+                "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are "
+                "read by this plugin",
                 response.url,
                 shown(str(exception)),
                 extra={"spider": self.crawler.spider},
@@ -190,7 +195,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
 
 def _texts_that_scrapy_reads(body: bytes) -> Collection[str]:
-    """Return the values of the sitemap lines that Scrapy's reader takes, in any version of Scrapy."""
+    """Return the values of the sitemap lines that Scrapy's reader takes in any version."""
     texts: set[str] = set()
     for line in body.split(b"\n"):
         name, _, value = line.lstrip().partition(b":")
@@ -200,14 +205,16 @@ def _texts_that_scrapy_reads(body: bytes) -> Collection[str]:
 
 
 def _is_fed_already(response: Response) -> bool:
-    """Whether this is a robots.txt that the plugin had the spider start from, and knows: what it lists is fed."""
+    """Whether the plugin had the spider start from this robots.txt: what it lists is fed."""
     if SITEMAP not in response.meta or Origin.of_robots_txt(response.url) is None:
         return False
     return ANSWERED in response.flags and response.status in _OK
 
 
 class SitemapDownloaderMiddleware:
-    """Refuses sitemaps that lie where they may not. Counts sitemaps that are disallowed or could not be fetched.
+    """Refuses sitemaps that lie where they may not.
+
+    Counts sitemaps that are disallowed or could not be fetched.
 
     It stands before every middleware that retries or redirects.
     """
@@ -230,7 +237,7 @@ class SitemapDownloaderMiddleware:
         return cls(crawler, settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        """Check the place of a sitemap that a robots.txt or a sitemap index lists, also after a redirect.
+        """Check the place of a sitemap that a file lists, also after a redirect.
 
         Raises:
             IgnoreRequest: the sitemap may not lie there.
@@ -277,5 +284,8 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_listed(request: Request) -> bool:
-    """Whether a robots.txt or a sitemap index lists the sitemap. A guessed sitemap need not exist."""
+    """Whether a robots.txt or a sitemap index lists the sitemap.
+
+    A guessed sitemap need not exist.
+    """
     return bool(request.meta.get(SITEMAP, {}).get("line"))

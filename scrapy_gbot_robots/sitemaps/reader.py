@@ -1,4 +1,4 @@
-"""SitemapReader: reads one sitemap file piece by piece, in any format, gzipped or not, within the limits of sitemaps.org.
+"""SitemapReader: reads a sitemap file of any format piece by piece, within sitemaps.org's limits.
 
 A file passes through a chain of iterators, and each reads only what the next one wants:
 
@@ -81,7 +81,9 @@ _DATES = frozenset({"pubDate", "date", "updated", "modified"})  # what RSS and A
 
 
 class SitemapReader:
-    """Iterate over a reader to get the entries of a file. After a None it is time to let the reactor run.
+    """Iterate over a reader to get the entries of a file.
+
+    After a None it is time to let the reactor run.
 
     Attributes:
         is_index: whether the entries are sitemaps and not pages. Known from the first entry on.
@@ -163,7 +165,7 @@ class SitemapReader:
             yield None
 
     def _xml(self, texts: Iterator[str]) -> Iterator[SitemapEntry | None]:
-        """Read any of the XML formats. lxml goes on after errors, expands no entity and fetches nothing."""
+        """Read XML. lxml goes on after errors, expands no entity and fetches nothing."""
         parser = etree.XMLPullParser(
             ("end",),
             tag=_TAGS,
@@ -212,7 +214,10 @@ def _may_be_url(text: str) -> bool:
 
 
 def _entry(element: etree._Element) -> SitemapEntry:
-    """Return what an element lists. Of two values with one key, the first that is not empty counts."""
+    """Return what an element lists.
+
+    Of two values with one key, the first that is not empty counts.
+    """
     entry: SitemapEntry = {}
     alternates: list[str] = []
     for child in element[:_MOST_VALUES]:
@@ -258,9 +263,10 @@ def _local(element: etree._Element | None) -> str:
 
 
 def _repaired(texts: Iterator[str]) -> Iterator[str]:
-    """Escape the ampersands that a sitemap should have escaped: lxml would drop them together with the next word.
+    """Escape the ampersands that a sitemap should have escaped: lxml would drop the next word.
 
-        <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>   becomes   <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
+        <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>              becomes
+        <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
 
     CDATA sections, comments and processing instructions have no escapes, so they stay as they are.
     What stands behind the last ">" waits for the next piece, so no mark such as "&amp;" lies across
@@ -293,7 +299,7 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
 
 
 def _characters(references: str) -> str:
-    """Join the halves of characters that some generators write as two references: lxml fails over each half."""
+    """Join the halves of characters that are written as two references: lxml fails over a half."""
     text = ""
     for match in _REFERENCE.finditer(references):
         decimal, hexadecimal = match.groups()
@@ -343,7 +349,7 @@ def _decoded(pieces: Iterator[bytes]) -> Iterator[str]:
 
 
 def is_before(lastmod: str, day: str) -> bool:
-    """Whether a date in a sitemap or feed lies before `day`, as far as both go: "2026" is not before "2026-01-31".
+    """Whether a date lies before `day`, as far as both go: "2026" is not before "2026-01-31".
 
     The day is taken as it is written, whatever the time zone. False if `lastmod` is no date.
     """

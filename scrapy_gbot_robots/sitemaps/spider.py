@@ -1,7 +1,8 @@
 """RobotsSitemapSpider: given hosts and nothing else, it crawls the pages that their sitemaps list.
 
-Each host's robots.txt says where its sitemaps are; the answers of `obeying` reach the spider as responses. `feed` schedules
-the sitemaps. A sitemap file becomes requests while it is read: the first goes out before the last entry is found.
+Each host's robots.txt says where its sitemaps are; the answers of `obeying` reach the spider as
+responses. `SitemapFeed` schedules the sitemaps. A sitemap file becomes requests while it is read:
+the first goes out before the last entry is found.
 Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
 """
 
@@ -56,11 +57,20 @@ _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader u
 # `meta.SITEMAP` of a sitemap that no robots.txt lists
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 
+_OTHER_HOSTS = (
+    "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
+)
+_TOO_LONG = (
+    "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
+)
+
 logger = logging.getLogger(__name__)
 
 
 class RobotsSitemapSpider(SitemapSpider):
-    """Crawls the pages that the sitemaps of some hosts list. A subclass has a `name` and a `parse` or `sitemap_rules`.
+    """Crawls the pages that the sitemaps of some hosts list.
+
+    A subclass has a `name` and a `parse` or `sitemap_rules`.
 
     All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`,
     `sitemap_alternate_links`, `sitemap_filter`, and `sitemap_urls` beside the hosts.
@@ -70,12 +80,12 @@ class RobotsSitemapSpider(SitemapSpider):
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line.
-        scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their subdomains. "any" crawls
-            them on all hosts. The stat `gbot_robots/sitemaps/entries/host` counts the pages that
-            are left out.
+        scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their
+            subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
+            counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
-        since: a day, such as 2026-01-31. Pages and sitemaps that were last changed before it, as the file that lists them
-            says, are left out.
+        since: a day, such as 2026-01-31. Pages and sitemaps that were last changed before it, as
+            the file that lists them says, are left out.
     """
 
     hosts: str | Sequence[str] = ()
@@ -112,7 +122,10 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE. With 5 MB, no request would go out while a large sitemap is read."""
+        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE.
+
+        With 5 MB, no request would go out while a large sitemap is read.
+        """
         super().update_settings(settings)
         if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES[
             "default"
@@ -138,7 +151,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     async def _spider_opened(self) -> None:
-        """Read the list of hosts once, before the first request: for their number and for the scope."""
+        """Read the list of hosts once, before the first request: for their number and the scope."""
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:
             self._feed = SitemapFeed(self.crawler, self._gbot)
@@ -163,7 +176,8 @@ class RobotsSitemapSpider(SitemapSpider):
     def _say_progress(self) -> None:
         get = self.crawler.stats.get_value
         self.logger.info(
-            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found, %d crawled, %d blocked",
+            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found, "
+            "%d crawled, %d blocked",
             self._done,
             self._hosts,
             get("gbot_robots/hosts/without", 0),
@@ -178,14 +192,17 @@ class RobotsSitemapSpider(SitemapSpider):
         self._crawled += LISTED in request.meta
 
     def _names(self) -> Iterator[str]:
-        """Yield the hosts as the user wrote them: robots.txt files among `sitemap_urls`, `hosts`, and `hosts_file`."""
+        """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is not None:
                 yield url
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
-        """Request each host's robots.txt. The list of hosts is read no faster than the hosts answer."""
+        """Request each host's robots.txt.
+
+        The list of hosts is read no faster than the hosts answer.
+        """
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
@@ -289,12 +306,15 @@ class RobotsSitemapSpider(SitemapSpider):
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Count a host as done if its robots.txt was requested before, in this run or an earlier one of the JOBDIR."""
+        """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
         self._done += request.callback == self._parse_robots_txt
 
 
 class SitemapIntake:
-    """Turns the sitemap files of one spider into requests. Pages may be on the hosts of `scope`; if that is None, on any."""
+    """Turns the sitemap files of one spider into requests.
+
+    Pages may be on the hosts of `scope`; if that is None, on any.
+    """
 
     def __init__(
         self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str] | None
@@ -384,7 +404,10 @@ class SitemapIntake:
         return request
 
     def _downloaded(self, response: Response, request: Request) -> None:
-        """Leave unpacking to SitemapReader. Scrapy would unpack the whole file in memory, and fail a large one."""
+        """Leave unpacking to SitemapReader.
+
+        Scrapy would unpack the whole file in memory, and fail a large one.
+        """
         codings = b",".join(response.headers.getlist("Content-Encoding"))
         names = codings.lower().replace(b" ", b"").split(b",")
         if request.callback == self._parse and _GZIPS.issuperset(names):
@@ -404,11 +427,9 @@ class SitemapIntake:
         for reason, number in left_out.items():
             count(crawler, f"entries/{reason}", number)
         if left_out["host"]:
-            others = "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
-            logger.info(others, url, left_out["host"])
+            logger.info(_OTHER_HOSTS, url, left_out["host"])
         if reader.over_limit:
-            too_long = "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
-            logger.warning(too_long, url, MAX_ENTRIES, MAX_BYTES)
+            logger.warning(_TOO_LONG, url, MAX_ENTRIES, MAX_BYTES)
         if has_failed:
             result = "is no sitemap"
             if reader.entries:

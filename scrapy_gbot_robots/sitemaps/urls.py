@@ -1,4 +1,6 @@
-"""Which URLs a robots.txt or a sitemap may send the crawl to, and in what form. Every refusal is made here.
+"""Which URLs a robots.txt or a sitemap may send the crawl to, and in what form.
+
+Every refusal is made here.
 
 It fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs
 that need not be encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib
@@ -47,7 +49,10 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
-    """A URL that is not followed. Stats name the `reason`: "malformed", "scheme", "host", "private" or "depth"."""
+    """A URL that is not followed.
+
+    Stats name the `reason`: "malformed", "scheme", "host", "private" or "depth".
+    """
 
     def __init__(self, reason: str, url: str, rule: str = "") -> None:
         if not rule:
@@ -82,7 +87,9 @@ class UrlCheck(NamedTuple):
     def choose(
         self, origin: Origin, robotstxt: RobotsTxt, before: Collection[str] = ()
     ) -> tuple[list[FoundSitemap], Counter[str]]:
-        """Choose the sitemaps to feed from those that the robots.txt of `origin` lists. A bad line costs no other.
+        """Choose the sitemaps to feed from those that the robots.txt of `origin` lists.
+
+        A bad line costs no other.
 
         Those of `before` were chosen already. Returns the sitemaps, and the counts of lines by the
         name of the stat.
@@ -112,7 +119,7 @@ class UrlCheck(NamedTuple):
         return chosen, counts
 
     def usable(self, text: str) -> tuple[str, Origin]:
-        """Return a URL as it is requested (percent-encoded, host in punycode, no user-info), and its origin.
+        """Return a URL as requested (encoded, host in punycode, no user-info), and its origin.
 
         Raises:
             Refused: `text` is no absolute URL with a host ("malformed"), or has a scheme that is
@@ -133,7 +140,7 @@ class UrlCheck(NamedTuple):
             raise Refused("malformed", text) from None
 
     def listed(self, text: str, file_url: str) -> tuple[str, str, Origin]:
-        """Return the whole URL that the sitemap file at `file_url` lists as `text`, its usable form, and its origin.
+        """Return the whole URL that the file at `file_url` lists, its usable form, its origin.
 
         A relative URL is resolved by that of the file, as Scrapy 2.20 does.
 
@@ -156,7 +163,7 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def below(self, url: str, index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the `meta.SITEMAP` of the sitemap `url` that a sitemap index lists, whose own is `source`.
+        """Return the `meta.SITEMAP` of the sitemap `url` in a sitemap index, whose own is `source`.
 
         Raises:
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on
@@ -169,7 +176,7 @@ class UrlCheck(NamedTuple):
         return {**source, "index": index_url, "level": level}
 
     def check_host(self, url: str, robots_url: str | None) -> None:
-        """Check that the sitemap `url` is where GBOT_ROBOTS_SITEMAPS_HOSTS lets the robots.txt, if any, list sitemaps.
+        """Check that a sitemap is where GBOT_ROBOTS_SITEMAPS_HOSTS lets a robots.txt list it.
 
         Raises:
             Refused: it is not ("host").
