@@ -340,13 +340,14 @@ class Trial:
         direct = {self._url(page) for page in self.world.direct}
         for page in (*self.world.pages, *self.world.idle, *self.world.direct):
             url = self._url(page)
-            is_loose = url in direct and self.was_stopped
+            # The first worker may have had too few pages for all of them.
+            is_loose = url in direct and (self.was_stopped or self.world.workers > 1)
             if problem := self._wrong_with(page, served[url], outcomes[url], is_loose=is_loose):
                 host = self.world.hosts[page.host]
                 self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
 
     def _wrong_with(self, page: Page, served: int, outcomes: list[str], *, is_loose: bool) -> str:
-        """What is wrong with the page; "" if nothing. One of a direct download may be missing after a stop."""
+        """What is wrong with the page; "" if nothing. A loose one may be missing."""
         host = self.world.hosts[page.host]
         is_dead = host.kind == "dead"
         asks = f"served {served} times, outcomes {outcomes}"
