@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import groupby, islice
 from math import isnan
 from operator import index
-from typing import NamedTuple, SupportsIndex, TypeAlias
+from typing import NamedTuple, SupportsIndex, TypeAlias, TypeVar
 
 from ..core.crawlers import AllOf, Crawler, RobotsAgent
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of, weight_of
-from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
+from ..core.url_forms import allowed_each_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.purposes import refusal
@@ -35,6 +36,8 @@ _MEANING = (NO, YES, UNREACHABLE, None)
 _WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
 _MOST_DIGITS = 9  # of a status in text
 _MOST_HELD = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their rules take
+
+_BEHIND_SCHEME = len("https://")
 
 _ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
@@ -61,25 +64,34 @@ class Served(NamedTuple):
 _NOT_ASKED = Served(None)
 
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
+_T = TypeVar("_T")
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
 
-def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, list[str]]]:
+def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
     """Yield the origin of URLs that lie side by side, and these URLs. Another spelling of an origin comes separately.
 
     For a text that is no URL the origin is None.
     """
-    prefix = ""
-    some: list[str] = []
+    begin = 0
+    for key, group in groupby(_site_keys(urls)):
+        end = begin + len(list(group))
+        yield from _sites_of(key, urls[begin:end])
+        begin = end
+
+
+def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
+    """Yield URLs that begin with `key`, with their origin: together if that is scheme and authority of a URL."""
+    if key and prefix_of(key) == key:
+        yield _origin_of(urls[0]), urls
+        return
     for url in urls:
-        if prefix and url.startswith(prefix):
-            some.append(url)
-            continue
-        if some:
-            yield _origin_of(some[0]), some
-        prefix, some = prefix_of(url), [url]
-    if some:
-        yield _origin_of(some[0]), some
+        yield _origin_of(url), [url]
+
+
+def _site_keys(urls: Iterable[str]) -> list[str]:
+    """Return how each URL begins, up to and with the first slash of its path. Any text for URLs in an odd form."""
+    return [url[: url.find("/", _BEHIND_SCHEME) + 1] for url in urls]
 
 
 def _origin_of(url: str) -> Origin | None:
@@ -112,7 +124,7 @@ class Judge:
     overrides: Overrides | None = None
     now: float = 0.0
     purposes: Sequence[str] = ()
-    _by_body: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
+    _rules_read: dict[tuple[object, ...], list[Rules]] = field(default_factory=dict, init=False)
     _held: int = field(default=0, init=False)
 
     def judged(
@@ -129,35 +141,47 @@ class Judge:
         """
         columns = [bytearray() for _ in self.crawlers]
         verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
-        for origin, some in sites(urls):
-            served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
-            override = (
-                self.overrides.of(origin, self.now)
-                if self.overrides and origin is not None
-                else None
-            )
-            whole = self._whole_site(origin, served, override)
-            for number, rules in enumerate(
-                self._rules(served, override) if whole is None else _NONE * len(columns)
-            ):
-                if whole is None and not gives_reasons and not self.purposes:
-                    columns[number] += bytes(
-                        [
-                            allowed_in_all_forms(rules, url)
-                            or (ROBOTS_PATH in url and _is_robots_txt(url))
-                            for url in some
-                        ]
-                    )
-                    continue
-                for url in some:
-                    answer, verdict = (
-                        (YES, _ITSELF) if _is_robots_txt(url) else whole or self._one(url, rules)
-                    )
-                    if override is not None and verdict is not _ITSELF:
+        for origin, of_site in sites(urls):
+            answers, reasons = self.judged_site(origin, of_site, robots, gives_reasons)
+            for number in range(len(columns)):
+                columns[number] += answers[number]
+                verdicts[number] += reasons[number]
+        if gives_reasons:
+            return columns, verdicts
+        return columns, []
+
+    def judged_site(
+        self,
+        origin: Origin | None,
+        urls: Sequence[str],
+        robots: Served | Mapping[Origin, Served],
+        gives_reasons: bool,
+    ) -> tuple[list[bytearray], list[list[Verdict]]]:
+        """Judge the URLs of one site, as `sites` gives them. Without reasons, the verdicts are empty lists."""
+        served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
+        override = None
+        if self.overrides and origin is not None:
+            override = self.overrides.of(origin, self.now)
+        whole = self._whole_site(origin, served, override)
+        rules_of_each = _NONE * len(self.crawlers)
+        if whole is None:
+            rules_of_each = self._rules(served, override)
+            if not gives_reasons and not self.purposes:
+                return [_answers(rules, urls) for rules in rules_of_each], [[]] * len(rules_of_each)
+        columns: list[bytearray] = []
+        verdicts: list[list[Verdict]] = []
+        for rules in rules_of_each:
+            columns.append(bytearray())
+            verdicts.append([])
+            for url in urls:
+                answer, verdict = YES, _ITSELF
+                if not _is_robots_txt(url):
+                    answer, verdict = whole or self._one(url, rules)
+                    if override is not None:
                         verdict = override.named(verdict)
-                    columns[number].append(answer)
-                    verdicts[number].append(verdict)
-        return columns, verdicts if gives_reasons else []
+                columns[-1].append(answer)
+                verdicts[-1].append(verdict)
+        return columns, verdicts
 
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
@@ -190,6 +214,8 @@ class Judge:
         """Return what `robots` means, if nothing else is known of the origin; None: its rules decide."""
         if robots.decision is not None:
             return None if robots.decision.state is State.RULES else robots.decision
+        if _key(robots) in self._rules_read:
+            return None
         status, soft_404 = robots.status, self.policy.soft_404
         outcome: Outcome
         if status is None:
@@ -215,17 +241,34 @@ class Judge:
         if override is not None:
             parsed = override.robotstxt or self.parsed(robots)
             return [parsed.rules_for(override.crawler or crawler) for crawler in self.crawlers]
-        rules = self._by_body.get(robots.body)
+        key = _key(robots)
+        rules = self._rules_read.get(key)
         if rules is None:
             parsed = self.parsed(robots)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
             size = len(robots.body) + sum(map(weight_of, rules))
             self._held += size
             if self._held > _MOST_HELD:
-                self._by_body.clear()
+                self._rules_read.clear()
                 self._held = size
-            self._by_body[robots.body] = rules
+            self._rules_read[key] = rules
         return rules
+
+
+def _key(robots: Served) -> tuple[object, ...]:
+    """Return what the rules, and that it is they that decide, depend on."""
+    return robots.body, robots.status, robots.wall, robots.decision is None
+
+
+def _answers(rules: Rules, urls: Sequence[str]) -> bytearray:
+    """Return the answer to each of the URLs of a site: YES or NO, as `allowed_each_in_all_forms`."""
+    answers = allowed_each_in_all_forms(rules, urls)
+    place = answers.find(NO)
+    while place >= 0:
+        if ROBOTS_PATH in urls[place] and _is_robots_txt(urls[place]):
+            answers[place] = YES
+        place = answers.find(NO, place + 1)
+    return answers
 
 
 def _is_robots_txt(url: str) -> bool:
@@ -280,18 +323,32 @@ def judge(
     )
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
-    texts = [_as_text(url) for url in urls]
+    texts = _as_texts(urls)
+    keys = _site_keys(texts)
     columns = [bytearray(len(texts)) for _ in crawlers]
-    for known, rows in _rows_by_robots(len(texts), robots):
-        in_order = sorted(rows, key=texts.__getitem__)
-        found, _ = judges.judged([texts[row] for row in in_order], known)
-        for column, answers in zip(columns, found, strict=True):
-            for row, answer in zip(in_order, answers, strict=True):
-                column[row] = answer
+    for served, rows in _rows_by_robots(len(texts), robots):
+        rows_by_site: defaultdict[str, list[int]] = defaultdict(list)
+        for row in rows:
+            rows_by_site[keys[row]].append(row)
+        for key, of_key in rows_by_site.items():
+            rows_left = iter(of_key)
+            for origin, of_site in _sites_of(key, [texts[row] for row in of_key]):
+                rows_of_site = list(islice(rows_left, len(of_site)))
+                answers_by_crawler, _ = judges.judged_site(origin, of_site, served, False)
+                for column, answers in zip(columns, answers_by_crawler, strict=True):
+                    for row, answer in zip(rows_of_site, answers, strict=True):
+                        column[row] = answer
     return {
-        crawler.name or "*": [_MEANING[answer] for answer in column]
+        crawler.name or "*": _in_words(column)
         for crawler, column in zip(crawlers, columns, strict=True)
     }
+
+
+def _in_words(column: bytearray) -> list[int | None]:
+    """Return the answers as `judge` gives them."""
+    if NO_URL not in column:
+        return list(column)
+    return [_MEANING[answer] for answer in column]
 
 
 def _rows_by_robots(
@@ -306,10 +363,22 @@ def _rows_by_robots(
         return [(origins, range(count))]
     if len(robots) != count:
         raise ValueError(f"{count} URLs, and what was served for {len(robots)}")
+    try:
+        rows_by_value = _rows_by_value(robots)
+    except TypeError:  # such as a bytearray, which may change
+        return _rows_by_value(map(_served, robots)).items()
     rows_of: defaultdict[Served, list[int]] = defaultdict(list)
-    for row, each in enumerate(robots):
-        rows_of[_served(each)].append(row)
+    for value, rows in rows_by_value.items():
+        rows_of[_served(value)] += rows
     return rows_of.items()
+
+
+def _rows_by_value(values: Iterable[_T]) -> dict[_T, list[int]]:
+    """Return the numbers of the rows that have each value: most files are in many rows, as one object."""
+    rows_of: defaultdict[_T, list[int]] = defaultdict(list)
+    for row, value in enumerate(values):
+        rows_of[value].append(row)
+    return rows_of
 
 
 def _served(robots: Robots) -> Served:
@@ -353,6 +422,13 @@ def _body_of(body: object) -> bytes:
     if isinstance(body, (bytearray, memoryview)):
         return bytes(body)
     raise TypeError(f"the body of a robots.txt is bytes or None, not {type(body).__name__}")
+
+
+def _as_texts(urls: Sequence[str | bytes | None]) -> list[str]:
+    kinds = set(map(type, urls))
+    if kinds <= {str}:
+        return list(urls)  # type: ignore[arg-type]
+    return [_as_text(url) for url in urls]
 
 
 def _as_text(url: str | bytes | None) -> str:

@@ -178,7 +178,10 @@ class RulesOfKind:
         # Those with a wildcard, each after a text that is in all paths that it matches.
         self._wild: Sequence[tuple[str, str]] = ()
 
-    def _prepared(self) -> tuple[str, ...]:
+    def beginnings(self) -> tuple[str, ...]:
+        """Return all patterns, for paths that begin with one, and prepare them for being tried."""
+        if self._beginnings is not None:
+            return self._beginnings
         if not self._is_plain:
             # What follows the first of these characters, up to the next star: it is found fast.
             self._wild = [
@@ -196,12 +199,11 @@ class RulesOfKind:
         """Return the longest pattern that matches `path`, of equally long ones the first; "" if none does."""
         beginnings = self._beginnings
         if beginnings is None:
-            beginnings = self._prepared()
+            beginnings = self.beginnings()
         longest = ""
         if path.startswith(beginnings):
-            matching = [
-                text for text in beginnings if path.startswith(text) and matches(text, path)
-            ]
+            begins_with = filter(path.startswith, beginnings)  # in C: they may be thousands
+            matching = [text for text in begins_with if matches(text, path)]
             longest = max(matching, key=len, default="")
         for needle, text in self._wild:
             if (
@@ -212,6 +214,11 @@ class RulesOfKind:
             ):
                 longest = text
         return longest
+
+    def needles(self) -> set[str]:
+        """Return texts of which each path has one that a pattern with a wildcard matches."""
+        self.beginnings()
+        return {needle for needle, _ in self._wild}
 
     def line(self, pattern: str) -> int:
         """Return the line of the first rule that has this pattern."""
@@ -229,6 +236,9 @@ class RulesOfKind:
 class Trial:
     """The rules of a group, asked by trying one pattern after the other. The allow rules are seldom asked."""
 
+    barred: tuple[str, ...] = ()  # as those of an index, which takes more trouble to find some
+    exempt: tuple[str, ...] = ()
+
     __slots__ = ("_allowing", "_allows", "_disallowing", "_strict")
 
     def __init__(self, disallows: Patterns, allows: Patterns, *, strict: bool) -> None:
@@ -243,6 +253,16 @@ class Trial:
         if not longest or not self._allows.text:
             return not longest
         return len(self.kind(True).longest(path)) >= len(longest)
+
+    @property
+    def beginnings(self) -> tuple[str, ...]:
+        """Texts: a path that a disallow rule matches begins with one, or has one of the needles."""
+        return self._disallowing.beginnings()
+
+    @property
+    def needles(self) -> set[str]:
+        """Texts, as above."""
+        return self._disallowing.needles()
 
     def decider(self, path: str) -> int:
         """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""

@@ -72,19 +72,27 @@ _PLACE = 128  # characters of a path that are compared with a needle at each pla
 
 
 class Index:
-    """The rules of a group, arranged for matching. It does not change once it is built."""
+    """The rules of a group, arranged for matching. It does not change once it is built.
+
+    Attributes:
+        beginnings: the literal beginnings of the disallow rules without a needle; None if all rules are too many.
+        barred: a path that begins with one of these texts, and with none of `exempt`, is disallowed.
+        exempt: as above.
+        needles: texts of which each path has one that another disallow rule matches.
+        wildcard_chars: how many characters the patterns have that may have to be tried.
+    """
 
     __slots__ = (
         "_allows",
-        "_barred",
-        "_beginnings",
         "_disallows",
-        "_exempt",
         "_final",
         "_heads",
         "_highest",
-        "_needles",
         "_plain",
+        "barred",
+        "beginnings",
+        "exempt",
+        "needles",
         "wildcard_chars",
     )
 
@@ -122,32 +130,32 @@ class Index:
         # others, if there are few of both. A path that starts with none of the beginnings and has
         # none of the needles is allowed.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
-        self._beginnings = tuple(beginnings) if few else None
-        self._needles = [each[1] for each in needles] if few else []
+        self.beginnings = tuple(beginnings) if few else None
+        self.needles = [each[1] for each in needles] if few else []
         # If they are many, a path that begins like none of the disallow rules is allowed.
         self._heads = None if escapes or needles else self._disallows.heads
         # A path that starts with a barred stem and with no exempt one is disallowed. `_final`: all
         # are barred, none is exempt.
-        self._barred, self._exempt = tuple(stems), tuple(exempt)
+        self.barred, self.exempt = tuple(stems), tuple(exempt)
         self._final = not (hung or exempt)
         if len(exempt) > _FEW_STEMS:
-            self._barred = ()  # a bisection is faster
+            self.barred = ()  # a bisection is faster
         # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its
         # fragment included.
         self._plain = not (escapes or wild or allow_wild)
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
         """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
-        if self._beginnings is not None:
-            if url.startswith(self._beginnings, start):
+        if self.beginnings is not None:
+            if url.startswith(self.beginnings, start):
                 if self._final:
                     return False
-                if url.startswith(self._barred, start) and not url.startswith(self._exempt, start):
+                if url.startswith(self.barred, start) and not url.startswith(self.exempt, start):
                     return False
-            elif not self._needles:
+            elif not self.needles:
                 return True
             elif url.isascii() and "%" not in url:  # a needle after "#" or NUL only makes it slower
-                for needle in self._needles:
+                for needle in self.needles:
                     if needle in url:
                         break
                 else:

@@ -82,9 +82,14 @@ def split_path(url: str | bytes) -> tuple[str, str]:
     found = _PREFIX.match(url)
     if not found:
         return "", path_of(url)
-    if url.isascii() and "%" not in url and "#" not in url and "\0" not in url:
+    if is_as_compared(url):
         return found[0], url[found.end() - 1 :]
     return found[0], path_of(url)
+
+
+def is_as_compared(text: str) -> bool:
+    """Whether the path of a URL in `text` is compared with rules as it is written there."""
+    return text.isascii() and "%" not in text and "#" not in text and "\0" not in text
 
 
 def escape(raw: bytes) -> bytes:

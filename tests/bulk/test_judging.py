@@ -1,5 +1,6 @@
 """Columns of URLs and robots.txt files in, columns of answers out."""
 
+import random
 from typing import Any
 
 import pytest
@@ -8,10 +9,13 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import judge
-from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms
+from scrapy_gbot_robots.core.robots import groups_of
+from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import outcome_of
+
+from ..support.oracle import verdict_of
 
 RULES = Decision(State.RULES, "", False, 1.0, 1.0)
 ROBOTS = (
@@ -229,3 +233,35 @@ def test_any_urls_of_some_sites_get_the_answers_of_asking_one_by_one(
         f"https://{site}.example": body + b"sitemap: /%d" % site for site in range(sites)
     }  # the same rules
     assert judge(urls, served, "a") == {"a": expected}
+
+
+@pytest.mark.parametrize("rules", [3, 60], ids="{} rules".format)
+@pytest.mark.parametrize("each", [1, 12, 120], ids="{} URLs".format)
+def test_urls_of_one_site_get_the_answers_of_asking_one_by_one(rules: int, each: int) -> None:
+    source = random.Random(each + rules)
+    shapes = ["/{}", "/*{}", "/{}*{}$", "/*{}$", "/{}%2f"]
+    words = ["".join(source.choices("abc/?.", k=source.randint(1, 6))) for _ in range(40)]
+
+    def line() -> str:
+        kind = source.choice(["allow", "disallow", "disallow"])
+        return f"{kind}: {source.choice(shapes).format(*source.choices(words, k=2))}"
+
+    body = "\n".join(["user-agent: *", *(line() for _ in range(rules))]).encode()
+    odd = ["", "", "", "?", "/..", "#x", "%2f", "é", "\n", "/robots.txt"]
+    urls = [f"https://a.example/{source.choice(words)}{source.choice(odd)}" for _ in range(each)]
+    urls += ["https://a.example/robots.txt", "https://a.example", "no URL", "https://b.example/x"]
+    groups = groups_of(RobotsTxt.parse(body))
+
+    def is_allowed(url: str) -> bool:
+        forms = (url, *other_forms(url))
+        if Origin.of_robots_txt(url) is not None:
+            return True
+        return all(verdict_of(groups, form, (b"*",), False).allowed for form in forms)
+
+    expected: list[int | None] = [int(is_allowed(url)) for url in urls[:each]]
+    expected += [1, int(is_allowed("https://a.example/")), None, 2]
+    for _ in range(2):  # also in another order
+        assert judge(urls, {"https://a.example": body}, "a")["a"] == expected
+        column = [None if url.startswith("https://b") else body for url in urls]
+        assert judge(urls, column, "a")["a"] == expected
+        urls, expected = urls[::-1], expected[::-1]

@@ -212,4 +212,4 @@ def test_thousands_of_exempt_beginnings_are_found_by_bisection() -> None:
     index = Index(allows, [("/", 6_000)])
     assert not index.allows_url("https://e.com/x", 13)
     assert index.allows_url("https://e.com/77/x", 13)
-    assert index._barred == ()
+    assert index.barred == ()
