@@ -93,9 +93,9 @@ class Terminal:
         self._stream = stream
         self.as_json = as_json
         self.rich: Any = _rich_console(stream)  # None unless a person reads it
-        self._columns: int | None = None  # None if lines may have any length
+        self.columns: int | None = None  # None if lines may have any length
         if stream.isatty():
-            self._columns = shutil.get_terminal_size().columns
+            self.columns = shutil.get_terminal_size().columns
         if hasattr(stream, "reconfigure"):
             # escapes and no exception on a terminal that is not UTF-8
             stream.reconfigure(errors="backslashreplace")
@@ -170,8 +170,8 @@ class Terminal:
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
         indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
         room: int | None = None
-        if self._columns is not None and indent + widths[-1] > self._columns:
-            room = self._columns - indent
+        if self.columns is not None and indent + widths[-1] > self.columns:
+            room = self.columns - indent
         if room is not None and room < _LEAST_ROOM:
             self._say_one_below_another(table)
             return

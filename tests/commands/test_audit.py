@@ -297,3 +297,14 @@ def test_memory_stays_the_same_however_many_urls(files: Path) -> None:
         peaks.append(int(ended.err.split()[-2]))
     assert peaks[0] > 1000
     assert peaks[1] - peaks[0] < 8000
+
+
+def test_rows_stay_within_the_terminal(files: Path) -> None:
+    (files / "old.txt").write_text(f"user-agent: *\ndisallow: /{'*' * 200}a\ndisallow: /b\n")
+    rows = ("audit", "--urls", "urls.txt", "--diff", "old.txt", "new.txt", "--as")
+    for crawlers in ("googlebot,bingbot,duckduckbot", "googlebot"):
+        ended = run_on_terminal(*rows, crawlers, cwd=files)
+        table = without_colour(ended.out).partition("\n\n")[0].splitlines()
+        assert len(table) > 2
+        assert max(map(len, table)) <= 120, "as COLUMNS says"
+        assert ("RULE" in table[0]) == (crawlers == "googlebot"), "if there is room for it"
