@@ -40,7 +40,7 @@ _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
 _WALLED, _UNREACHABLE = "a wall answered, not the site", "unreachable"
 _IN_SUMMARY = (YES, NO, UNREACHABLE)
 _ANSWER, _RULE = 12, 30  # widths in a table, whose later rows are not known yet
-_URL = 30  # columns that are left for a URL, or no rule is shown
+_URL = 20  # columns that are left for a URL, or no rule is shown
 _GAP = "  "
 
 
