@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 from scrapy.crawler import Crawler
+from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
+from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
+from scrapy_gbot_robots.report.archive import RobotsArchive
+from scrapy_gbot_robots.report.records import Decided, bytes_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.command import run_here
@@ -183,3 +188,44 @@ async def test_absurd_date_in_the_storage_costs_no_record_no_proof_and_no_report
     assert "disallow: /no" in (tmp_path / "r.html").read_text().lower()
     proof = pages(crawler).crawled[urls[0]].meta["gbot_robots"]
     assert (proof["fetched"], proof["line"]) == (None, None)
+
+
+def decision(origin: Origin, copy: Copy | None) -> CachedAnswer:
+    state = State.FULL_DISALLOW if copy is None else State.RULES
+    return CachedAnswer(origin, Decision(state, "HTTP 503", copy is None, 0.0, 0.0, copy))
+
+
+def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_decided_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[tuple[Origin, str]] = []
+
+    def keep(archive: RobotsArchive, origin: Origin, records: Any, name: str) -> None:
+        kept.append((origin, name))
+
+    monkeypatch.setattr(RobotsArchive, "_keep", keep)
+    monkeypatch.setattr("scrapy_gbot_robots.concurrency.Background.start", lambda self, work: None)
+    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
+    a, b = Origin("http", "a.example", 80), Origin("http", "b.example", 80)
+    old, new = (
+        Copy(Kind.RULES, 200, a.robots_url, body, False, "HTTP 200", NOW, NOW)
+        for body in (RULES, RULES + b"#")
+    )
+    for origin, copy in ((a, old), (a, None), (a, old), (a, new), (b, None), (b, None), (b, new)):
+        archive._decided(decision(origin, copy), copy)
+    assert kept == [(a, "stored"), (a, "stored"), (b, "unreachable"), (b, "stored")]
+
+
+@pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
+def test_of_what_decided_within_one_second_the_later_counts(name: str, tmp_path: Path) -> None:
+    origin = Origin("http", "a.example", 80)
+    copy = Copy(Kind.NONE, 404, origin.robots_url, b"", False, "HTTP 404", NOW, NOW)
+    allowed = CachedAnswer(origin, Decision(State.FULL_ALLOW, "HTTP 404", False, 0.0, 0.0, copy))
+    outage = decision(origin, None)
+    outage.given_at = NOW
+    for number, both in enumerate([(outage, allowed), (allowed, outage)]):
+        records = [Decided.of(answer, copy if answer is allowed else None) for answer in both]
+        path = tmp_path / f"{number}-{name}"
+        texts = [bytes_of(record, name, is_first=False) for record in records]
+        path.write_bytes(b"".join(texts))
+        assert audited(path, ["http://a.example/"]) == {"http://a.example/": 2 if number else 1}
