@@ -33,7 +33,7 @@ _LACKING = (
     else ()
 )
 
-MAY_BE_SKIPPED_IN_CI = (
+MAY_BE_SKIPPED_IN_CI = [
     *_LACKING,
     *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
     "GBOT_ROBOTS_REFERENCE",  # data that this repository does not carry
@@ -41,7 +41,7 @@ MAY_BE_SKIPPED_IN_CI = (
     *(
         () if os.environ.get("GBOT_ROBOTS_ENGINES") else ("`engines`",)
     ),  # one job of CI installs them
-)
+]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     download_with(config.getoption("--download-handler"))
     if config.getoption("--reactor") != "asyncio":
         QUIET["TWISTED_REACTOR"] = None  # take the reactor that is installed, not Scrapy's default
+        # The lane with the asyncio reactor runs them.
+        MAY_BE_SKIPPED_IN_CI.extend(["needs the asyncio reactor", "needs asyncio"])
 
 
 @pytest.fixture(autouse=True)
