@@ -5,7 +5,7 @@ they are told, the greatest harm first: that is our judgement. Some kinds only s
 lines are compared, such as a rule that another rule always outweighs: an index of the other rules
 is asked about the paths of each rule (`stand_in` of patterns.py).
 
-Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of lines.
+Boundary: no verdict depends on a finding. What is odd about single lines is in remarks.py.
 Source: RFC 9309, Google's page and Google's parser.
 """
 
@@ -13,53 +13,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from . import lines
+from . import lines, remarks
 from .crawlers import Crawler
-from .known_crawlers import SEARCH_ENGINES, is_known, meant_by
-from .lines import Line, agent_of, split_lines, without_bom
+from .known_crawlers import SEARCH_ENGINES
+from .lines import Line, without_bom
 from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
-from .robots import Group, RobotsTxt, groups_by_agent, groups_of, lines_of
+from .remarks import (
+    ERROR,
+    LICENSE,
+    MOST_NAMES,
+    NOTE,
+    WARNING,
+    Finding,
+    Kind,
+    finding,
+    nearest_field,
+    on_lines,
+    text_of,
+)
+from .robots import Group, RobotsTxt, groups_by_agent, groups_of, is_cut, lines_of
 from .rule_index import Index
 from .rules import closing_rule
-from .urls import as_text, is_absolute, shown
+from .urls import shown
 from .verdict import Rule
-
-ERROR = "error"  # the line does nothing, or something else than it says
-WARNING = (
-    "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
-)
-NOTE = "note"  # harmless
-LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
-
-
-class Kind(NamedTuple):
-    """A kind of finding."""
-
-    name: str  # is stable: programs may know it
-    level: str  # one of `LEVELS`
-    words: str  # what is so and what to do about it, with places for what a finding is about
-
-    @property
-    def id(self) -> str:
-        """The name as it stands in options and in addresses of pages."""
-        return self.name.lower().replace(" ", "-")
-
-
-class Finding(NamedTuple):
-    """Something odd in line `line` (from 1): a level, the name of a kind, and a printable sentence."""
-
-    level: str
-    line: int
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.text}"
-
 
 SHUT_OUT = Kind("search engine shut out", ERROR, "{crawlers} may fetch nothing: {why}")
 NO_ROBOTS_FILE = Kind(
@@ -67,59 +46,10 @@ NO_ROBOTS_FILE = Kind(
     ERROR,
     "this is {what}, not a robots.txt: {rules} of its lines are read as rules",
 )
-CUT = Kind(
-    "cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end"
-)
-RULE_BEFORE_GROUP = Kind(
-    "rule before any group", ERROR, "a rule before the first user-agent line is ignored"
-)
-NO_AGENT = Kind("no user agent", ERROR, '"{value}" names no user agent')
-AGENT_CUT = Kind(
-    "user agent cut",
-    ERROR,
-    'this is for "{agent}", not for "{value}"{advice}',
-)
-MISSPELT = Kind(
-    "misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?'
-)
-OTHER_FIELD = Kind(
-    "another field read as a rule",
-    ERROR,
-    'Google reads it as "{rule}", whatever the rest of it means',
-)
-IGNORED = Kind("ignored", ERROR, 'neither a directive nor a comment, which begins with "#"')
-NO_SLASH = Kind(
-    "no leading slash",
-    ERROR,
-    'no path begins like "{value}": it begins with "/", without scheme and host',
-)
-SPACE = Kind(
-    "space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line"
-)
-COMMENT_IN_PATH = Kind(
-    "comment within a path",
-    ERROR,
-    'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"',
-)
-REGEX = Kind(
-    "regular expression",
-    ERROR,
-    'no crawler reads regular expressions: "{part}" is matched as it stands; "*" is anything, "$" the end',
-)
 SHADOWED = Kind(
     "shadowed rule",
     ERROR,
     '"{rule}" never decides for {whom}: "{rival}" in line {other} matches all of it and is preferred',
-)
-OVER_LONG = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
-NOT_UTF8 = Kind(
-    "not UTF-8", ERROR, "not UTF-8: bytes are matched as they stand, and none after a NUL byte"
-)
-BAD_SITEMAP = Kind("bad sitemap", ERROR, "not one absolute http, https or ftp URL: {value}")
-NOINDEX = Kind(
-    "noindex",
-    ERROR,
-    'Google does not use the field "{key}" and may index the page: use a robots meta tag or the header X-Robots-Tag',
 )
 UNREADABLE = Kind("preference that says nothing", ERROR, "{what}")
 BAD_LICENSE = Kind("bad license", ERROR, "{what}")
@@ -128,31 +58,18 @@ NOT_REPEATED = Kind("preferences not repeated", WARNING, "{what}")
 CLOSED = Kind(
     "whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site'
 )
-NO_CRAWLER = Kind(
-    "name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?'
-)
 JOINED = Kind(
     "joined groups",
     WARNING,
     "in one group with line {other}, as no rule stands between: both follow the same rules",
 )
-TYPO = Kind("typo", WARNING, '"{key}" was read as "{name}"')
-MISSING_COLON = Kind("missing colon", WARNING, 'no colon after "{key}"')
-UNUSED_FIELD = Kind("unused field", WARNING, 'Google does not use the field "{key}"')
-UNKNOWN_FIELD = Kind("unknown field", WARNING, 'unknown field "{key}"')
 OWN_GROUP = Kind(
     "own group",
     NOTE,
     'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what should hold',
 )
 NO_RULES = Kind("group without rules", NOTE, 'no rules follow: "{agent}" may fetch everything')
-DOLLAR = Kind(
-    "dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule'
-)
 DUPLICATE = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}')
-RAW = Kind(
-    "path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape"
-)
 TOO_MANY = Kind(
     "too many rules to compare",
     NOTE,
@@ -165,85 +82,57 @@ _IN_ORDER = (
     # errors
     SHUT_OUT,
     NO_ROBOTS_FILE,
-    CUT,
-    OTHER_FIELD,
-    COMMENT_IN_PATH,
-    RULE_BEFORE_GROUP,
-    NO_AGENT,
-    AGENT_CUT,
-    MISSPELT,
-    IGNORED,
-    NO_SLASH,
-    SPACE,
-    REGEX,
+    remarks.CUT,
+    remarks.OTHER_FIELD,
+    remarks.COMMENT_IN_PATH,
+    remarks.RULE_BEFORE_GROUP,
+    remarks.NO_AGENT,
+    remarks.AGENT_CUT,
+    remarks.MISSPELT,
+    remarks.IGNORED,
+    remarks.NO_SLASH,
+    remarks.SPACE,
+    remarks.REGEX,
     SHADOWED,
-    OVER_LONG,
-    NOT_UTF8,
-    NOINDEX,
-    BAD_SITEMAP,
+    remarks.OVER_LONG,
+    remarks.NOT_UTF8,
+    remarks.NOINDEX,
+    remarks.BAD_SITEMAP,
     UNREADABLE,
     BAD_LICENSE,
     # warnings
     CLOSED,
     JOINED,
-    NO_CRAWLER,
+    remarks.NO_CRAWLER,
     CONTRADICTING,
     NOT_REPEATED,
-    TYPO,
-    MISSING_COLON,
-    UNUSED_FIELD,
-    UNKNOWN_FIELD,
+    remarks.TYPO,
+    remarks.MISSING_COLON,
+    remarks.UNUSED_FIELD,
+    remarks.UNKNOWN_FIELD,
     # notes
     OWN_GROUP,
     NO_RULES,
-    DOLLAR,
+    remarks.DOLLAR,
     DUPLICATE,
-    RAW,
+    remarks.RAW,
     TOO_MANY,
 )
 KINDS = {kind.name: kind for kind in _IN_ORDER}
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
-
-# What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by
-# the kind that it refines.
-_BY_LINE = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP)
-_BY_FIELD = (TYPO, MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
-_FINER = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: TYPO, NOINDEX: UNUSED_FIELD}
-_REMARKS = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
 
 _PAGE_BEGINS = re.compile(
     rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
-# What only regular expressions have. ".*" also is a dot and any run of characters, as in
-# "/index.*", so it has to stand where no file name has a dot.
-_REGEX = re.compile(
-    rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]|\\[dws](?![A-Za-z])|\\[.?/+*()]"
-    rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)"
-)
-_DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star
-_NOINDEX = b"noindex"
-_PRODUCT = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
-_FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
-_MAX_FIELD = 30  # characters; a longer name is no misspelling
-_ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
-_RULES = {lines.ALLOW, lines.DISALLOW}
-_LICENSE = b"license"  # a field of RSL 1.0
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
-_MOST_NAMES = 3  # that a finding names
-_BETWEEN_NAMES = re.compile(r"[,;|]\s*")
 
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of
 # theirs and each of the path.
 _MOST_WORK = 20_000_000_000
 _WORK_OF_RULE = 60  # the patterns count as so many characters more
 _WORK_OF_PATH = 200  # and the path
-
-
-def finding(line: int, kind: Kind, **about: object) -> Finding:
-    """Return a finding of `kind`, with what it is `about` in its words."""
-    return Finding(kind.level, line, kind.name, kind.words.format(**about))
 
 
 def findings(
@@ -269,7 +158,7 @@ def findings(
     if what:
         rules = sum(len(group.rules) for group in groups)
         return [finding(1, NO_ROBOTS_FILE, what=what, rules=rules)]
-    unsorted = {*_on_lines(robotstxt, all_lines, body[:max_bytes])}
+    unsorted = {*on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt))}
     if more is not None:
         for line, kind, text in more(robotstxt):
             unsorted.add(finding(line, KINDS[kind], what=text))
@@ -308,158 +197,9 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
 
 def _is_understood(line: Line) -> bool:
     """Whether a line has a field of a robots.txt, or one that is spelt nearly like one."""
-    if line.kind != lines.UNKNOWN or line.key.lower() == _LICENSE:
+    if line.kind != lines.UNKNOWN or line.key.lower() == LICENSE:
         return True
-    return _nearest_field(_text(line.key)) is not None
-
-
-def _nearest_field(key: str) -> str | None:
-    """Return the field that is spelt nearly like `key`."""
-    if len(key) > _MAX_FIELD:
-        return None
-    nearest = get_close_matches(key.lower(), _FIELD_NAMES.values(), n=1, cutoff=0.75)
-    if not nearest:
-        return None
-    return nearest[0]
-
-
-def remarks_on(robotstxt: RobotsTxt, body: bytes) -> Iterator[Finding]:
-    """Yield the findings about single lines of `body`, in the order of the lines. `robotstxt` was read from it."""
-    for remark in _on_lines(robotstxt, lines_of(robotstxt), body):
-        if remark.kind in _REMARKS:
-            yield remark._replace(kind=_REMARKS[remark.kind])
-
-
-def _on_lines(robotstxt: RobotsTxt, all_lines: Iterable[Line], body: bytes) -> Iterator[Finding]:
-    """Look at each line for itself."""
-    in_group = False
-    number = 0
-    for line, raw in zip(all_lines, split_lines(body), strict=True):
-        number = line.number
-        yield from _on_form(line)
-        if line.flags & lines.HAS_DIRECTIVE:
-            yield from _on_bytes(line, raw.partition(b"#")[0])
-        if line.kind in _RULES:
-            if not in_group:
-                yield finding(number, RULE_BEFORE_GROUP)
-            yield from _on_path(line, raw)
-        elif line.kind == lines.USER_AGENT:
-            in_group = True
-            yield from _on_agent(number, line.value)
-        elif line.kind == lines.SITEMAP and not _is_one_url(line.value):
-            yield finding(number, BAD_SITEMAP, value=_text(line.value))
-    if robotstxt._cut:  # noqa: SLF001 - a user has the remark
-        yield finding(number, CUT, size=len(body))
-
-
-def _is_one_url(value: bytes) -> bool:
-    if len(value.split()) > 1:
-        return False
-    return is_absolute(as_text(value))
-
-
-def _on_form(line: Line) -> Iterator[Finding]:
-    """Look at the form of a line."""
-    if line.flags & lines.TOO_LONG:
-        yield finding(line.number, OVER_LONG, most=lines.MAX_LINE_BYTES)
-    if line.flags & lines.HAS_DIRECTIVE:
-        yield from _on_field(line, _text(line.key))
-    elif not line.flags & (lines.EMPTY | lines.IS_COMMENT):
-        yield finding(line.number, IGNORED)
-    if line.flags & lines.MISSING_COLON:
-        yield finding(line.number, MISSING_COLON, key=_text(line.key))
-
-
-def _on_field(line: Line, key: str) -> Iterator[Finding]:
-    """Look at the name of a field."""
-    number, name = line.number, _FIELD_NAMES.get(line.kind, "")
-    if line.kind == lines.UNKNOWN:
-        nearest = _nearest_field(key)
-        if nearest is not None:
-            yield finding(number, MISSPELT, key=key, name=nearest)
-        elif line.key.lower() != _LICENSE:
-            yield finding(number, UNKNOWN_FIELD, key=key)
-    elif line.kind == lines.UNUSED:
-        if line.key.lower() == _NOINDEX:
-            yield finding(number, NOINDEX, key=key)
-        else:
-            yield finding(number, UNUSED_FIELD, key=key)
-    elif _is_another_field(line, key, name):
-        yield finding(number, OTHER_FIELD, rule=f"{name.capitalize()}: {_text(line.value, 60)}")
-    elif key.lower() != name:
-        yield finding(number, TYPO, key=key, name=name)
-
-
-def _is_another_field(line: Line, key: str, name: str) -> bool:
-    """Whether a rule's field only begins with the `name` of a rule, and is no misspelling of it."""
-    if line.kind not in _RULES or line.flags & lines.TYPO:
-        return False
-    return _ENDING < len(key) - len(name) <= _MAX_FIELD
-
-
-def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
-    """Look at the bytes of a directive."""
-    text = written.decode("utf-8", "replace")
-    if "\0" in text or "\ufffd" in text:
-        yield finding(line.number, NOT_UTF8)
-    elif line.kind in _RULES and not text.isascii():
-        yield finding(line.number, RAW, value=_text(line.value, 100))
-
-
-def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
-    """Look at the path of a rule."""
-    number, path = line.number, line.value
-    if path[:1] not in b"/*":
-        yield finding(number, NO_SLASH, value=_text(path))
-    if b" " in path or b"\t" in path:
-        yield finding(number, SPACE)
-    before, hash_sign, _ = raw.partition(b"#")
-    if hash_sign and path and not before[-1:].isspace():
-        name = _FIELD_NAMES[line.kind].capitalize()
-        yield finding(number, COMMENT_IN_PATH, rule=f"{name}: {_text(path)}")
-    regex = _REGEX.search(path)
-    if regex is None and path.count(b"*") == path.count(b".*"):
-        regex = _DOT_STAR.search(path)
-    if regex is not None:
-        yield finding(number, REGEX, part=_text(regex[0]))
-    elif b"$" in path[1:-1]:
-        yield finding(number, DOLLAR)
-
-
-def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
-    """Look at the name in a user-agent line."""
-    agent = agent_of(value).decode("ascii")
-    text = _text(value, 60)
-    if not agent:
-        yield finding(number, NO_AGENT, value=_text(value))
-    elif len(agent) == len(value):
-        names = meant_by(agent)
-        if names:
-            yield finding(number, NO_CRAWLER, agent=text, names=" or ".join(names[:_MOST_NAMES]))
-    elif _has_several_names(text):
-        advice = ": write one user-agent line for each name"
-        yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)
-    elif not _PRODUCT.match(value):
-        names = meant_by(text)
-        advice = ': a name ends where anything but letters, "-" and "_" begins'
-        if names:
-            advice = f"; did you mean {' or '.join(names[:_MOST_NAMES])}?"
-        yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)
-
-
-def _has_several_names(text: str) -> bool:
-    """Whether a user-agent line lists names: with commas between them, or known ones with spaces."""
-    if "(" in text:  # a whole header
-        return False
-    names = _BETWEEN_NAMES.split(text)
-    if len(names) > 1:
-        return all(name[:1].isalpha() for name in names)
-    words = text.split()
-    return len(words) > 1 and all(is_known(word) for word in words)
-
-
-def _text(raw: bytes, limit: int = 200) -> str:
-    return shown(raw.decode("utf-8", "backslashreplace"), limit)
+    return nearest_field(text_of(line.key)) is not None
 
 
 class _Join(NamedTuple):
@@ -565,7 +305,7 @@ def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
     why = f'"{shut.rule}" keeps them away from the whole site'
     if shut.join is not None:
         before, after = shut.join
-        joined = f'"User-agent: {_text(all_lines[after - 1].value, 60)}"'
+        joined = f'"User-agent: {text_of(all_lines[after - 1].value, 60)}"'
         why = (
             f'"{shut.rule}" is for them, too, as {joined} in line {after} begins no new group: '
             f"no rule stands between it and line {before}"
@@ -575,8 +315,8 @@ def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
 
 def _listed(names: Sequence[str]) -> str:
     """Return some names as a list in words."""
-    if len(names) > _MOST_NAMES + 1:
-        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} other crawlers"
+    if len(names) > MOST_NAMES + 1:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} other crawlers"
     *most, last = names
     if not most:
         return last

@@ -2,7 +2,7 @@
 
 There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules (fast_reader.py, rules.py) ->
 Verdict, and bytes -> sitemaps. The careful way tells all there is to know, and is the specification of the fast one: bytes
--> lines (lines.py) -> groups, and remarks (lint.py).
+-> lines (lines.py) -> groups, and remarks (remarks.py).
 
 A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the
 run: blank, sitemap, unknown and unreadable lines do not. Groups that name the same agent are merged
@@ -39,8 +39,8 @@ from .urls import as_text, is_absolute
 from .verdict import Rule, Verdict
 
 if TYPE_CHECKING:
-    from .lint import Finding
     from .preferences import Preferences
+    from .remarks import Finding
 
 _MOST_AGENTS = 100  # whose rules are kept at a time
 _BEGIN = b"site"  # of all names of the field
@@ -203,10 +203,10 @@ class RobotsTxt:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """What was odd, by line: the findings of lint.py about single lines."""
-        from .lint import remarks_on  # noqa: PLC0415 - a crawl never asks for this
+        """What was odd, by line: the findings of remarks.py, which are about single lines."""
+        from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
 
-        return tuple(remarks_on(self, self._body))
+        return tuple(remarks_on(lines_of(self), self._body, cut=self._cut))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -284,6 +284,11 @@ def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
                     url = as_text(line.value)
                     found.append(SitemapLine(number, url if is_absolute(url) else None, line.value))
     return found
+
+
+def is_cut(robotstxt: RobotsTxt) -> bool:
+    """Return whether more was served than was parsed."""
+    return robotstxt._cut  # noqa: SLF001 - as above
 
 
 def size_of(robotstxt: RobotsTxt) -> int:

@@ -5,7 +5,7 @@ import pytest
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core.crawlers import cut_token, is_browser_like, product_token
 from scrapy_gbot_robots.core.lines import MAX_LINE_BYTES
-from scrapy_gbot_robots.core.lint import AGENT_CUT
+from scrapy_gbot_robots.core.remarks import AGENT_CUT
 
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
 

@@ -10,8 +10,9 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lint as kinds
+from scrapy_gbot_robots.core import remarks
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, meant_by
-from scrapy_gbot_robots.core.lint import ERROR, NOTE, WARNING, Finding
+from scrapy_gbot_robots.core.remarks import ERROR, LEVELS, NOTE, WARNING, Finding, Kind
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.experimental.preferences import on_preferences
 
@@ -53,63 +54,67 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "kind", "said"),
     [
-        (b"disallow: x", kinds.NO_SLASH, ""),
-        (b"disallow: https://www.example.com/private/", kinds.NO_SLASH, "without scheme and host"),
-        (b"disallow: $", kinds.NO_SLASH, ""),
-        (b"disallow: /a /b", kinds.SPACE, ""),
-        (b"disallow: /a\t/b", kinds.SPACE, ""),
-        (b"disalllow: /x", kinds.MISSPELT, 'did you mean "disallow"?'),
-        (b"alow: /x", kinds.MISSPELT, 'did you mean "allow"?'),
-        (b"dissallow: /x", kinds.TYPO, ""),
-        (b"disallowed: /x", kinds.TYPO, ""),
-        (b"disallow" * 9 + b": /x", kinds.TYPO, ""),
-        (b"DisallowAITraining: /x", kinds.OTHER_FIELD, 'reads it as "Disallow: /x"'),
-        (b"disallow /x", kinds.MISSING_COLON, ""),
-        (b"crawl-delay: 3", kinds.UNUSED_FIELD, ""),
-        (b"noindex: /x", kinds.NOINDEX, "use a robots meta tag or the header X-Robots-Tag"),
-        (b"humans: all", kinds.UNKNOWN_FIELD, ""),
-        (b"x" * 99 + b": /x", kinds.UNKNOWN_FIELD, ""),
-        (b"// robots for shop", kinds.IGNORED, "a comment, which begins with"),
-        (b"these are words", kinds.IGNORED, ""),
-        (b"disallow: /x#section", kinds.COMMENT_IN_PATH, 'the rule is "Disallow: /x"'),
-        (b"disallow: /[a-z]+/", kinds.REGEX, '"[a-z]+" is matched as it stands'),
-        (b"disallow: /(a|b)/", kinds.REGEX, ""),
-        (b"disallow: /a(.*)", kinds.REGEX, ""),
-        (b"disallow: /search\\?", kinds.REGEX, ""),
-        (b"disallow: /p/\\d{8}/", kinds.REGEX, ""),
-        (b"disallow: /a.*b", kinds.REGEX, ""),
-        (b"disallow: /video/.*", kinds.REGEX, ""),
-        (b"disallow: /p$more", kinds.DOLLAR, ""),
-        (b"disallow: /caf\xe9", kinds.NOT_UTF8, ""),
-        (b"disallow: /a\0b", kinds.NOT_UTF8, "none after a NUL byte"),
-        (b"disallow: /" + b"a" * 20_000, kinds.OVER_LONG, ""),
-        ("disallow: /menü".encode(), kinds.RAW, "/men%C3%BC"),
-        (b"sitemap: /sitemap.xml", kinds.BAD_SITEMAP, ""),
-        (b"sitemap: https://a.example/1\thttps://a.example/2", kinds.BAD_SITEMAP, "not one "),
+        (b"disallow: x", remarks.NO_SLASH, ""),
+        (
+            b"disallow: https://www.example.com/private/",
+            remarks.NO_SLASH,
+            "without scheme and host",
+        ),
+        (b"disallow: $", remarks.NO_SLASH, ""),
+        (b"disallow: /a /b", remarks.SPACE, ""),
+        (b"disallow: /a\t/b", remarks.SPACE, ""),
+        (b"disalllow: /x", remarks.MISSPELT, 'did you mean "disallow"?'),
+        (b"alow: /x", remarks.MISSPELT, 'did you mean "allow"?'),
+        (b"dissallow: /x", remarks.TYPO, ""),
+        (b"disallowed: /x", remarks.TYPO, ""),
+        (b"disallow" * 9 + b": /x", remarks.TYPO, ""),
+        (b"DisallowAITraining: /x", remarks.OTHER_FIELD, 'reads it as "Disallow: /x"'),
+        (b"disallow /x", remarks.MISSING_COLON, ""),
+        (b"crawl-delay: 3", remarks.UNUSED_FIELD, ""),
+        (b"noindex: /x", remarks.NOINDEX, "use a robots meta tag or the header X-Robots-Tag"),
+        (b"humans: all", remarks.UNKNOWN_FIELD, ""),
+        (b"x" * 99 + b": /x", remarks.UNKNOWN_FIELD, ""),
+        (b"// robots for shop", remarks.IGNORED, "a comment, which begins with"),
+        (b"these are words", remarks.IGNORED, ""),
+        (b"disallow: /x#section", remarks.COMMENT_IN_PATH, 'the rule is "Disallow: /x"'),
+        (b"disallow: /[a-z]+/", remarks.REGEX, '"[a-z]+" is matched as it stands'),
+        (b"disallow: /(a|b)/", remarks.REGEX, ""),
+        (b"disallow: /a(.*)", remarks.REGEX, ""),
+        (b"disallow: /search\\?", remarks.REGEX, ""),
+        (b"disallow: /p/\\d{8}/", remarks.REGEX, ""),
+        (b"disallow: /a.*b", remarks.REGEX, ""),
+        (b"disallow: /video/.*", remarks.REGEX, ""),
+        (b"disallow: /p$more", remarks.DOLLAR, ""),
+        (b"disallow: /caf\xe9", remarks.NOT_UTF8, ""),
+        (b"disallow: /a\0b", remarks.NOT_UTF8, "none after a NUL byte"),
+        (b"disallow: /" + b"a" * 20_000, remarks.OVER_LONG, ""),
+        ("disallow: /menü".encode(), remarks.RAW, "/men%C3%BC"),
+        (b"sitemap: /sitemap.xml", remarks.BAD_SITEMAP, ""),
+        (b"sitemap: https://a.example/1\thttps://a.example/2", remarks.BAD_SITEMAP, "not one "),
         (b"license: /l.xml", kinds.BAD_LICENSE, ""),
-        (b"llm-policy: x", kinds.UNKNOWN_FIELD, ""),
-        (b"user-agent: mj12bot", kinds.AGENT_CUT, 'this is for "mj", not for "mj12bot": '),
-        (b"user-agent: Foo Bar", kinds.AGENT_CUT, ""),
-        (b"user-agent: *bot", kinds.NO_AGENT, ""),
-        (b"user-agent:", kinds.NO_AGENT, ""),
-        (b"user-agent: GPT-Bot", kinds.NO_CRAWLER, "; did you mean GPTBot?"),
+        (b"llm-policy: x", remarks.UNKNOWN_FIELD, ""),
+        (b"user-agent: mj12bot", remarks.AGENT_CUT, 'this is for "mj", not for "mj12bot": '),
+        (b"user-agent: Foo Bar", remarks.AGENT_CUT, ""),
+        (b"user-agent: *bot", remarks.NO_AGENT, ""),
+        (b"user-agent:", remarks.NO_AGENT, ""),
+        (b"user-agent: GPT-Bot", remarks.NO_CRAWLER, "; did you mean GPTBot?"),
         (
             b"user-agent: Google",
-            kinds.NO_CRAWLER,
+            remarks.NO_CRAWLER,
             "mean Googlebot or Googlebot-Image or Googlebot-News?",
         ),
-        (b"user-agent: ChatGPT", kinds.NO_CRAWLER, "; did you mean ChatGPT-User?"),
+        (b"user-agent: ChatGPT", remarks.NO_CRAWLER, "; did you mean ChatGPT-User?"),
         (
             b"user-agent: claude",
-            kinds.NO_CRAWLER,
+            remarks.NO_CRAWLER,
             "mean Claude-SearchBot or ClaudeBot or Claude-User?",
         ),
-        (b"user-agent: Bing", kinds.NO_CRAWLER, "; did you mean Bingbot?"),
-        (b"user-agent: Googlebot_News", kinds.NO_CRAWLER, "; did you mean Googlebot-News?"),
+        (b"user-agent: Bing", remarks.NO_CRAWLER, "; did you mean Bingbot?"),
+        (b"user-agent: Googlebot_News", remarks.NO_CRAWLER, "; did you mean Googlebot-News?"),
         # About preferences; fields that are in order are told as unused alone
-        (b"content-usage: train-ai=n, x=1", kinds.UNUSED_FIELD, ""),
-        (b"content-usage: /a search=y", kinds.UNUSED_FIELD, ""),
-        (b"content-signal: ai-train=no, search=yes, use=full", kinds.UNUSED_FIELD, ""),
+        (b"content-usage: train-ai=n, x=1", remarks.UNUSED_FIELD, ""),
+        (b"content-usage: /a search=y", remarks.UNUSED_FIELD, ""),
+        (b"content-signal: ai-train=no, search=yes, use=full", remarks.UNUSED_FIELD, ""),
         (b"content-usage: train-ai=yes", kinds.UNREADABLE, "only y and n count"),
         (b"content-usage: Train-AI=n", kinds.UNREADABLE, "keys are in lower case"),
         (b"content-usage: /x train-ai=n,", kinds.UNREADABLE, "see RFC 9651"),
@@ -120,14 +125,14 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
     ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else "",
 )
 def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
-    line: bytes, kind: kinds.Kind, said: str
+    line: bytes, kind: Kind, said: str
 ) -> None:
     told = findings(HEAD + line + b"\ndisallow: /z\n")
     assert [finding.line for finding in told] == [2] * len(told)
     (finding,) = [
         each
         for each in told
-        if kind is not kinds.UNREADABLE or each.kind != kinds.UNUSED_FIELD.name
+        if kind is not kinds.UNREADABLE or each.kind != remarks.UNUSED_FIELD.name
     ]
     assert (finding.level, finding.kind) == (kind.level, kind.name)
     assert said in finding.text
@@ -140,8 +145,8 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
 @pytest.mark.parametrize(
     ("body", "told", "said"),
     [
-        (b"disallow: /\nuser-agent: *\ndisallow: /x", [(1, kinds.RULE_BEFORE_GROUP)], ""),
-        (b"disalllow: /\nwords", [(1, kinds.MISSPELT), (2, kinds.IGNORED)], ""),
+        (b"disallow: /\nuser-agent: *\ndisallow: /x", [(1, remarks.RULE_BEFORE_GROUP)], ""),
+        (b"disalllow: /\nwords", [(1, remarks.MISSPELT), (2, remarks.IGNORED)], ""),
         (
             "user-agent: *\ndisallow: /\n".encode("utf-16"),
             [(1, kinds.NO_ROBOTS_FILE)],
@@ -190,10 +195,10 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
             [(3, kinds.NO_RULES)],
             '"a" may fetch everything',
         ),
-        (b"user-agent: 7\n", [(1, kinds.NO_AGENT)], ""),
+        (b"user-agent: 7\n", [(1, remarks.NO_AGENT)], ""),
         (
             b"user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\nuser-agent: c\n# d\nuser-agent: d\ndisallow: /",
-            [(4, kinds.JOINED), (2, kinds.UNUSED_FIELD)],
+            [(4, kinds.JOINED), (2, remarks.UNUSED_FIELD)],
             "in one group with line 1",
         ),
         (MERGED, [(3, kinds.SHADOWED)], 'for "a": "Allow: /x" in line 6 matches all of it'),
@@ -207,7 +212,7 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
     ],
 )
 def test_what_several_lines_come_to_is_found(
-    body: bytes, told: list[tuple[int, kinds.Kind]], said: str
+    body: bytes, told: list[tuple[int, Kind]], said: str
 ) -> None:
     assert found(body) == [(line, kind.name) for line, kind in told]
     assert said in findings(body)[0].text
@@ -215,12 +220,12 @@ def test_what_several_lines_come_to_is_found(
 
 def test_strict_reading_accepts_no_typos_and_knows_no_index_page() -> None:
     body = HEAD + b"dissallow: /x\nfoo: /x\ndisallow: /d/$\nallow: /d/index.html"
-    assert found(body, strict=True) == [(2, kinds.MISSPELT.name), (3, kinds.UNKNOWN_FIELD.name)]
+    assert found(body, strict=True) == [(2, remarks.MISSPELT.name), (3, remarks.UNKNOWN_FIELD.name)]
 
 
 def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
-    assert found(HEAD + b"disallow: /x\n" * 10, max_bytes=26) == [(2, kinds.CUT.name)]
-    assert found(HEAD + b"disallow: /x", truncated=True) == [(2, kinds.CUT.name)]
+    assert found(HEAD + b"disallow: /x\n" * 10, max_bytes=26) == [(2, remarks.CUT.name)]
+    assert found(HEAD + b"disallow: /x", truncated=True) == [(2, remarks.CUT.name)]
 
 
 CLOSED, SHADOWED, OWN_GROUP = kinds.CLOSED, kinds.SHADOWED, kinds.OWN_GROUP
@@ -265,7 +270,7 @@ DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent
     ],
 )
 def test_groups_and_rules_are_compared_with_each_other(
-    rules: str, kind: kinds.Kind, line: int | None
+    rules: str, kind: Kind, line: int | None
 ) -> None:
     told = found(HEAD + rules.replace("|", "\n").encode())
     assert [at for at, name in told if name == kind.name] == ([] if line is None else [line])
@@ -307,7 +312,7 @@ def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None
             f"{level.capitalize()}s",
             *(kind.id for kind in kinds.KINDS.values() if kind.level == level),
         ]
-        for level in kinds.LEVELS
+        for level in LEVELS
     ]
     assert headings == [heading for level in expected for heading in level]
     assert all(re.fullmatch("[a-z0-9-]+", kind.id) for kind in kinds.KINDS.values())
