@@ -1,4 +1,6 @@
-"""`scrapy robots cache list|show|forget`: the entries that the storage keeps between runs. It fetches nothing.
+"""`scrapy robots cache list|show|forget`: the entries that the storage keeps between runs.
+
+It fetches nothing.
 
 `list` and `show` create and change no file. An entry means what the settings of today make of it.
 """
@@ -77,7 +79,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _storage(
     gbot: GbotSettings, settings: Settings, *, writes: bool
 ) -> Iterator[tuple[Storage, str]]:
-    """Open the storage that the settings name; say where it is. Unless `writes`, no file is created or changed.
+    """Open the storage that the settings name; say where it is.
+
+    Unless `writes`, no file is created or changed.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage is in trouble.

@@ -99,7 +99,10 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
 
 
 def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    """Return what `scrapy crawl` would take. Some download handlers need the loop of asyncio at their start."""
+    """Return what `scrapy crawl` would take.
+
+    Some download handlers need the loop of asyncio at their start.
+    """
     if not settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy
         return AsyncCrawlerProcess(settings)
     if settings["TWISTED_REACTOR"] == _ASYNCIO and not settings.getbool("FORCE_CRAWLER_PROCESS"):
@@ -183,7 +186,10 @@ class RobotsState:
 
     @property
     def why(self) -> str:
-        """What the answer rests on, in words; with a hint if the server may speak plain HTTP only."""
+        """What the answer rests on, in words.
+
+        With a hint if the server may speak plain HTTP only.
+        """
         why, outage = self.decision.why, self.decision.outage
         if outage is None or outage.failure is not Failure.TLS or self.origin.scheme != "https":
             return why
@@ -267,7 +273,9 @@ class ProjectCrawl:
         return await maybe_deferred_to_future(running)
 
     async def status(self, url: str) -> int:
-        """Request `url`, and return its status. No redirect is followed; the caller obeys robots.txt.
+        """Request `url`, and return its status.
+
+        No redirect is followed; the caller obeys robots.txt.
 
         Raises:
             Exception: the download handler raised it.

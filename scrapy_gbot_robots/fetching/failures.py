@@ -96,7 +96,10 @@ def failure_of(
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:
-    """Return the exception that Scrapy raises for a page whose download ends in `failure`; None if it has none."""
+    """Return the exception that Scrapy raises for a page whose download ends in `failure`.
+
+    None if it has none.
+    """
     return _SCRAPYS[failure](why) if failure in _SCRAPYS else None
 
 

@@ -179,7 +179,10 @@ class Exchange:
             request.headers.pop(_PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:
-        """Note the headers, or a piece of the body; return whether more is wanted: one byte more than the parser reads."""
+        """Note the headers, or a piece of the body.
+
+        Return whether more is wanted: one byte more than the parser reads.
+        """
         if self.headers_secs is None:
             self.headers_secs = time.monotonic() - self._sent_at
         self._received += len(data)
@@ -211,7 +214,10 @@ class Exchange:
         )
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
-        """What the response to `url` means. The status decides unless it is a 2xx, whatever happened to the body."""
+        """What the response to `url` means.
+
+        The status decides unless it is a 2xx, whatever happened to the body.
+        """
         transfer = _codings(
             self.headers, "Transfer-Encoding"
         )  # which some download handlers leave in the body
@@ -329,7 +335,9 @@ class Fetcher:
         self._is_bounding = False
 
     def robots_request(self, url: str, request: Request | None) -> Request:
-        """Return the request for the robots.txt at `url`. `request` is the request that needs it, or None.
+        """Return the request for the robots.txt at `url`.
+
+        `request` is the request that needs it, or None.
 
         Override this method if the crawl needs another request, such as one for a browser's
         download handler.
@@ -353,7 +361,9 @@ class Fetcher:
         return own
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
-        """Fetch the robots.txt of `origin`, follow redirects, and return the outcome. Only cancellation raises.
+        """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
+
+        Only cancellation raises.
 
         Args:
             origin: the origin of the robots.txt.
@@ -375,7 +385,10 @@ class Fetcher:
     async def _followed(
         self, origin: Origin, request: Request | None, exchanges: list[Exchange]
     ) -> Outcome:
-        """Fetch, follow redirects, and return the outcome; each exchange is added to `exchanges`."""
+        """Fetch, follow redirects, and return the outcome.
+
+        Each exchange is added to `exchanges`.
+        """
         left = self._settings.timeout_secs
         asked = [origin.robots_url]
         while True:
@@ -418,7 +431,10 @@ class Fetcher:
             asked.append(hop)
 
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
-        """Return the URL to fetch after a redirect, or the outcome if there is none; `left` seconds are left."""
+        """Return the URL to fetch after a redirect, or the outcome if there is none.
+
+        `left` seconds are left.
+        """
         hop = next_hop(
             answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects
         )
@@ -456,12 +472,17 @@ class Fetcher:
 
     @cached_property
     def _http_cache(self) -> HttpCache | None:
-        """Scrapy's HTTP cache, if the crawl has one; not if its middleware is one of the user's own."""
+        """Scrapy's HTTP cache, if the crawl has one.
+
+        Not if its middleware is one of the user's own.
+        """
         middleware = downloader_middleware(self._crawler, HttpCacheMiddleware)
         return None if middleware is None else HttpCache(self._crawler, middleware)
 
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
-        """Request `url`. If the response breaks off after its headers, request it again for the status alone.
+        """Request `url`.
+
+        If the response breaks off after its headers, request it again for the status alone.
 
         Most statuses decide without the body (Google's page, "HTTP status codes"). But no download
         handler tells the status of a response whose body hangs or is reset.

@@ -1,6 +1,7 @@
 """When requests that wait for an unreachable robots.txt are given up, and when a host is dead or gone.
 
-Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set back.
+Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set
+back.
 
 * A request waits for the *wait*. The first fetch after that decides: if it fails, 64 requests of
   the origin are given up, and after twice the wait four at each failed fetch.

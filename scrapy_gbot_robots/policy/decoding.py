@@ -40,7 +40,9 @@ class DecodeError(ValueError):
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
-    """Return the text file in `body` if `flags` say that a browser made the page around it; else `body` itself.
+    """Return the text file in `body` if `flags` say that a browser made the page around it.
+
+    Else `body` itself.
 
     A browser shows a text file escaped, in a `pre` element. The parser would not see the first
     User-agent line of such a page, and so would lose the rules below it.
@@ -105,7 +107,9 @@ def decoded(
 
 
 def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
-    """Decompress with zlib. Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
+    """Decompress with zlib.
+
+    Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
 
     Anything else after the end is padding. `begun` is one byte that may begin another file, whose
     rest is in the next piece.
@@ -132,7 +136,10 @@ def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
 
 
 def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip piece by piece. Raises EOFError at an early end and zlib.error at bytes that are not gzip."""
+    """Decompress gzip piece by piece.
+
+    Raises EOFError at an early end and zlib.error at bytes that are not gzip.
+    """
     return _unzipped(pieces, _GZIP)
 
 

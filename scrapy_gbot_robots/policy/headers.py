@@ -68,7 +68,10 @@ def _seconds(text: str) -> float | None:
 
 
 def date_in(text: str, read: Callable[[str], datetime] = parsedate_to_datetime) -> datetime | None:
-    """Read a date in UTC, by default an HTTP date (RFC 9110 5.6.7, all three forms); None if it is no date."""
+    """Read a date in UTC, by default an HTTP date (RFC 9110 5.6.7, all three forms).
+
+    None if it is no date.
+    """
     try:
         moment = read(text[:_DATE_BYTES])
         if moment.tzinfo is None:  # asctime has no zone; HTTP dates are always GMT

@@ -36,19 +36,14 @@ _FIRST_RETRY = (
 _BUSY_RETRY = 5 * MINUTE  # longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # longest wait after any other failure
 _RETRY_AFTER = DAY  # longest wait that a Retry-After header can ask for
-_GRACE = (
-    HOUR  # for this long after a fetch is due, an answer that allows counts without waiting for it
-)
-_REFRESH_SHARE, _REFRESH_MOST = (
-    0.1,
-    HOUR,
-)  # an answer in use is refreshed this long before it goes stale
-REFUSALS = frozenset(
-    {401, 402, 403, 451}
-)  # with these a site refuses, and does not say that a file is missing
-_OFTEN = frozenset(
-    {429, 503}
-)  # statuses of a server that is only busy: it is asked again more often
+# For this long after a fetch is due, an answer that allows counts without waiting for it.
+_GRACE = HOUR
+# An answer in use is refreshed this long before it goes stale: a share of its lifetime, at most.
+_REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR
+# With these statuses a site refuses, and does not say that a file is missing.
+REFUSALS = frozenset({401, 402, 403, 451})
+# Statuses of a server that is only busy: it is asked again more often.
+_OFTEN = frozenset({429, 503})
 
 
 class Kind(Enum):
@@ -125,24 +120,24 @@ LADDERS: dict[str, tuple[tuple[float, Meaning], ...]] = {
     ),
     # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
     "rfc9309": _THIRTY_DAYS,
-    "allow": (
-        (math.inf, Meaning.COPY),
-    ),  # as stock Scrapy: fails open, yet rules once read stay in force
+    # as stock Scrapy: fails open, yet rules once read stay in force
+    "allow": ((math.inf, Meaning.COPY),),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parameters, all times in seconds. Raises ValueError for another word than those that are allowed."""
+    """The parameters, all times in seconds.
+
+    Raises ValueError for another word than those that are allowed.
+    """
 
     ladder: str = "google"  # a key of `LADDERS`
-    max_age_secs: float = (
-        DAY  # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
-    )
+    # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
+    max_age_secs: float = DAY
     soft_404: bool = True  # for `outcome_of`
-    refused: str = (
-        "allow"  # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
-    )
+    # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
+    refused: str = "allow"
 
     def __post_init__(self) -> None:
         for name, word, words in (
@@ -177,23 +172,34 @@ class Decision:
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
-    """Return `entry` brought up to date with a fetch that ended at `now`. A definite answer ends an outage."""
+    """Return `entry` brought up to date with a fetch that ended at `now`.
+
+    A definite answer ends an outage.
+    """
     if isinstance(outcome, Unreachable):
-        entry = entry or Entry()
+        if entry is None:
+            entry = Entry()
         return replace(entry, outage=_prolonged(entry.outage, outcome, now))
-    lifetime = DAY if outcome.max_age is None else max(outcome.max_age, _MIN_AGE)
+    lifetime = DAY
+    if outcome.max_age is not None:
+        lifetime = max(outcome.max_age, _MIN_AGE)
     times = (now, now + min(lifetime, policy.max_age_secs))
     if isinstance(outcome, Fetched):
         why = f"HTTP {outcome.status}"
         return Entry(
             Copy(Kind.RULES, outcome.status, outcome.url, outcome.body, outcome.cut, why, *times)
         )
-    kind = Kind.WALL if outcome.wall else Kind.NONE
+    kind = Kind.NONE
+    if outcome.wall:
+        kind = Kind.WALL
     return Entry(Copy(kind, outcome.status, outcome.url, b"", False, outcome.why, *times))
 
 
 def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outage:
-    """Return the outage after one more failure; `before` is the outage until then, if there was one."""
+    """Return the outage after one more failure.
+
+    `before` is the outage until then, if there was one.
+    """
     since, failures, site_available, alike = now, 1, False, 1
     if before is not None:
         since, failures = min(before.since, now), before.failures + 1
@@ -201,7 +207,9 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
         if outcome.failure is before.failure:
             alike = before.alike + 1
     # no server is burdened by a try to find it: the pauses begin anew when it disappears
-    tries = alike if outcome.failure in NO_SERVER else failures
+    tries = failures
+    if outcome.failure in NO_SERVER:
+        tries = alike
     return Outage(
         since=since,
         failures=failures,
@@ -218,19 +226,20 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
 def available(entry: Entry) -> Entry:
     """Return `entry` with the note that another URL of the origin was served since its outage began, if it has one."""
-    return (
-        replace(entry, outage=replace(entry.outage, site_available=True)) if entry.outage else entry
-    )
+    if entry.outage is None:
+        return entry
+    return replace(entry, outage=replace(entry.outage, site_available=True))
 
 
 def _wait(outcome: Unreachable, failures: int) -> float:
     """Return for how many seconds to leave a server alone after this number of failures in a row."""
     doubled = _FIRST_RETRY * 2.0 ** min(failures - 1, 32)
-    if (
-        outcome.retry_after is not None
-    ):  # waits grow also for a server that says "1 second" each time
+    if outcome.retry_after is not None:
+        # waits grow also for a server that says "1 second" each time
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
-    return min(doubled, _BUSY_RETRY if outcome.status in _OFTEN else _SLOW_RETRY)
+    if outcome.status in _OFTEN:
+        return min(doubled, _BUSY_RETRY)
+    return min(doubled, _SLOW_RETRY)
 
 
 def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
@@ -239,8 +248,12 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     Nothing known means full disallow until robots.txt has been fetched. A failed early refresh
     changes nothing while the copy is still fresh.
     """
-    copy, outage = (entry.copy, entry.outage) if entry else (None, None)
-    fresh_until = _fresh_until(copy, now, policy) if copy else now
+    if entry is None:
+        entry = Entry()
+    copy, outage = entry.copy, entry.outage
+    fresh_until = now
+    if copy is not None:
+        fresh_until = _fresh_until(copy, now, policy)
     if outage and fresh_until <= now:
         return _on_ladder(outage, copy, now, policy)
     if copy is None:
@@ -253,16 +266,23 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
 
 
 def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
-    """Until when a copy is fresh by the policy of this run. Not at all if it is from the future: a clock was wrong."""
+    """Until when a copy is fresh by the policy of this run.
+
+    Not at all if it is from the future: a clock was wrong.
+    """
     if copy.fetched_at > now + _SKEW:
         return now
     return min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
 
 
 def _retry_at(outage: Outage, now: float) -> float:
-    """When to ask again. Now, if the stored times are impossible (in the future, or too long a wait): a clock was wrong."""
-    is_possible = outage.since <= now + _SKEW and outage.retry_at <= now + _RETRY_AFTER + _SKEW
-    return outage.retry_at if is_possible else now
+    """When to ask again.
+
+    Now, if the stored times are impossible (in the future, or too long a wait): a clock was wrong.
+    """
+    if outage.since > now + _SKEW or outage.retry_at > now + _RETRY_AFTER + _SKEW:
+        return now
+    return outage.retry_at
 
 
 def _definite(
@@ -274,17 +294,24 @@ def _definite(
     *,
     temporary: bool = False,
 ) -> Decision:
-    state = State.RULES if copy.kind is Kind.RULES else State.FULL_ALLOW
+    state = State.FULL_ALLOW
+    if copy.kind is Kind.RULES:
+        state = State.RULES
     if policy.refused == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         state = State.FULL_DISALLOW
     return Decision(state, why, temporary, refresh_at, ask_at, copy)
 
 
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
-    """Decide by the rung for the outage's age. Requests that may go on do not wait for each further attempt."""
+    """Decide by the rung for the outage's age.
+
+    Requests that may go on do not wait for each further attempt.
+    """
     age = max(0.0, now - outage.since)
     meaning = next(meaning for until, meaning in LADDERS[policy.ladder] if age < until)
-    why = f"robots.txt unreachable{f' for {span(age)}' if age >= MINUTE else ''}: {outage.why}"
+    why = f"robots.txt unreachable: {outage.why}"
+    if age >= MINUTE:
+        why = f"robots.txt unreachable for {span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now)
     stands_until = retry_at + _GRACE
     if meaning is Meaning.COPY and copy:
@@ -310,17 +337,24 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
         return False
     if outage.status is not None or outage.failed_at >= began_at:
         return False
-    return outage.failure is None or outage.failure in NO_SERVER
+    if outage.failure is None:
+        return True
+    return outage.failure in NO_SERVER
 
 
 def span(secs: float) -> str:
     """Return a length of time in its largest unit, rounded down; `secs` are seconds."""
-    size, unit = next((each for each in _UNITS if secs >= each[0]), (1, "s"))
-    return f"{secs // size:.0f} {unit}"
+    for size, unit in _UNITS:
+        if secs >= size:
+            return f"{secs // size:.0f} {unit}"
+    return f"{secs:.0f} s"
 
 
 def date_of(secs: float) -> datetime | None:
-    """Return a time, in seconds since the epoch, as a date in UTC; None if it is none, as others may write to a storage."""
+    """Return a time, in seconds since the epoch, as a date in UTC.
+
+    None if it is none, as others may write to a storage.
+    """
     try:
         return datetime.fromtimestamp(secs, tz=timezone.utc)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,6 @@
-"""The outcome of one attempt to fetch a robots.txt: Fetched, Unavailable or Unreachable; and where its redirects lead.
+"""The outcome of one attempt to fetch a robots.txt: Fetched, Unavailable or Unreachable.
+
+And where its redirects lead.
 
 Pure. `outages` decides what follows from an outcome over time. Only HTTP redirects are followed, also to other hosts; never
 a meta refresh or a script. The file that is found counts for the origin that was asked first. No rules are checked on the
@@ -50,7 +52,10 @@ class Unavailable:
 
 
 class Failure(Enum):
-    """Ways in which a fetch ends without a whole response. Each is Unreachable: incomplete data is no short file."""
+    """Ways in which a fetch ends without a whole response.
+
+    Each is Unreachable: incomplete data is no short file.
+    """
 
     DNS = "the host name does not resolve"
     REFUSED = "connection refused"
@@ -139,13 +144,15 @@ def outcome_of(
     max_age: float | None = None,
     retry_after: float | None = None,
 ) -> Outcome:
-    """Return the outcome of a whole HTTP (or FTP) response. The caller has followed redirects before.
+    """Return the outcome of a whole HTTP (or FTP) response.
+
+    The caller has followed redirects before.
 
     `body` is content-decoded; `cut` says that it was cut at a size limit. `headers` are those that
-    `walls` looks at, and the Content-Type, with names in lower case. `max_age` and `retry_after` are
-    seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first heading
-    says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word, not the
-    site's (RFC 9110 15.5.8).
+    `walls` looks at, and the Content-Type, with names in lower case. `max_age` and `retry_after`
+    are seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first
+    heading says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word,
+    not the site's (RFC 9110 15.5.8).
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
@@ -200,7 +207,10 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
 
 
 def _target(location: bytes | str | None, here: str) -> str | None:
-    """Resolve a Location against the URL that sent it, without user-info and fragment; None if it is no URL to follow."""
+    """Resolve a Location against the URL that sent it, without user-info and fragment.
+
+    None if it is no URL to follow.
+    """
     reference = (
         _text(location or b"").strip().replace("\\", "/")
     )  # as browsers read it (WHATWG URL, "special" schemes)

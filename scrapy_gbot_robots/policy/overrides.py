@@ -80,7 +80,10 @@ class Override:
         return ", ".join(filter(None, (self.rules, crawler, delay)))
 
     def standing(self, now: float) -> Standing:
-        """Whether the override counts at `now`, in seconds since the epoch. Its last day counts to its end."""
+        """Whether the override counts at `now`, in seconds since the epoch.
+
+        Its last day counts to its end.
+        """
         if self.until is None:
             return Standing.IN_FORCE
         days_left = (self.until - datetime.fromtimestamp(now, timezone.utc).date()).days
@@ -97,13 +100,18 @@ class Override:
 
 
 class Overrides(dict[str, Override]):
-    """The overrides of a crawl, by place. The most specific one counts: the origin's, the host's, the nearest domain's.
+    """The overrides of a crawl, by place.
+
+    The most specific one counts: the origin's, the host's, the nearest domain's.
 
     Hosts are compared in one spelling: without a final dot, and an IPv4 address as four numbers.
     """
 
     def of(self, origin: Origin, now: float) -> Override | None:
-        """Return the override that counts for `origin` at `now`, in seconds since the epoch; None if there is none."""
+        """Return the override that counts for `origin` at `now`, in seconds since the epoch.
+
+        None if there is none.
+        """
         host = _in_one_spelling(origin.host)
         labels = host.split(".")
         domains = (f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels)))

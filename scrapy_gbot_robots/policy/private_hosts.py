@@ -1,4 +1,6 @@
-"""Which hosts are private: not part of the public internet. A public site should not send a crawl to such a host.
+"""Which hosts are private: not part of the public internet.
+
+A public site should not send a crawl to such a host.
 
 Pure: only the text of the host counts. A caller that resolves a name asks `is_private_address` about each address.
 Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has them; for names RFC
@@ -25,7 +27,9 @@ _PRIVATE = (  # that not every Python's `ipaddress` knows
 
 
 def is_private(host: str) -> bool | None:
-    """Whether `host`, in the form of `Origin.host`, is private by its text; None for a name, which may be either.
+    """Whether `host`, in the form of `Origin.host`, is private by its text.
+
+    None for a name, which may be either.
 
     An IPv4 address counts in all spellings that a system's resolver takes (`127.1`, `0x7f000001`,
     `2130706433`). A name without a dot is private: no such name is public, but one may resolve on

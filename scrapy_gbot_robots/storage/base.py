@@ -28,11 +28,16 @@ Result: TypeAlias = (
 
 
 class StorageError(Exception):
-    """A storage cannot be used now, but perhaps later. The driver's own error is the `__cause__`."""
+    """A storage cannot be used now, but perhaps later.
+
+    The driver's own error is the `__cause__`.
+    """
 
 
 class Storage(ABC):
-    """Entries by origin, and leases. Each method raises StorageError, and nothing else, when the storage fails.
+    """Entries by origin, and leases.
+
+    Each method raises StorageError, and nothing else, when the storage fails.
 
     A subclass has the methods from `get` to `close`. A crawl calls `find` and `store_and_release`
     for many origins at once all the time, so a storage that can do each of them in one step (one

@@ -1,4 +1,4 @@
-"""The storage as a crawl uses it: which one it is, and calls of it off the reactor and never in the crawl's way.
+"""The storage as a crawl uses it: which one it is, and calls that are never in the crawl's way.
 
 Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does.
 Calls that come together cost one transaction or one round trip. A storage that fails costs one
@@ -29,13 +29,13 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import isabstract, isclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a batch
-CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
 BEAT_SECS = 10.0
+CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
 MOST_TOGETHER = (
     32  # calls in a batch: in a larger one, the first call would wait too long for the last
 )
@@ -68,7 +68,7 @@ _REMEDIES = {
     "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write",
     "redis": "Check that this Redis runs; GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
 }
-# The figures that a process reports to its fleet, and the stat that each comes from.
+# The figures that a process reports, and the stat that each comes from.
 _FIGURES = {
     "fetched": "robotstxt/request_count",
     "forbidden": "robotstxt/forbidden",
@@ -91,7 +91,9 @@ class StorageChoice(NamedTuple):
 def choice_of(
     settings: GbotSettings, crawler: Crawler, *, read_only: bool = False
 ) -> StorageChoice:
-    """Return the storage that the settings name, without opening it. If `read_only`, it never creates or renames a file.
+    """Return the storage that the settings name, without opening it.
+
+    If `read_only`, it never creates or renames a file.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
@@ -111,9 +113,11 @@ def choice_of(
         return StorageChoice(name, opens, f"sqlite at {path}")
     no_project = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
     if settings.history:
-        found = no_project if name == "sqlite" else f"GBOT_ROBOTS_STORAGE is {name!r}"
+        obstacle = f"GBOT_ROBOTS_STORAGE is {name!r}"
+        if name == "sqlite":
+            obstacle = no_project
         needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
-        raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {found}")
+        raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {obstacle}")
     if name == "sqlite":
         return StorageChoice(
             "memory", MemoryStorage, f"memory: {no_project}, so nothing is kept for the next run"
@@ -151,23 +155,30 @@ def redis_of(
     return partial(RedisStorage, path, make_client=make_client, max_body=settings.max_bytes)
 
 
-def _is_storage(found: object) -> bool:
-    return isclass(found) and issubclass(found, Storage) and not isabstract(found)
+def _is_storage(value: object) -> bool:
+    if not isclass(value) or isabstract(value):
+        return False
+    return issubclass(value, Storage)
 
 
 def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) -> Any:
-    """Return what the dotted `path` names. Raises ImportError or ValueError, which name the setting."""
+    """Return what the dotted `path` names.
+
+    Raises ImportError or ValueError, which name the setting.
+    """
     try:
-        found = load_object(path)
+        value = load_object(path)
     except (ImportError, NameError) as error:
         raise ImportError(f"{setting} must name {rule}, got {path!r}: {error}") from error
-    if not fits(found):
-        raise ValueError(f"{setting} must name {rule}, got {path!r}, which is {found!r}")
-    return found
+    if not fits(value):
+        raise ValueError(f"{setting} must name {rule}, got {path!r}, which is {value!r}")
+    return value
 
 
 class StorageClient:
-    """Entries by origin, for the coroutines of one crawl. No method raises because the storage fails.
+    """Entries by origin, for the coroutines of one crawl.
+
+    No method raises because the storage fails.
 
     Args:
         choice: the storage; the thread opens it at the first call.
@@ -181,9 +192,9 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._reports = self._closed = False
-        self._memory = (
-            MemoryStorage() if choice.opens is MemoryStorage else None
-        )  # or while the storage fails
+        self._memory: MemoryStorage | None = None  # if that was chosen, or while the storage fails
+        if choice.opens is MemoryStorage:
+            self._memory = MemoryStorage()
         self._storage: Storage | None = None  # the thread opens it
         self._thread = OneThread()
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
@@ -200,11 +211,14 @@ class StorageClient:
         )
 
     def report(self) -> None:
-        """Count the storage in the stats. Once it has answered, name it in the log, and tell the fleet of this process."""
-        self._stats.set_value(
-            f"gbot_robots/storage/{self._choice.name if self._choice.name in STORAGES else 'other'}",
-            1,
-        )
+        """Count the storage in the stats.
+
+        Once it has answered, name it in the log, and tell the fleet of this process.
+        """
+        kind = "other"
+        if self._choice.name in STORAGES:
+            kind = self._choice.name
+        self._stats.set_value(f"gbot_robots/storage/{kind}", 1)
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         self._reports = True
         if self._memory is not None:
@@ -222,7 +236,9 @@ class StorageClient:
     async def find(
         self, origin: str, is_good: Callable[[Entry | None], bool]
     ) -> tuple[Entry | None, bool]:
-        """Return the entry of `origin`; if it is not good, take the lease, unless another process has that.
+        """Return the entry of `origin`.
+
+        If it is not good, take the lease, unless another process has that.
 
         A caller that has the lease (the second result) must fetch, and then call
         `store_and_release`. `is_good` is called in the thread.
@@ -263,7 +279,10 @@ class StorageClient:
         await call.over.wait()
         if call.error is not None:
             self._stats.inc_value("gbot_robots/storage/errors")
-            return self._do(self._memory or MemoryStorage(), [act])[0]
+            memory = self._memory
+            if memory is None:  # the storage works again already
+                memory = MemoryStorage()
+            return self._do(memory, [act])[0]
         self._note_use()
         return call.result
 
@@ -301,18 +320,31 @@ class StorageClient:
 
     def _do(self, storage: Storage, acts: Sequence[_Find | _Store]) -> list[Any]:
         """Let `storage` do acts of both kinds together; return their results in order."""
-        if stores := [act for act in acts if isinstance(act, _Store)]:
+        stores: list[_Store] = []
+        finds: list[_Find] = []
+        places: list[int] = []  # of `finds` in `acts`
+        for place, act in enumerate(acts):
+            if isinstance(act, _Store):
+                stores.append(act)
+            else:
+                finds.append(act)
+                places.append(place)
+        if stores:
             storage.store_and_release(stores)
-        wanted = [act for act in acts if isinstance(act, _Find)]
-        found = storage.find(wanted, self._lease_secs) if wanted else []
-        self._leases.update(
-            {act.origin: token for act, (_, token) in zip(wanted, found, strict=True) if token}
-        )
-        results = iter(found)
-        return [next(results) if isinstance(act, _Find) else None for act in acts]
+        results: list[Any] = [None] * len(acts)
+        if finds:
+            answers = storage.find(finds, self._lease_secs)
+            for place, act, (entry, token) in zip(places, finds, answers, strict=True):
+                if token:
+                    self._leases[act.origin] = token
+                results[place] = entry, token
+        return results
 
     def _fall_back(self, error: Exception) -> None:
         """Let memory take the place of the storage, which has failed."""
+        trace: Exception | None = error
+        if isinstance(error, (StorageError, TimeoutError)):  # these say it all
+            trace = None
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
         self._background.start(self._try_again())
@@ -321,7 +353,7 @@ class StorageClient:
             "itself. %s",
             _in_words(error, CALL_SECS),
             _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
-            exc_info=None if isinstance(error, (StorageError, TimeoutError)) else error,
+            exc_info=trace,
         )
 
     async def _try_again(self) -> None:
@@ -344,23 +376,12 @@ class StorageClient:
         if self._reports:
             self._reports = False
             logger.info("This crawl stores robots.txt files in %s", self._choice.words)
-            if hasattr(self._storage, "beat"):
-                self._background.start(self._beat(self._storage))
+            if self._choice.name == "redis":  # a fleet may share it
+                report = partial(self._report, cast("RedisStorage", self._storage))
+                self._background.start(_report_now_and_then(self._crawler, report))
 
-    async def _beat(self, storage: Any) -> None:
-        """Report now and then that this process is alive, in a storage that a fleet shares."""
-        spider = self._crawler.spider
-        facts = {
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "spider": spider.name if spider is not None else "",
-        }
-        facts["started"] = round(time.time())
-        while True:
-            figures = {name: self._stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
-            with suppress(StorageError):  # the next call will say so
-                await self._thread.run(partial(storage.beat, {**facts, **figures}))
-            await pause(BEAT_SECS)
+    async def _report(self, storage: RedisStorage, facts: Mapping[str, object]) -> None:
+        await self._thread.run(partial(storage.beat, facts))
 
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
@@ -394,5 +415,29 @@ class _Call:
     error: Exception | None = None
 
 
+async def _report_now_and_then(
+    crawler: Crawler, report: Callable[[Mapping[str, object]], Awaitable[None]]
+) -> None:
+    """Call `report` every `BEAT_SECS` with the facts about this process, until this is cancelled.
+
+    A fleet sees by that who is alive. A report ends by itself soon after the last one.
+    """
+    spider = crawler.spider
+    who: dict[str, object] = {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "spider": "" if spider is None else spider.name,
+        "started": round(time.time()),
+    }
+    while True:
+        figures = {name: crawler.stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
+        with suppress(StorageError):  # the next call of the storage will say so
+            await report({**who, **figures})
+        await pause(BEAT_SECS)
+
+
 def _in_words(error: Exception, secs: float) -> str:
-    return shown(str(error) or f"no answer within {secs:g} s", limit=500).rstrip(".")
+    words = str(error)
+    if not words:
+        words = f"no answer within {secs:g} s"
+    return shown(words, limit=500).rstrip(".")

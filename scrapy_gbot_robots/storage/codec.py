@@ -45,33 +45,39 @@ _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 def encode(entry: Entry) -> bytes:
     """Return the bytes of `entry`. Its body is compressed if that makes it smaller."""
-    body = entry.copy.body if entry.copy is not None else b""
-    packed = zlib.compress(body, _ZLIB_LEVEL) if len(body) >= _PACK_FROM else body
-    is_packed = len(packed) < len(body)
-    summed = _facts(entry, _OUTAGE, packed=is_packed) + b"\n" + (packed if is_packed else body)
+    body = b""
+    if entry.copy is not None:
+        body = entry.copy.body
+    is_packed = False
+    if len(body) >= _PACK_FROM:
+        packed = zlib.compress(body, _ZLIB_LEVEL)
+        if len(packed) < len(body):
+            body, is_packed = packed, True
+    summed = _facts(entry, _OUTAGE, packed=is_packed) + b"\n" + body
     return b"%s %08x %s" % (VERSION, zlib.crc32(summed), summed)
 
 
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
-    """Read bytes that `encode` wrote; None for any other bytes, and for a body of more than `max_body` bytes."""
+    """Read bytes that `encode` wrote.
+
+    None for any other bytes, and for a body of more than `max_body` bytes.
+    """
     outage_fields = _OUTAGE_FIELDS.get(data[: len(VERSION)])
     if outage_fields is None:
         return None
     if data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
         return None
     end = data.find(b"\n", _FACTS_AT, _FACTS_AT + _FACTS_BYTES)
+    if end < 0:
+        return None
+    head, body = data[_FACTS_AT:end], data[end + 1 :]
     try:
-        head = data[_FACTS_AT:end]
         facts = json.loads(head)
-        of_body, copy, outage = facts["body"], facts["copy"], facts["outage"]
-        packed = of_body["zlib"] is True
-        body = _unpacked(data[end + 1 :], of_body["bytes"], max_body) if packed else data[end + 1 :]
-        entry = Entry(
-            None if copy is None else Copy(**{**copy, "kind": Kind(copy["kind"]), "body": body}),
-            None if outage is None else _outage(outage),
-        )
-        is_sound = end > 0 and len(body) <= max_body and (copy is not None or not body)
-        is_as_written = is_sound and _facts(entry, outage_fields, packed=packed) == head
+        packed = facts["body"]["zlib"] is True
+        if packed:
+            body = _unpacked(body, facts["body"]["bytes"], max_body)
+        entry = Entry(_copy(facts["copy"], body), _outage(facts["outage"]))
+        is_as_written = _facts(entry, outage_fields, packed=packed) == head
     except (
         ValueError,
         KeyError,
@@ -82,7 +88,11 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
         zlib.error,
     ):
         return None
-    return entry if is_as_written else None
+    if not is_as_written or len(body) > max_body:
+        return None
+    if entry.copy is None and body:
+        return None
+    return entry
 
 
 def longest(max_body: int = MAX_BODY) -> int:
@@ -91,7 +101,10 @@ def longest(max_body: int = MAX_BODY) -> int:
 
 
 def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
-    """Decompress a body of `size` bytes; never much more, if it is larger. Raises ValueError or zlib.error."""
+    """Decompress a body of `size` bytes; never much more, if it is larger.
+
+    Raises ValueError or zlib.error.
+    """
     if not isinstance(size, int) or not 0 <= size <= max_body:
         raise ValueError("an impossible size")
     stream = zlib.decompressobj()
@@ -101,7 +114,15 @@ def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
     return body
 
 
-def _outage(facts: dict[str, Any]) -> Outage:
+def _copy(facts: dict[str, Any] | None, body: bytes) -> Copy | None:
+    if facts is None:
+        return None
+    return Copy(**{**facts, "kind": Kind(facts["kind"]), "body": body})
+
+
+def _outage(facts: dict[str, Any] | None) -> Outage | None:
+    if facts is None:
+        return None
     failure = facts.get("failure")
     if failure is not None:
         facts = {**facts, "failure": Failure[failure]}
@@ -109,8 +130,11 @@ def _outage(facts: dict[str, Any]) -> Outage:
 
 
 def _facts(entry: Entry, outage_fields: _Fields, *, packed: bool) -> bytes:
+    size = 0
+    if entry.copy is not None:
+        size = len(entry.copy.body)
     facts = {
-        "body": {"bytes": len(entry.copy.body) if entry.copy is not None else 0, "zlib": packed},
+        "body": {"bytes": size, "zlib": packed},
         "copy": _written(entry.copy, _COPY),
         "outage": _written(entry.outage, outage_fields),
     }
@@ -125,6 +149,18 @@ def _written(part: Copy | Outage | None, fields: _Fields) -> dict[str, Any] | No
 
 def _status(status: Any) -> int:
     return max(-_MOST_STATUS, min(int(status), _MOST_STATUS))
+
+
+def _status_or_none(status: Any) -> int | None:
+    if status is None:
+        return None
+    return _status(status)
+
+
+def _name_or_none(failure: Failure | None) -> str | None:
+    if failure is None:
+        return None
+    return failure.name
 
 
 def _time(seconds: Any) -> float:
@@ -156,14 +192,14 @@ _OUTAGE_OF_GRB2: _Fields = {
     "retry_at": _time,
     "since": _time,
     "site_available": bool,
-    "status": lambda status: None if status is None else _status(status),
+    "status": _status_or_none,
     "why": _text,
 }
 _OUTAGE: _Fields = {
     **_OUTAGE_OF_GRB2,
     "alike": _number,
     "failed_at": _time,
-    "failure": lambda failure: None if failure is None else failure.name,
+    "failure": _name_or_none,
     "redirected_to": _text,
 }
 _OUTAGE_FIELDS = {VERSION: _OUTAGE, b"GRB2": _OUTAGE_OF_GRB2}

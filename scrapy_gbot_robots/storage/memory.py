@@ -85,7 +85,10 @@ class MemoryStorage(Storage):
             self._bytes = 0
 
     def _forget_if_clock_was_set(self) -> None:
-        """Forget all times of the clock before. By a clock set forward by a month, an outage would open its site."""
+        """Forget all times of the clock before.
+
+        By a clock set forward by a month, an outage would open its site.
+        """
         lead = time.time() - time.monotonic()
         if abs(lead - self._lead) > _CLOCK_SECS:
             self._lead = lead

@@ -1,4 +1,6 @@
-"""Entries in a Redis (6 or newer) that a fleet of machines shares. Needs redis-py: the extra `redis`.
+"""Entries in a Redis (6 or newer) that a fleet of machines shares.
+
+Needs redis-py: the extra `redis`.
 
 Operations wanted: a batch of calls costs one round trip, since the server may be far away. Of all
 processes, one gets the lease of an origin. No value can harm this process, since other programs may
@@ -103,7 +105,10 @@ _FIND = (
 
 
 def place_of(url: str) -> str:
-    """Return the server and database that a Redis URL names, without its password; "?" if it cannot be read."""
+    """Return the server and database that a Redis URL names, without its password.
+
+    "?" if it cannot be read.
+    """
     try:
         where = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError:
@@ -123,7 +128,8 @@ class RedisStorage(Storage):
         max_body: bounds the bodies that are returned, in bytes.
 
     Raises:
-        StorageError: `server` is no Redis URL, or the client decodes responses, or it cannot be made now.
+        StorageError: `server` is no Redis URL, or the client decodes responses, or it cannot be
+        made now.
     """
 
     def __init__(
@@ -216,7 +222,10 @@ class RedisStorage(Storage):
     def _find(
         self, wanted: Sequence[Wanted], secs: float, *, beside_entry: bool = False
     ) -> list[Found]:
-        """Return entries, and take the leases of those that are not there; if `beside_entry`, also of those that are."""
+        """Return entries, and take the leases of those that are not there.
+
+        If `beside_entry`, also of those that are.
+        """
         if not wanted:
             return []
         # Where no entry is good enough, too, no lease is needed.
@@ -240,7 +249,9 @@ class RedisStorage(Storage):
         return found
 
     def _ahead(self) -> int:
-        """By how many seconds the server's clock is ahead of this machine's now. 0 if they hardly differ.
+        """By how many seconds the server's clock is ahead of this machine's now.
+
+        0 if they hardly differ.
 
         It stays the same as long as the clocks do, so that an entry has the same times whenever it
         is read.
@@ -276,7 +287,10 @@ class RedisStorage(Storage):
             return max(0.0, int(answer) / 1000)
 
     def beat(self, facts: Mapping[str, object]) -> None:
-        """Report that this process is alive, and `facts` about it. The report ends by itself soon after the last beat."""
+        """Report that this process is alive, and `facts` about it.
+
+        The report ends by itself soon after the last beat.
+        """
         with self._asked():
             self._redis.set(f"{_PREFIX}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
 
@@ -328,7 +342,10 @@ class RedisStorage(Storage):
                 yield (name[1:-1] if is_tagged else name), key
 
     def _values(self, kind: str, most_bytes: int) -> Iterator[tuple[str, bytes]]:
-        """Yield what each key of a kind is for, and its value. Values that are no strings are left out."""
+        """Yield what each key of a kind is for, and its value.
+
+        Values that are no strings are left out.
+        """
         keys = self._keys(kind)
         while some := list(islice(keys, _TOGETHER)):
             with self._pipeline() as pipe:

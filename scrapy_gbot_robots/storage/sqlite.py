@@ -210,7 +210,10 @@ class SqliteStorage(Storage):
             self._disconnect()
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins, or else their leases. All writing is one transaction."""
+        """Return the entries of many origins, or else their leases.
+
+        All writing is one transaction.
+        """
         return self._run(self._find, wanted, secs)
 
     def _find(
@@ -277,7 +280,10 @@ class SqliteStorage(Storage):
         return self._run(_executed, statement, values)
 
     def _run(self, act: Callable[..., _T], *args: object) -> _T:
-        """Let `act` use the file. If the file is broken, set it aside and call `act` again on a new one."""
+        """Let `act` use the file.
+
+        If the file is broken, set it aside and call `act` again on a new one.
+        """
         with self._lock:
             try:
                 try:
@@ -386,7 +392,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open the file for reading alone; if there is none, an empty database in memory. Raises what `_connect` raises."""
+    """Open the file for reading alone; if there is none, an empty database in memory.
+
+    Raises what `_connect` raises.
+    """
     # If no other process has the file open, an ordinary reader would create files beside it.
     has_log = Path(f"{path}-wal").exists()
     is_there = has_log or (path.exists() and path.stat().st_size > 0)
@@ -458,7 +467,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out, by SQLite's own lock on an empty file beside `path`. A kill releases the lock."""
+    """Keep other processes out, by SQLite's own lock on an empty file beside `path`.
+
+    A kill releases the lock.
+    """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
         yield
@@ -473,6 +485,9 @@ def _renamed(path: Path, suffix: str) -> Path:
 
 
 def _uri(path: PurePath) -> str:
-    """The URI of a file for SQLite, which takes no host in it. `Path.as_uri` puts the server of a network share there."""
+    """The URI of a file for SQLite, which takes no host in it.
+
+    `Path.as_uri` puts the server of a network share there.
+    """
     text = path.as_posix()
     return f"file://{'' if text.startswith('/') else '/'}{quote(text, safe='/:')}"

@@ -4,6 +4,7 @@ import gzip
 import random
 import sys
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -191,3 +192,16 @@ def test_text_that_a_browser_shows_is_read_as_served() -> None:
     assert as_served(SHOWN, []) == SHOWN
     for page in (TEXT, b"<html>a", SHOWN.replace(b"&lt;", b"<b>")):
         assert as_served(page, ["playwright"]) == page
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_bomb_is_decoded_up_to_the_limit_alone(coding: str) -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31 if coding == "gzip" else 15)
+    bomb = b"".join(packer.compress(bytes(1_000_000)) for _ in range(200)) + packer.flush()
+    tracemalloc.start()
+    try:
+        text, more = decoded(bomb, coding, 500_000)
+        assert tracemalloc.get_traced_memory()[1] < 4 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+    assert (len(text), more) == (500_000, True)

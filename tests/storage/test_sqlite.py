@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -89,6 +90,19 @@ def test_value_that_we_did_not_write_is_a_miss(path: Path, value: object) -> Non
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("UPDATE entries SET value = ?", (value,))
         assert storage.get(ORIGIN) is None
+
+
+def test_of_a_huge_value_nothing_is_read(path: Path) -> None:
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE entries SET value = zeroblob(50000000)")
+        tracemalloc.start()
+        try:
+            assert storage.get(ORIGIN) is None
+            assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
+        finally:
+            tracemalloc.stop()
 
 
 def test_origin_that_we_did_not_write_is_not_listed(path: Path) -> None:
