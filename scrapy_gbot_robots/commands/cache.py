@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -56,23 +56,27 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.all != (forgets and not options.origins):
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
     wanted = [str(origin_of(text)) for text in options.origins]
-    found, act = 0, _ACTS[options.act]
+    done, act = 0, _ACTS[options.act]
     with _storage(gbot, settings, writes=forgets) as (storage, where):
         if options.act == "list":
-            out.say(
-                (
-                    f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN",
-                    "strong",
-                )
-            )
-        for origin in wanted or storage.origins():
+            title = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN"
+            out.say((title, "strong"))
+        origins: Iterable[str] = wanted
+        if not wanted:
+            origins = storage.origins()
+        for origin in origins:
             if act(origin, storage, gbot, out):
-                found += 1
+                done += 1
             elif wanted:
                 err.say((f"{origin}: not in the storage", "warning"))
         if not wanted:
-            out.say(f"{count(found, 'origin')} {'forgotten ' if forgets else ''}in {where}")
-    return FOUND if found < len(wanted) else FINE
+            what = count(done, "origin")
+            if forgets:
+                what += " forgotten"
+            out.say(f"{what} in {where}")
+    if done < len(wanted):
+        return FOUND
+    return FINE
 
 
 @contextmanager
@@ -100,8 +104,8 @@ def _storage(
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
     if isinstance(storage, MemoryStorage):
         raise CommandError(
-            'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or this directory is in no Scrapy project; '
-            "-s GBOT_ROBOTS_SQLITE_PATH=FILE names a storage"
+            'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or this directory is '
+            "in no Scrapy project; -s GBOT_ROBOTS_SQLITE_PATH=FILE names a storage"
         )
     try:
         with closing(storage):
@@ -121,9 +125,13 @@ def _list(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> b
         return False
     facts = _facts(origin, entry, gbot)
     out.json(facts)
-    status = "" if facts["status"] is None else facts["status"]
-    age = "" if facts["age_secs"] is None else f"{span(facts['age_secs'])} ago"
-    fresh = span(math.ceil(facts["fresh_secs"])) if facts["fresh_secs"] else "stale"
+    status, age, fresh = "", "", "stale"
+    if facts["status"] is not None:
+        status = facts["status"]
+    if facts["age_secs"] is not None:
+        age = f"{span(facts['age_secs'])} ago"
+    if facts["fresh_secs"]:
+        fresh = span(math.ceil(facts["fresh_secs"]))
     out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {fresh:>9}  {origin}")
     return True
 
@@ -137,9 +145,9 @@ def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> b
     out.json(facts)
     out.say((origin, "strong"))
     show_entry(facts, out)
-    for number, line in enumerate(
-        split_lines(entry.copy.body) if entry.copy and entry.copy.body else [], 1
-    ):
+    if entry.copy is None or not entry.copy.body:
+        return True
+    for number, line in enumerate(split_lines(entry.copy.body), 1):
         out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return True
 

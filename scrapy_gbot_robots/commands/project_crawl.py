@@ -1,4 +1,4 @@
-"""A crawl of the project without pages, in which sub-commands ask for robots.txt files and for the statuses of sitemaps.
+"""A crawl of the project without pages, in which sub-commands ask for robots.txt files.
 
 It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines,
 feeds, extensions and scheduler. It uses the `Fetcher`, the storage and the policy of the project's
@@ -85,13 +85,13 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
     result: Future[_T] = Future()
 
     def ended(failure: TwistedFailure) -> None:
-        if not (result.done() or isinstance(failure.value, CancelledError)):
+        if not result.done() and not isinstance(failure.value, CancelledError):
             result.set_exception(CommandError(f"the crawl cannot run: {failure.value}"))
 
     crawling: Any = process.crawl(_ErrandSpider, fetcher_cls=fetcher_cls, work=work, result=result)
-    (crawling if isinstance(crawling, Deferred) else Deferred.fromFuture(crawling)).addErrback(
-        ended
-    )
+    if not isinstance(crawling, Deferred):
+        crawling = Deferred.fromFuture(crawling)
+    crawling.addErrback(ended)
     process.start()
     if not result.done():
         raise KeyboardInterrupt
@@ -111,20 +111,19 @@ def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
 
 
 def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return the project's settings without what such a crawl must not do, and the class that fetches robots.txt files."""
+    """Return the project's settings without what such a crawl must not do, and the fetcher's class."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
-    addons = {
-        name: at
-        for name, at in settings.getdict("ADDONS").items()
-        if load_object(name) is not Addon
-    }
+    addons = settings.getdict("ADDONS")
+    for name in list(addons):
+        if load_object(name) is Addon:
+            del addons[name]
     settings.set("ADDONS", addons, "cmdline")
-    classes = map(load_object, build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")))
-    own = (
-        cls for cls in classes if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware)
-    )
-    return settings, next(own, GbotRobotsTxtMiddleware).fetcher_cls
+    for path in build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")):
+        cls = load_object(path)
+        if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware):
+            return settings, cls.fetcher_cls
+    return settings, GbotRobotsTxtMiddleware.fetcher_cls
 
 
 class _ErrandSpider(Spider):
@@ -166,11 +165,9 @@ class RobotsState:
     @property
     def body(self) -> bytes | None:
         """The robots.txt whose rules decide; None if no rules decide."""
-        return (
-            self.decision.copy.body
-            if self.decision.state is State.RULES and self.decision.copy
-            else None
-        )
+        if self.decision.state is not State.RULES or self.decision.copy is None:
+            return None
+        return self.decision.copy.body
 
     @property
     def robotstxt(self) -> RobotsTxt:
@@ -180,8 +177,9 @@ class RobotsState:
     @property
     def served(self) -> Served:
         """What a judge needs to know of it."""
-        copy = self.decision.copy
-        wall = copy.why if copy is not None and copy.kind is Kind.WALL else ""
+        copy, wall = self.decision.copy, ""
+        if copy is not None and copy.kind is Kind.WALL:
+            wall = copy.why
         return Served(None, self.body or b"", wall=wall, decision=self.decision)
 
     @property
@@ -212,58 +210,65 @@ class ProjectCrawl:
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._hops: list[tuple[int, str]] = []
-        self._places: defaultdict[Origin, Places] = defaultdict(
-            partial(Places, 1)
-        )  # for one look-up at a time
+        # for one look-up of an origin at a time
+        self._places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))
         self._judges: dict[tuple[RobotsAgent, bool], Judge] = {}
         crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
-        """Look up the robots.txt of `origin`: on its server, if it shall be `fresh` or what the storage has is not good."""
+        """Look up the robots.txt of `origin`.
+
+        On its server, if it shall be `fresh` or what the storage has is not good.
+        """
         policy, key = self.settings.policy, str(origin)
         async with self._places[origin]:
             self._hops.clear()
             entry = await self._storage.get(key)
-            is_good = (
-                entry is not None
-                and not fresh
-                and time.time() < decide(entry, time.time(), policy).ask_at
-            )
-            if not is_good:
+            fetched = fresh or entry is None
+            if entry is not None and time.time() >= decide(entry, time.time(), policy).ask_at:
+                fetched = True
+            if fetched or entry is None:
                 entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
                 await self._storage.put(key, entry)
         decision = decide(entry, time.time(), policy)
-        return RobotsState(
-            origin, entry or Entry(), decision, self.settings, not is_good, [*self._hops]
-        )
+        return RobotsState(origin, entry, decision, self.settings, fetched, [*self._hops])
 
     async def served(self, origins: Iterable[Origin]) -> dict[Origin, Served]:
-        """Look up the robots.txt files of `origins` at the same time, but for those where an override decides."""
-        found = ((origin, self.overrides.of(origin, time.time())) for origin in origins)
-        asked = [
-            self.state_of(origin)
-            for origin, override in found
-            if override is None or not override.decides
-        ]
-        return {state.origin: state.served for state in await self.together(asked)}
+        """Look up the robots.txt files of `origins` at the same time.
+
+        Not those of origins where an override decides.
+        """
+        lookups: list[Coroutine[Any, Any, RobotsState]] = []
+        for origin in origins:
+            override = self.overrides.of(origin, time.time())
+            if override is None or not override.decides:
+                lookups.append(self.state_of(origin))
+        return {state.origin: state.served for state in await self.together(lookups)}
 
     def verdict(
         self, url: str, agent: RobotsAgent, served: Served | None, *, overridden: bool = True
     ) -> Verdict:
-        """Return the verdict on a URL by what was served for its robots.txt, and if `overridden` by the overrides."""
+        """Return the verdict on a URL by what was served for its robots.txt.
+
+        If `overridden`, the overrides count, too.
+        """
         judge = self._judges.get((agent, overridden))
         if judge is None:  # it keeps the rules that it has read
-            gbot, overrides = self.settings, self.overrides if overridden else None
+            overrides = None
+            if overridden:
+                overrides = self.overrides
             judge = Judge(
                 [agent],
-                strict=gbot.strict,
-                max_bytes=gbot.max_bytes,
+                strict=self.settings.strict,
+                max_bytes=self.settings.max_bytes,
                 overrides=overrides,
                 now=time.time(),
             )
             self._judges[agent, overridden] = judge
-        _, ((verdict,),) = judge.judged([url], served or Served(None), gives_reasons=True)
+        if served is None:
+            served = Served(None)
+        _, ((verdict,),) = judge.judged([url], served, gives_reasons=True)
         return verdict
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The bytes of a robots.txt as its site served them: this module undoes content codings, and the page of a browser.
+"""The bytes of a robots.txt as its site served them, without content codings and browser's page.
 
 Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is a generator that turns
 pieces into pieces. So layers stack, no layer decodes more than the next one takes, and a decompression bomb costs one piece.
@@ -47,10 +47,12 @@ def as_served(body: bytes, flags: Collection[str]) -> bytes:
     A browser shows a text file escaped, in a `pre` element. The parser would not see the first
     User-agent line of such a page, and so would lose the rules below it.
     """
-    shown = _TEXT_FILE.match(body) if RENDERED in flags else None
-    if shown is None:
+    if RENDERED not in flags:
         return body
-    text = shown[1].decode("utf-8", "surrogateescape")
+    element = _TEXT_FILE.match(body)
+    if element is None:
+        return body
+    text = element[1].decode("utf-8", "surrogateescape")
     return html.unescape(text).encode("utf-8", "surrogateescape")
 
 
@@ -96,9 +98,8 @@ def decoded(
     except EOFError:
         if whole:
             raise DecodeError(f"the {content_encoding[:80]} body ends too early") from None
-    except (
-        Exception
-    ) as error:  # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
+    # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
+    except Exception as error:
         raise DecodeError(f"the {content_encoding[:80]} body is broken: {error}") from error
     text = bytes(out[:limit])
     if len(codings) < len(names) and _BINARY.search(text):
@@ -128,7 +129,9 @@ def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
                     return
                 stream = zlib.decompressobj(wbits)
             yield stream.decompress(waiting, _PIECE)
-            waiting = stream.unused_data if stream.eof else stream.unconsumed_tail
+            waiting = stream.unconsumed_tail
+            if stream.eof:
+                waiting = stream.unused_data
         while not stream.eof and (rest := stream.decompress(b"", _PIECE)):
             yield rest
     if not stream.eof or (begun and wbits == _GZIP):
@@ -146,8 +149,10 @@ def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress `deflate`: zlib by RFC 9110 8.4.1.2, and raw deflate from some servers."""
     first = next(filter(None, pieces), b"")
-    is_zlib = first[:1] and first[0] & 0x0F == zlib.DEFLATED  # no raw deflate begins so
-    yield from _unzipped(chain((first,), pieces), _ZLIB if is_zlib else _RAW)
+    wbits = _RAW
+    if first and first[0] & 0x0F == zlib.DEFLATED:  # no raw deflate begins so
+        wbits = _ZLIB
+    yield from _unzipped(chain((first,), pieces), wbits)
 
 
 def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -172,11 +177,12 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         waiting = piece
         while waiting or not (stream is None or stream.needs_input):
-            stream = stream or zstd.ZstdDecompressor(options=options)
+            if stream is None:
+                stream = zstd.ZstdDecompressor(options=options)
             yield stream.decompress(waiting, _PIECE)
-            waiting = stream.unused_data if stream.eof else b""
+            waiting = b""
             if stream.eof:
-                stream = None
+                waiting, stream = stream.unused_data, None
     if stream is not None:
         raise EOFError
 

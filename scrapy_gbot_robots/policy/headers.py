@@ -43,7 +43,10 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
             lifetime = _seconds(value.strip(' "'))
     if lifetime is None:
         return None
-    return max(0.0, lifetime - (_seconds(_text(age)) or 0.0))
+    spent = _seconds(_text(age))
+    if spent is None:
+        return lifetime
+    return max(0.0, lifetime - spent)
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:
@@ -55,16 +58,22 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     if (seconds := _seconds(text)) is not None:
         return seconds
     moment = date_in(text)
-    return None if moment is None else min(max(0.0, moment.timestamp() - now), _FOREVER)
+    if moment is None:
+        return None
+    return min(max(0.0, moment.timestamp() - now), _FOREVER)
 
 
 def _text(value: bytes | None) -> str:
-    return (value or b"")[:_HEADER_BYTES].decode("latin-1").strip()
+    if value is None:
+        return ""
+    return value[:_HEADER_BYTES].decode("latin-1").strip()
 
 
 def _seconds(text: str) -> float | None:
     """Read a whole number of seconds, clamped to the range from 0 to `_FOREVER`."""
-    return min(max(0.0, float(text)), _FOREVER) if _SECONDS.fullmatch(text) else None
+    if not _SECONDS.fullmatch(text):
+        return None
+    return min(max(0.0, float(text)), _FOREVER)
 
 
 def date_in(text: str, read: Callable[[str], datetime] = parsedate_to_datetime) -> datetime | None:

@@ -37,12 +37,13 @@ def is_private(host: str) -> bool | None:
     """
     name = host.rstrip(".").lower()
     try:
-        address = (
-            IPv6Address(name.strip("[]")) if name.startswith("[") else IPv4Address(inet_aton(name))
-        )
-    except (OSError, ValueError):
-        return True if "." not in name or name.endswith(_SUFFIXES) else None
-    return _is_private(address)
+        if name.startswith("["):
+            return _is_private(IPv6Address(name.strip("[]")))
+        return _is_private(IPv4Address(inet_aton(name)))
+    except (OSError, ValueError):  # it is a name
+        if "." not in name or name.endswith(_SUFFIXES):
+            return True
+        return None
 
 
 def is_private_address(text: str) -> bool:
@@ -64,13 +65,18 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
             return True
     if any(address in network for network in _PRIVATE):
         return True
-    return not address.is_global or address.is_multicast
+    if address.is_multicast:
+        return True
+    return not address.is_global
 
 
 def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that an IPv6 address carries; None if it carries none."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
         return IPv4Address(address.packed[-4:])
-    return (
-        address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-    )
+    if address.teredo is not None:
+        _, client = address.teredo
+        return client
+    if address.sixtofour is not None:
+        return address.sixtofour
+    return address.ipv4_mapped

@@ -63,7 +63,9 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     if it is not known.
     """
     mark = _mark(status, headers, body)
-    return "" if mark and status in _SUCCESS and _LINE_OF_A_FILE.search(body) else mark
+    if mark and status in _SUCCESS and _LINE_OF_A_FILE.search(body):
+        return ""
+    return mark
 
 
 def _mark(status: int, headers: Mapping[str, str], body: bytes) -> str:
@@ -73,15 +75,21 @@ def _mark(status: int, headers: Mapping[str, str], body: bytes) -> str:
     if status in _SIGNED and "accept-signature" in headers:
         return "a wall for signed crawlers, by its header accept-signature"
     head = body[:_HEAD_BYTES]
-    found = _TITLE.search(head) if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else None
-    if found is not None:
-        title = unescape(found[1][:_TITLE_CHARS].decode("utf-8", "replace")).replace(
-            "\N{RIGHT SINGLE QUOTATION MARK}", "'"
-        )
-        title = " ".join(title.lower().split())
-        whose = next(
-            (whose for beginning, whose in _TITLES.items() if title.startswith(beginning)), ""
-        )
-        if whose:
-            return f"{whose}, by its title"
-    return "a challenge, by its status" if status == _ACCEPTED else ""
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        title = _title_of(head)
+        for beginning, whose in _TITLES.items():
+            if title.startswith(beginning):
+                return f"{whose}, by its title"
+    if status == _ACCEPTED:
+        return "a challenge, by its status"
+    return ""
+
+
+def _title_of(page: bytes) -> str:
+    """The title of a page, in lower case and with plain apostrophes; "" if it has none."""
+    match = _TITLE.search(page)
+    if match is None:
+        return ""
+    title = unescape(match[1][:_TITLE_CHARS].decode("utf-8", "replace"))
+    title = title.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return " ".join(title.lower().split())
