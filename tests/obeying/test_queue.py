@@ -625,6 +625,9 @@ def test_jobdir_of_scrapys_queue_without_slots_is_read_by_the_strict_queue(
     assert sorted(pulled) == sorted(f"{'ab'[number % 2]}.x/{number}" for number in range(20))
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # Scrapy 2.14 leaves files open
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 def test_many_origins_with_a_jobdir_keep_no_more_files_open_than_a_bound(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
