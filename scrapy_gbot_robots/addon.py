@@ -1,4 +1,7 @@
-"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches everything on in one line. What the user has set wins."""
+"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches everything on in one line.
+
+What the user has set wins.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ class Addon:
     """Switches on the middleware, the parser, sitemap discovery and the report."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Change `settings` at add-on priority, which is below the project's, the spider's and the command line's.
+        """Change `settings` at add-on priority, so that what the user has set wins.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
@@ -144,7 +147,10 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 
 
 def _loaded(name: Any) -> Any:
-    """The component that `name` names; `name` itself if there is none: of one that is off, Scrapy needs no more."""
+    """The component that `name` names.
+
+    `name` itself if there is none: of one that is off, Scrapy needs no more.
+    """
     try:
         return load_object(name)
     except Exception:  # of the module, too; if the component is on, Scrapy raises it
@@ -152,7 +158,7 @@ def _loaded(name: Any) -> Any:
 
 
 def _warn_of_others(classes: list[type]) -> None:
-    """Warn that no middleware of ours is in the place of Scrapy's, but one of the user's, or none."""
+    """Warn that in the place of Scrapy's middleware is one of the user's, or none."""
     if not classes:
         logger.warning(
             "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none "

@@ -1,4 +1,4 @@
-"""Waiting, threads and background work, the same under the asyncio reactor, another reactor, and without a reactor.
+"""Waiting, threads and background work, the same under any reactor and without one.
 
 Under the asyncio reactor and without a reactor, Scrapy lets a coroutine await only asyncio futures;
 under another reactor, only Deferreds. A coroutine may await everything in this module in all three
@@ -76,7 +76,10 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
 
 
 class OneThread:
-    """A thread for calls that may take long; it makes them one after another. If it hangs, the process ends all the same."""
+    """A thread for calls that may take long; it makes them one after another.
+
+    If it hangs, the process ends all the same.
+    """
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[..., object]] | None] = (
@@ -85,7 +88,10 @@ class OneThread:
         self._has_begun = False
 
     async def run(self, func: Callable[[], _T]) -> _T:
-        """Call `func` in the thread and return its result. Cancelling this does not end the call."""
+        """Call `func` in the thread and return its result.
+
+        Cancelling this does not end the call.
+        """
         over: Deferred[Any] = Deferred()
 
         def end(result: object, error: Exception | None) -> None:
@@ -100,7 +106,7 @@ class OneThread:
     def call(
         self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]
     ) -> None:
-        """Call `func` in the thread, and then `then` in this one, with the result or the exception."""
+        """Call `func` in the thread, then `then` in this one, with the result or exception."""
         if not self._has_begun:
             self._has_begun = True
             is_asyncio = is_asyncio_available()
@@ -160,7 +166,10 @@ class Turnstile:
 
 
 class Places:
-    """Lets at most `number` coroutines at a time into `async with`; the others wait for their turn."""
+    """Lets at most `number` coroutines at a time into `async with`.
+
+    The others wait for their turn.
+    """
 
     def __init__(self, number: int) -> None:
         self._free = DeferredSemaphore(number)
@@ -175,7 +184,10 @@ class Places:
 
 
 class Background:
-    """Coroutines that run by themselves. The garbage collector does not lose them, and `ended` waits for them."""
+    """Coroutines that run by themselves.
+
+    The garbage collector does not lose them, and `ended` waits for them.
+    """
 
     def __init__(self) -> None:
         self._running: set[Deferred[None]] = set()
@@ -183,7 +195,7 @@ class Background:
     def start(
         self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None
     ) -> None:
-        """Run `work`, log its exception if it raises one, and call `then` when it has ended in any way.
+        """Run `work`, log its exception if it raises one, and call `then` when it has ended.
 
         Put what must happen into `then`, not into a `finally` of the coroutine: a coroutine that is
         cancelled before it has begun does not run its `finally`.
@@ -198,7 +210,10 @@ class Background:
         running.addErrback(_log_unless_cancelled).addBoth(end)
 
     def cancel(self) -> None:
-        """Cancel all that still run. Call this once only: a second cancellation would interrupt their clean-up."""
+        """Cancel all that still run.
+
+        Call this once only: a second cancellation would interrupt their clean-up.
+        """
         for running in list(self._running):
             running.cancel()
 

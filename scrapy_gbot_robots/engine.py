@@ -1,22 +1,23 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes such a part, only this module has to change, and two that are parts of Scrapy by their nature:
-obeying/queue.py is a priority queue of Scrapy's, with its `pqueues` and `pqfactory`, and
-obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. If a part is missing, as in
-a mocked engine or in a user's own downloader, the functions do nothing or return a value that means
-"no".
+When Scrapy changes such a part, only this module has to change, and two that are parts of Scrapy by
+their nature: obeying/queue.py is a priority queue of Scrapy's, with its `pqueues` and `pqfactory`,
+and obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. If a part is missing,
+as in a mocked engine or in a user's own downloader, the functions do nothing or return a value that
+means "no".
 
 Replaced while a crawl runs, on the objects of that crawl:
 
 * `signals.send_catch_log`, while a robots.txt is under way (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
 
-Of what Scrapy's documentation does not name, other modules use these, which have stood for years: of `scrapy.utils` asyncio
-(AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available), conf (build_component_list,
-closest_scrapy_cfg), defer (deferred_from_coro, ensure_awaitable, maybe_deferred_to_future),
-log (logformatter_adapter), misc (build_from_crawler, load_object), project (data_path, get_project_settings,
-inside_project), python (without_none_values), reactor (is_reactor_installed), response (get_base_url),
-spider (DefaultSpider); and of `HttpCacheMiddleware` ignore_missing, policy and storage.
+Of what Scrapy's documentation does not name, other modules use these, which have stood for years:
+of `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
+is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), defer (deferred_from_coro,
+ensure_awaitable, maybe_deferred_to_future), log (logformatter_adapter), misc (build_from_crawler,
+load_object), project (data_path, get_project_settings, inside_project), python
+(without_none_values), reactor (is_reactor_installed), response (get_base_url), spider
+(DefaultSpider); and of `HttpCacheMiddleware` ignore_missing, policy and storage.
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -63,7 +64,9 @@ _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
 def is_for_one_page(crawler: Crawler) -> bool:
-    """Whether one of Scrapy's commands runs this crawl for one page that a person waits for: shell, fetch, view, parse.
+    """Whether one of Scrapy's commands runs this crawl for one page that a person waits for.
+
+    These are shell, fetch, view, parse.
 
     The shell is the only one that sets a dupefilter. The others replace the spider's `start`.
     """
@@ -73,7 +76,7 @@ def is_for_one_page(crawler: Crawler) -> bool:
 
 
 class Overhearing:
-    """Asks a listener whether the download of the request that carries it goes on, while `listening`.
+    """Asks listeners whether the downloads of the requests that carry them go on.
 
     A handler of Scrapy's signals would run for every request and every piece of every body of the
     crawl. So this class replaces the method that sends signals, and only while a request with a
@@ -106,7 +109,7 @@ class Overhearing:
                 self._signals.send_catch_log = self._send
 
     def _is_left_out(self) -> bool:
-        """Whether other code has put an older method back, so that this one is not called any more."""
+        """Whether other code has put an older method back, so that this one is not called."""
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
         return now in (self._send, first)
@@ -160,13 +163,13 @@ class DownloadSlots:
         return 0.0 if slot is None else slot.delay
 
     def queued_secs(self, key: str) -> float:
-        """For how many seconds the delay of the slot with `key` keeps requests back that are in it."""
+        """For how many seconds the slot with `key` keeps back the requests that are in it."""
         slot = self.by_key.get(key)
         return 0.0 if slot is None else len(slot.queue) * slot.delay
 
 
 async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
-    """Send `request` through all middlewares and its download slot, but do not count it against CONCURRENT_REQUESTS.
+    """Send `request`, but do not count it against CONCURRENT_REQUESTS.
 
     This is what `engine.download_async` does, less the places in the engine and in the downloader:
     the engine does not wait for it when it closes.
@@ -202,14 +205,17 @@ def _tell_of_response(crawler: Crawler, request: Request, response: Response) ->
 
 
 def pull_soon(crawler: Crawler) -> None:
-    """Let the engine take requests from the scheduler now, not at its next heartbeat, seconds later."""
+    """Let the engine take requests from the scheduler now, not at its next heartbeat."""
     slot = _engine_slot(crawler)
     if slot is not None:
         slot.nextcall.schedule()
 
 
 def is_closing(crawler: Crawler) -> bool:
-    """Whether the crawl has begun to close. Scrapy has no signal for it before the scheduler is closed."""
+    """Whether the crawl has begun to close.
+
+    Scrapy has no signal for it before the scheduler is closed.
+    """
     slot = _engine_slot(crawler)
     return slot is not None and slot.closing is not None
 
@@ -260,7 +266,7 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project's own processes requests before `middleware`."""
+    """Whether a downloader middleware of the project's own stands before `middleware`."""
     manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
     for other in getattr(manager, "middlewares", ()):
         if other is middleware:
@@ -289,7 +295,10 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
-    """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page; None if no rule matches it."""
+    """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page.
+
+    None if no rule matches it.
+    """
     return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001
 
 
@@ -297,7 +306,7 @@ def around_sending(
     crawler: Crawler,
     send_with: Callable[[Send, Request], Coroutine[Any, Any, Response]],
 ) -> None:
-    """Let the downloader call `send_with(send, request)` in place of `send(request)`, after all middlewares and queues."""
+    """Let the downloader call `send_with(send, request)` in place of `send(request)`."""
     handlers: Any = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
     send = getattr(handlers, "download_request_async", None)
     if send is not None:

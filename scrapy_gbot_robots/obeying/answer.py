@@ -1,4 +1,7 @@
-"""What a crawl keeps of one origin's robots.txt: its state, and the rules for the crawlers that asked."""
+"""What a crawl keeps of one origin's robots.txt.
+
+Its state, and the rules for the crawlers that asked.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,16 @@ class Source(Enum):
 
 
 class Answer:
-    """The answer that requests of one origin get. Handlers of signals get it to read, not to change it.
+    """The answer that requests of one origin get.
+
+    Handlers of signals get it to read, not to change it.
 
     Attributes:
         origin: the origin.
         state: full allow, full disallow, or the rules decide.
         status: the status code behind the state; None if no response came, or none yet.
-        fetched_at: when the definite answer behind this one came, in seconds since the epoch; None if there is none.
+        fetched_at: when the definite answer behind this one came, in seconds since the epoch; None
+            if there is none.
         source: where the answer comes from.
     """
 
@@ -73,13 +79,19 @@ class Answer:
         self._rules: dict[RobotsAgent, Rules] = {}
 
     def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
-        """Whether `agent` may fetch `url` in every form in which a download handler may send it. Faster than `verdict`."""
+        """Whether `agent` may fetch `url` in every form in which a download handler may send it.
+
+        Faster than `verdict`.
+        """
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
         return allowed_in_all_forms(self._rules[agent], url)
 
     def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
-        """Whether `agent` may fetch `url`, and why. If only another form of the URL is disallowed, the reason names it."""
+        """Whether `agent` may fetch `url`, and why.
+
+        If only another form of the URL is disallowed, the reason names it.
+        """
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self._why)
@@ -91,7 +103,7 @@ class Answer:
         )
 
     def crawl_delay(self, agent: RobotsAgent) -> float | None:
-        """The seconds between two requests that the group of `agent` asks for, None if it does not."""
+        """The seconds between two requests that the group of `agent` asks for, or None."""
         return self._rules[agent].crawl_delay if self.state is State.RULES else None
 
 
@@ -107,7 +119,10 @@ class CachedAnswer(Answer):
         *,
         before: CachedAnswer | None = None,
     ) -> None:
-        """Make the answer for `origin` from a decision. `before` is the answer until now: what it knows may still hold."""
+        """Make the answer for `origin` from a decision.
+
+        `before` is the answer until now: what it knows may still hold.
+        """
         super().__init__(origin, decision, status, source)
         copy = decision.copy
         self.redirected_to = copy.url if copy is not None and copy.url != origin.robots_url else ""
@@ -146,7 +161,7 @@ class CachedAnswer(Answer):
 
     @property
     def failure(self) -> Failure | None:
-        """What the last fetch failed of, if robots.txt is unreachable and no server has said so by a status; else None."""
+        """What the last fetch failed of; None if it did not, or a server has said by a status."""
         return None if self.outage is None else self.outage.failure
 
     @property
@@ -161,11 +176,17 @@ class CachedAnswer(Answer):
 
     @property
     def bars_for_now(self) -> bool:
-        """Whether everything is disallowed because robots.txt is unreachable: a request may wait for a better answer."""
+        """Whether everything is disallowed because robots.txt is unreachable.
+
+        A request may wait for a better answer.
+        """
         return self.temporary and self.state is State.FULL_DISALLOW and not self.one_page
 
     def is_good(self, now: float) -> bool:
-        """Whether the answer still counts at `now`. It does not if it is from the future: the clock was set back."""
+        """Whether the answer still counts at `now`.
+
+        It does not if it is from the future: the clock was set back.
+        """
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 
     def knows(self, agent: RobotsAgent) -> bool:
@@ -173,7 +194,10 @@ class CachedAnswer(Answer):
         return self.state is not State.RULES or agent in self._rules
 
     def takes_long(self, url: str, agent: RobotsAgent) -> bool:
-        """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules: call them in a thread then."""
+        """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules.
+
+        Call them in a thread then.
+        """
         return self.state is State.RULES and takes_long(self._rules[agent], url)
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
@@ -187,7 +211,10 @@ class CachedAnswer(Answer):
                 self.weight -= weight_of(self._rules.pop(next(iter(self._rules))))
 
     def claim_one_page(self, url: str, agent: RobotsAgent) -> bool:
-        """Take the one page of this answer for `url`, if the last copy of robots.txt allows it. A second call gets False."""
+        """Take the one page of this answer for `url`, if the last copy of robots.txt allows it.
+
+        A second call gets False.
+        """
         if not self.one_page or (
             self._rules and not (agent in self._rules and self._rules[agent].allowed(url))
         ):
@@ -197,7 +224,10 @@ class CachedAnswer(Answer):
 
 
 def failed_look_up(origin: Origin) -> CachedAnswer:
-    """Make the answer if a fault of this plugin ended the look-up of `origin`: full disallow, for a short time."""
+    """Make the answer if a fault of this plugin ended the look-up of `origin`.
+
+    It means full disallow, for a short time.
+    """
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"
     return CachedAnswer(
@@ -206,7 +236,9 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
 
 
 def is_waited_for(answer: CachedAnswer, request: Request | None = None) -> bool:
-    """Whether requests should wait for a better answer. One with meta.PROBE waits only if the server sent a response.
+    """Whether requests should wait for a better answer.
+
+    One with meta.PROBE waits only if the server sent a response.
 
     A robots.txt request that a middleware of the project drops would be dropped again.
     """

@@ -41,7 +41,10 @@ logger = logging.getLogger(__name__)
 
 
 class CrawlEvents:
-    """The log lines, stats and signals of one crawl. Signal handlers that are coroutines run in `background`."""
+    """The log lines, stats and signals of one crawl.
+
+    Signal handlers that are coroutines run in `background`.
+    """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
         self._crawler = crawler
@@ -81,7 +84,10 @@ class CrawlEvents:
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
     def failed(self, what: str, origin: Origin, error: Exception) -> None:
-        """Log that `what` was done for `origin` has ended in an unexpected exception; the first of its kind with a trace."""
+        """Log that `what` was done for `origin` has ended in an unexpected exception.
+
+        The first of its kind is logged with a trace.
+        """
         self.count("errors")
         kind = type(error).__name__
         self._said[kind] += 1
@@ -93,7 +99,10 @@ class CrawlEvents:
     def answered(
         self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None
     ) -> None:
-        """Log and count the new `answer` of an origin, for `request`. It replaces the answer `before`."""
+        """Log and count the new `answer` of an origin, for `request`.
+
+        It replaces the answer `before`.
+        """
         if before is None or before.state is not answer.state:
             self._stats.inc_value(_STATS_BY_STATE[answer.state])
             if before is not None:
@@ -139,7 +148,10 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
-        """Send the signals for a robots.txt that the crawl has learnt; `request` is the one that needed it, or None."""
+        """Send the signals for a robots.txt that the crawl has learnt.
+
+        `request` is the one that needed it, or None.
+        """
         self._send(
             robotstxt_known,
             robotstxt=robotstxt,
@@ -152,7 +164,10 @@ class CrawlEvents:
             self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
 
     def compare(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:
-        """Send a signal if the rules in the copy after a fetch are not those in the copy before. No request waits for it."""
+        """Send a signal if the rules in the copy after a fetch are not those in the copy before.
+
+        No request waits for it.
+        """
         if before is not None and now is not None and before.body != now.body:
             self._background.start(self._compare(origin, before, now))
 
@@ -166,7 +181,7 @@ class CrawlEvents:
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
-        """Warn of what an answer means by a setting, if it is one of the first in this `sentence`."""
+        """Warn of what an answer means by a setting, if few have been in this `sentence`."""
         self._said[sentence] += 1
         if self._said[sentence] <= MOST_WARNED:
             why = shown(answer.why)  # from the storage, to which others may write

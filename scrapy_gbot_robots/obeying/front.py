@@ -1,4 +1,6 @@
-"""The front of another scheduler: its requests wait behind gates, too, as they do in a queue of ours.
+"""The front of another scheduler.
+
+Its requests wait behind gates, too, as they do in a queue of ours.
 
 A scheduler of the user's own, scrapy-redis, and Scrapy's scheduler with a priority queue of the
 user's own know no gates. The add-on puts a *front* before such a scheduler: it sets `SCHEDULER` to
@@ -7,9 +9,9 @@ a subclass of the user's class.
     engine  <---  pen, a queue of ours  <---  their scheduler (disk, Redis, ...)
 
 The front takes a request as the engine asks for one. If its gate is open, it goes straight on.
-Otherwise it is held in the *pen*, and the front takes the next one, for at most `PULL_SECS`. The pen
-holds at most `MOST_HELD` requests. A smaller bound would let a few dead hosts block the head of a
-line of first in, first out, and a bound for each origin would do the same. When the crawl closes,
+Otherwise it is held in the *pen*, and the front takes the next one, for at most `PULL_SECS`. The
+pen holds at most `MOST_HELD` requests. A smaller bound would let a few dead hosts block the head of
+a line of first in, first out, and a bound for each origin would do the same. When the crawl closes,
 what is held goes back, so that their scheduler keeps it.
 
 While their scheduler fails, such as when its Redis is away, what is held stays held: nothing is
@@ -78,7 +80,10 @@ class _Held:
         return self._gates is not None
 
     def goes_straight_on(self: Any, request: Request) -> bool:
-        """Whether `request` need not come into this pen, which is empty. If so, it counts as handed out."""
+        """Whether `request` need not come into this pen, which is empty.
+
+        If so, it counts as handed out.
+        """
         origin = self._origin(request)
         if origin is not None:
             if not self._gates.is_known(origin, request):
@@ -107,7 +112,7 @@ class _StrictPen(_Held, StrictOriginPriorityQueue):
 
 
 class Front:
-    """What a scheduler with a front does before the user's own class, which stands behind this in the order of methods."""
+    """What a scheduler with a front does before the user's own class, the next in `__mro__`."""
 
     pen: _Pen | _StrictPen | None = None  # what is held
     _crawler: Crawler | None = None
@@ -154,7 +159,10 @@ class Front:
         return bool(self.pen) or bool(super().has_pending_requests())  # type: ignore[misc]
 
     def enqueue_request(self, request: Request) -> bool:
-        """Schedule `request`. One that was handed out and comes back is held: their scheduler may fail now."""
+        """Schedule `request`.
+
+        One that was handed out and comes back is held: their scheduler may fail now.
+        """
         if self.pen is not None and RETURNED in request.meta:
             self.pen.push(request)
             return True
@@ -183,7 +191,10 @@ class Front:
         return pen.pop()
 
     def _pulled(self, pen: _Pen | _StrictPen) -> Request | None:
-        """Take a request from the user's scheduler; None if it has none, or fails while some are held."""
+        """Take a request from the user's scheduler.
+
+        None if it has none, or fails while some are held.
+        """
         if not pen:
             request: Request | None = super().next_request()  # type: ignore[misc]
             return request

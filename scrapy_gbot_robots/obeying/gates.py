@@ -1,4 +1,6 @@
-"""The gates between the scheduler's queue and the engine: requests stay in the queue until their origin is settled.
+"""The gates between the scheduler's queue and the engine.
+
+Requests stay in the queue until their origin is settled.
 
 Each origin that has requests in a queue has a *gate*, a machine of states. `TRANSITIONS` has all
 ways from state to state, and `Gates._go` is the one place that changes a state.
@@ -19,13 +21,16 @@ A gate can let a number of requests *pass*:
 
 * Requests of an unreachable origin whose wait is over pass with the bad answer, which refuses them:
   the gate is *giving up*.
-* Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once, pass with it. If each
-  of them asked anew, a robots.txt that fails every other time would hold them up again and again.
-* One request of a gate that is held passes without an answer, as a *scout*, if a middleware of the project's stands before
-  ours: only that middleware knows whether the request is subject to robots.txt. If it is, it comes back at once. If it is
-  not, more requests pass.
+* Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once,
+  pass with it. If each of them asked anew, a robots.txt that fails every other time would hold them
+  up again and again.
+* One request of a gate that is held passes without an answer, as a *scout*, if a middleware of the
+  project's stands before
+  ours: only that middleware knows whether the request is subject to robots.txt. If it is, it comes
+      back at once. If it is not, more requests pass.
 
-`giving_up` says how long requests wait, and when a host is dead or gone: then its gate opens, and its requests are refused.
+`giving_up` says how long requests wait, and when a host is dead or gone: then its gate opens, and
+its requests are refused.
 """
 
 from __future__ import annotations
@@ -150,7 +155,9 @@ class Gate:
 
 
 class Gatekeeper:
-    """What has the gates of a crawl: the middleware. Queues find it among the downloader middlewares.
+    """What has the gates of a crawl: the middleware.
+
+    Queues find it among the downloader middlewares.
 
     Attributes:
         gates: the gates at which requests wait in the scheduler's queue.
@@ -193,7 +200,10 @@ class Gates:
     # What the queue calls.
 
     def join(self, line: Line, origin: Origin, request: Request, number: int = 1) -> Gate:
-        """Note that `line` has so many more requests of `origin`, such as `request`; return its gate."""
+        """Note that `line` has so many more requests of `origin`, such as `request`.
+
+        Return its gate.
+        """
         gate = line.gate
         if gate is None:
             gate = line.gate = self._gates.get(origin) or self._new_gate(origin, request)
@@ -207,7 +217,10 @@ class Gates:
         return gate
 
     def admit(self, gate: Gate, line: Line) -> bool:
-        """Return whether the next request of `line` may be handed out. If not, the line waits until it is ready."""
+        """Return whether the next request of `line` may be handed out.
+
+        If not, the line waits until it is ready.
+        """
         if gate.lets_pass(time.monotonic()):
             return True
         if gate.state is State.OPEN:
@@ -221,7 +234,7 @@ class Gates:
     def leave(
         self, gate: Gate, line: Line | None, request: Request | None, number: int = 1
     ) -> None:
-        """Note that `request` of `line` has been handed out, and that so many requests have left the queue."""
+        """Note that `request` of `line` is handed out, and so many requests have left the queue."""
         gate.size -= number
         if gate.is_shut:
             self._count_waiting(-number)
@@ -247,13 +260,19 @@ class Gates:
         return answer is not None and not self.is_worth_waiting(answer)
 
     def shut(self, origin: Origin) -> None:
-        """Shut the gate of `origin` if it is open: its robots.txt has turned out to be unreachable."""
+        """Shut the gate of `origin` if it is open.
+
+        Its robots.txt has turned out to be unreachable.
+        """
         gate = self._gates.get(origin)
         if gate is not None and gate.state is State.OPEN:
             self._go(gate, State.EXPIRED)
 
     def send_scouts(self) -> None:
-        """Let one request of each gate that is held go and see: a middleware may know that it need not wait."""
+        """Let one request of each gate that is held go and see.
+
+        A middleware may know that it need not wait.
+        """
         self._sends_scouts = True
         self._crawler.signals.connect(self._reached, signals.request_reached_downloader)
 
@@ -327,7 +346,9 @@ class Gates:
             self._patience.note(answer.trouble, time.monotonic())
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
-        """How many more seconds a request waits after `answer`. It has waited since `since`, on the monotonic clock.
+        """How many more seconds a request waits after `answer`.
+
+        It has waited since `since`, on the monotonic clock.
 
         0 or less: the request is given up.
         """
@@ -449,7 +470,7 @@ class Gates:
             gate.passes = Passes(gate.size, now + served_until - wall_now, answer)
 
     def _hold(self, gate: Gate, answer: CachedAnswer) -> None:
-        """Let the requests of an unreachable origin wait for the next look-up, or give some of them up."""
+        """Let the requests of an unreachable origin wait for the next look-up, or give some up."""
         if not gate.is_unreachable:
             gate.is_unreachable = True
             self.count_held(gate.size)

@@ -63,7 +63,10 @@ def _of_others(crawler: RobotsCrawler) -> str:
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
-    """Return the default user agent: `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send."""
+    """Return the default user agent.
+
+    `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send.
+    """
     name = settings["ROBOTSTXT_USER_AGENT"]
     return (
         UserAgent(str(name), "ROBOTSTXT_USER_AGENT") if name else _sent_by_scrapy(settings, spider)
@@ -86,7 +89,9 @@ def _sent_by_scrapy(settings: BaseSettings, spider: Spider | None) -> UserAgent:
 
 
 class CrawlerIdentity:
-    """The crawlers that send the requests of one crawl: their rules count, in robots.txt files and on pages.
+    """The crawlers that send the requests of one crawl.
+
+    Their rules count, in robots.txt files and on pages.
 
     Args:
         asked_as: the crawlers of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request
@@ -102,7 +107,7 @@ class CrawlerIdentity:
         self._looks = _LOOKS
 
     def watch(self) -> None:
-        """Log hints about the User-Agent when the spider opens, and warn once if another one is sent than was judged by."""
+        """Log hints about the User-Agent, and warn once if another is sent than was judged by."""
         self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         if self._asked_as is None and not self._name:
             self._crawler.signals.connect(
@@ -124,7 +129,7 @@ class CrawlerIdentity:
             )
 
     def _reached_downloader(self, request: Request) -> None:
-        """Warn once if a downloader middleware behind ours sets a User-Agent whose rules nobody has asked for."""
+        """Warn once if a downloader middleware behind ours sets another User-Agent."""
         sent, default = request.headers.get("User-Agent"), _agent_named(self._default or "")
         if not sent or request.meta.get("dont_obey_robotstxt") or default not in self._judged:
             return
@@ -160,7 +165,7 @@ class CrawlerIdentity:
         return agent
 
     def tokens(self, request: Request) -> frozenset[str]:
-        """The product tokens, in lower case, by which a page can speak to the sender of `request`."""
+        """The product tokens, in lower case, by which a page can name the sender of `request`."""
         agent = self.agent(request)
         crawlers = agent if isinstance(agent, AllOf) else (agent,)
         return frozenset(token.lower() for crawler in crawlers for token in crawler.tokens)

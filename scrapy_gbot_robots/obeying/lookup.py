@@ -1,4 +1,6 @@
-"""Where a crawl learns what an origin's robots.txt says: from memory, else from the storage, else by one fetch for all.
+"""Where a crawl learns what an origin's robots.txt says.
+
+From memory, else from the storage, else by one fetch for all.
 
 Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
 It runs in the background and belongs to no request: cancelling one does not affect the others.
@@ -53,11 +55,14 @@ _FIRST_POLL_SECS, _LONGEST_POLL_SECS = (
 
 
 class AnswerCache:
-    """Answers by origin, bounded in number and in bytes. The least recently used ones make room for new ones.
+    """Answers by origin, bounded in number and in bytes.
+
+    The least recently used ones make room for new ones.
 
     Args:
         most_answers: the most answers.
-        most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached whatever its weight.
+        most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached
+            whatever its weight.
     """
 
     def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
@@ -117,7 +122,10 @@ class Lookup:
         self._began_at = time.time()
 
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
-        """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`; else None."""
+        """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`.
+
+        Else None.
+        """
         answer = self._cache.get(origin)
         return (
             answer
@@ -128,7 +136,9 @@ class Lookup:
     def use(
         self, origin: Origin, agent: RobotsAgent, request: Request | None = None
     ) -> CachedAnswer | None:
-        """Return the `cached` answer that `request` gets; count it, unless the request may wait for a better one.
+        """Return the `cached` answer that `request` gets.
+
+        Count it, unless the request may wait for a better one.
 
         A look-up starts if the answer is soon stale. Until that has ended, requests still get the
         old answer.
@@ -145,7 +155,9 @@ class Lookup:
     async def ask(
         self, origin: Origin, agent: RobotsAgent, request: Request | None = None
     ) -> CachedAnswer:
-        """The answer for `origin`, fetched if need be; as `request` would be fetched, as far as settings say so.
+        """The answer for `origin`, fetched if need be.
+
+        As `request` would be fetched, as far as settings say so.
 
         Raises:
             Closing: the crawl is closing.
@@ -160,7 +172,9 @@ class Lookup:
         return answer
 
     async def teach(self, answer: CachedAnswer, agent: RobotsAgent) -> bool:
-        """Let `answer` know the rules of one more `agent`, from the stored copy; return whether it does.
+        """Let `answer` know the rules of one more `agent`, from the stored copy.
+
+        Return whether it does.
 
         So the requests of several agents that have waited for one answer get it, even if it expires
         at once.
@@ -184,7 +198,9 @@ class Lookup:
         request: Request | None,
         then: Callable[[CachedAnswer | None], object] | None = None,
     ) -> None:
-        """Look the answer for `origin` up, and call `then` with it; with None if the crawl closes before.
+        """Look the answer for `origin` up, and call `then` with it.
+
+        With None if the crawl closes before.
 
         A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the
         rules already, the answer does not know `agent`. Without `then` this is a look-up ahead of
@@ -201,7 +217,10 @@ class Lookup:
             self._background.start(self._look_up(pending), then=lambda: self._finish(pending))
 
     def site_answered(self, origin: Origin) -> None:
-        """Note that a page of `origin` was served: its server is up, even if its robots.txt is unreachable."""
+        """Note that a page of `origin` was served.
+
+        Its server is up, even if its robots.txt is unreachable.
+        """
         answer = self._cache.get(origin)
         if answer is None or not answer.temporary or answer.site_available:
             return
@@ -217,7 +236,10 @@ class Lookup:
             await self._storage.put(str(origin), available(entry))
 
     def abandon(self) -> None:
-        """Cancel all look-ups and start no more. Requests that wait, or come later, get `Closing`."""
+        """Cancel all look-ups and start no more.
+
+        Requests that wait, or come later, get `Closing`.
+        """
         if not self._closing:
             self._closing = True
             self._background.cancel()
@@ -303,7 +325,9 @@ class Lookup:
     async def _fetch(
         self, origin: Origin, entry: Entry | None, request: Request | None
     ) -> tuple[Entry, Source]:
-        """Fetch with the lease of `StorageClient.find`. If this is cancelled, `StorageClient.close` gives the lease back.
+        """Fetch with the lease of `StorageClient.find`.
+
+        If this is cancelled, `StorageClient.close` gives the lease back.
 
         What no server has said now is for this crawl alone, and is not stored: a response from
         Scrapy's HTTP cache, and that a middleware of this project has dropped the request.
@@ -332,7 +356,10 @@ class Lookup:
         return latest, Source.FETCHED
 
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
-        """Whether `entry` need not be fetched again; `ahead` of time, if it need not be refreshed."""
+        """Whether `entry` need not be fetched again.
+
+        `ahead` of time, if it need not be refreshed.
+        """
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
         if is_to_be_confirmed(decision, self._began_at):

@@ -1,4 +1,6 @@
-"""The downloader middleware: each request waits for its origin's robots.txt, and then goes on or is refused.
+"""The downloader middleware.
+
+Each request waits for its origin's robots.txt, and then goes on or is refused.
 
 It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `dont_obey_robotstxt`
 in meta are the same.
@@ -60,7 +62,9 @@ class _GoesBack(Exception):  # noqa: N818  not an error
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
-    """Lets requests go on if Googlebot would send them; raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
+    """Lets requests go on if Googlebot would send them.
+
+    Raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
 
     Attributes:
         fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
@@ -105,7 +109,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the middleware; one that looks at responses, if a setting needs that: other crawls pay nothing for it."""
+        """Make the middleware.
+
+        One that looks at responses, if a setting needs that: other crawls pay nothing for it.
+        """
         settings = GbotSettings.of(crawler.settings)
         if settings.unreachable == "google-2026" or settings.purposes:
             bases = (_LooksAtResponses, cls)
@@ -158,7 +165,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         return None
 
     def subject_to_robots(self, request: Request) -> bool:
-        """Whether a robots.txt decides about `request`. A subclass may override this to exempt requests.
+        """Whether a robots.txt decides about `request`.
+
+        A subclass may override this to exempt requests.
 
         The scheduler's queue asks this, too, before any downloader middleware has seen the request,
         and so does `process_request`. A request that is exempt waits for no robots.txt. By default
@@ -185,7 +194,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         *,
         is_scout: bool,
     ) -> CachedAnswer:
-        """Return the answer that decides about `request`; wait for it if the request came past the gates.
+        """Return the answer that decides about `request`.
+
+        Wait for it if the request came past the gates.
 
         Raises:
             _GoesBack: the request goes back to the scheduler, and waits there.
@@ -255,7 +266,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         agent: RobotsAgent,
         question: Callable[[str, RobotsAgent], _T],
     ) -> _T:
-        """What a method of `answer` says of `url`. Hostile rules are asked in a thread: they take milliseconds."""
+        """What a method of `answer` says of `url`.
+
+        Hostile rules are asked in a thread: they take milliseconds.
+        """
         if answer.takes_long(url, agent):
             return await self._hard_questions.run(partial(question, url, agent))
         return question(url, agent)
@@ -275,7 +289,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             raise self._forbidden(request, refusal, None)
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
-        """Answer `request`, which is for a robots.txt, from what is known; None if it has to be fetched after all.
+        """Answer `request`, which is for a robots.txt, from what is known.
+
+        None if it has to be fetched after all.
 
         Raises:
             UnreachableRobotsTxt: the server did not answer.
@@ -334,7 +350,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         self.gates.start()
 
     def _may_be_bypassed(self) -> bool:
-        """Whether the project's own code may let requests go on that `subject_to_robots` knows nothing of."""
+        """Whether the project's own code may exempt requests without `subject_to_robots`."""
         if type(self).process_request is not GbotRobotsTxtMiddleware.process_request:
             return True
         return is_bypassed(self.crawler, self)
@@ -349,7 +365,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
 
 
 class _LooksAtResponses:
-    """Stands before the middleware's class, and before a subclass of the user's, which may have a method of this name."""
+    """Stands before the middleware's class, or a subclass with a `process_response`."""
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
@@ -382,7 +398,7 @@ def _is_named_as_add_on(cls: type, settings: BaseSettings) -> bool:
 
 
 def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
-    """Warn about methods of Scrapy's middleware that a subclass overrides in vain, and about another ROBOTSTXT_PARSER."""
+    """Warn about methods that a subclass overrides in vain, and another ROBOTSTXT_PARSER."""
     for name in ("process_request_2", "robot_parser"):
         if getattr(type(middleware), name, None) is not getattr(RobotsTxtMiddleware, name, None):
             logger.warning(

@@ -1,4 +1,6 @@
-"""Overrides in a crawl (`GBOT_ROBOTS_OVERRIDES`), read once. They apply where the answer for a request is judged.
+"""Overrides in a crawl (`GBOT_ROBOTS_OVERRIDES`), read once.
+
+They apply where the answer for a request is judged.
 
 `policy.overrides` says what an override means. What it does here:
 
@@ -72,7 +74,10 @@ class Ruling(NamedTuple):
 
     @property
     def crawl_delay(self) -> float | None:
-        """The seconds between two requests that the rules ask for; those of the site, if an override ignores them."""
+        """The seconds between two requests that the rules ask for.
+
+        Those of the site, if an override ignores them.
+        """
         is_ignored = self.override is not None and self.override.action is Action.IGNORE
         answer = self.of_site if is_ignored else self.answer
         return answer.crawl_delay(self.agent) if answer is not None else None
@@ -133,7 +138,10 @@ class CrawlOverrides:
     def cached(
         self, origin: Origin, override: Override | None, request: Request
     ) -> CachedAnswer | None:
-        """The answer that decides about `request`, if it is known without a look-up. At `origin` `override` counts."""
+        """The answer that decides about `request`, if it is known without a look-up.
+
+        At `origin` `override` counts.
+        """
         agent = self.agent(override, request)
         if override is not None and override.decides:
             return answer_of(override, origin, agent)
@@ -142,7 +150,9 @@ class CrawlOverrides:
     async def ruling(
         self, override: Override, origin: Origin, agent: RobotsAgent, request: Request
     ) -> Ruling:
-        """What an override that decides by itself leads to. The site's own robots.txt is looked up for other purposes.
+        """What an override that decides by itself leads to.
+
+        The site's own robots.txt is looked up for other purposes.
 
         Raises:
             Closing: the crawl is closing.
@@ -165,7 +175,7 @@ class CrawlOverrides:
         *,
         against_robotstxt: bool,
     ) -> None:
-        """Count a use of an override, and whether a request goes on that the site's own robots.txt refuses."""
+        """Count a use of an override, and whether it lets go on what the site itself refuses."""
         stats = self._crawler.stats
         stats.inc_value(f"gbot_robots/override/{_STATS[override.action]}")
         if against_robotstxt:

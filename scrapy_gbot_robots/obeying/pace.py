@@ -1,4 +1,4 @@
-"""How many look-ups run at a time, so that they keep no page waiting and no dead host keeps them waiting.
+"""How many look-ups run at a time: they keep no page waiting, and no dead host keeps them.
 
 As many look-ups run as requests may be under way, together with the gates that are open and whose
 requests the engine has not taken yet. So look-ups do not run ahead of pages. A look-up that takes
@@ -56,7 +56,10 @@ class Pace:
         self._counted[origin] = None
 
     def look_up_ended(self, origin: Origin, *, is_usual: bool) -> None:
-        """Count the look-up of `origin` no more. If it `is_usual`, others are expected to take as long."""
+        """Count the look-up of `origin` no more.
+
+        If it `is_usual`, others are expected to take as long.
+        """
         secs = time.monotonic() - self._began.pop(origin)
         self._counted.pop(origin, None)
         if is_usual:
@@ -67,14 +70,20 @@ class Pace:
         self._unused.add(origin)
 
     def gate_used(self, origin: Origin) -> bool:
-        """Count the gate of `origin` no more, since it is used or shut; return whether it counted."""
+        """Count the gate of `origin` no more, since it is used or shut.
+
+        Return whether it counted.
+        """
         if origin not in self._unused:
             return False
         self._unused.discard(origin)
         return True
 
     def forget_unused(self) -> bool:
-        """Count no open gate any more: slots keep their requests back. Return whether one counted."""
+        """Count no open gate any more: slots keep their requests back.
+
+        Return whether one counted.
+        """
         had_some = bool(self._unused)
         self._unused.clear()
         return had_some

@@ -1,8 +1,9 @@
 """The scheduler's priority queue: it hands out no request whose robots.txt is not known.
 
-`OriginPriorityQueue` takes the place of Scrapy's default `DownloaderAwarePriorityQueue` (`SCHEDULER_PRIORITY_QUEUE`). A
-*line* is the requests of one origin in one download slot. Each line is one of Scrapy's own `ScrapyPriorityQueue`, so order,
-start queues and files are Scrapy's. A line whose origin is not settled waits at its gate (`gates`). All others are *ready*:
+`OriginPriorityQueue` takes the place of Scrapy's default `DownloaderAwarePriorityQueue`
+(`SCHEDULER_PRIORITY_QUEUE`). A *line* is the requests of one origin in one download slot. Each line
+is one of Scrapy's own `ScrapyPriorityQueue`, so order, start queues and files are Scrapy's. A line
+whose origin is not settled waits at its gate (`gates`). All others are *ready*:
 
     push                     pop
      |                        |
@@ -19,10 +20,11 @@ While requests wait, a slot with a download delay gets at most `QUEUED_SECS` of 
 Otherwise the first host that settles would fill the downloader, and those that settle later would
 find no place there.
 
-State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin and slot. Each reads what the other has
-written. A line of Scrapy's is *mixed*, and so is that of requests without a robots.txt, or of very long hosts: at which gate
-it waits, or that it need not, its next request says. Of a mixed line, requests are given up one at a time. A line has files
-of its own; those of lines that were not used lately are closed, so that not many more are open than Scrapy would have.
+State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin and slot. Each reads
+what the other has written. A line of Scrapy's is *mixed*, and so is that of requests without a
+robots.txt, or of very long hosts: at which gate it waits, or that it need not, its next request
+says. Of a mixed line, requests are given up one at a time. A line has files of its own; those of
+lines that were not used lately are closed, so that not many more are open than Scrapy would have.
 Source: Scrapy's pqueues.py and core/scheduler.py, 2.14 to 2.19.
 """
 
@@ -92,7 +94,10 @@ class Line:
 
 
 class _Ring:
-    """The lines that are ready, in a heap for each download slot. The slot that was served last is at the end."""
+    """The lines that are ready, in a heap for each download slot.
+
+    The slot that was served last is at the end.
+    """
 
     def __init__(self, downloader: DownloadSlots, gates: Gates | None, *, is_by_slot: bool) -> None:
         self.is_by_slot = is_by_slot  # there is a heap for each download slot, and not one for all
@@ -160,9 +165,12 @@ class _Ring:
 
 
 class _OpenLines:
-    """The lines of a queue on disk whose files are open. The least recently used ones are closed, if they are too many.
+    """The lines of a queue on disk whose files are open.
 
-    Scrapy's queue has a file open for each slot and priority. Here each origin has files of its own.
+    The least recently used ones are closed, if they are too many.
+
+    Scrapy's queue has a file open for each slot and priority. Here each origin has files of its
+    own.
     """
 
     def __init__(self) -> None:
@@ -192,7 +200,7 @@ class _OpenLines:
 
 
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
-    """A priority queue for `SCHEDULER_PRIORITY_QUEUE` whose requests stay in it until their robots.txt is known.
+    """A priority queue whose requests stay in it until their robots.txt is known.
 
     The add-on sets it in place of Scrapy's default. It is as fair to download slots as that, and
     takes the same time however many slots it has. In a crawl that does not obey robots.txt, that is
@@ -205,7 +213,10 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     def from_crawler(  # type: ignore[override]
         cls, crawler: Crawler, *args: Any, **named: Any
     ) -> DownloaderAwarePriorityQueue:
-        """Make a queue; one of Scrapy's own if Scrapy has changed so much that this class does not work."""
+        """Make a queue.
+
+        One of Scrapy's own if Scrapy has changed so much that this class does not work.
+        """
         if hasattr(DownloaderAwarePriorityQueue, "pqfactory"):
             return super().from_crawler(crawler, *args, **named)
         if not named.get("key"):  # of the two queues of a crawl with a JOBDIR, the one in memory
@@ -364,7 +375,10 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         return line
 
     def _grow(self, line: Line, request: Request | None, number: int = 1) -> None:
-        """Note that `line` has got so many requests, such as `request`. A new line waits at its gate, or is ready."""
+        """Note that `line` has got so many requests, such as `request`.
+
+        A new line waits at its gate, or is ready.
+        """
         self._size += number
         line.size += number
         is_new = line.size == number
@@ -438,7 +452,9 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 
 
 class StrictOriginPriorityQueue(OriginPriorityQueue):
-    """An `OriginPriorityQueue` for those who had `scrapy.pqueues.ScrapyPriorityQueue`: priorities count across all hosts.
+    """An `OriginPriorityQueue` for those who had `scrapy.pqueues.ScrapyPriorityQueue`.
+
+    Priorities count across all hosts.
 
     Requests of equal priority and different origins take turns.
     """

@@ -26,7 +26,9 @@ def _scheme_of(url: str) -> tuple[str, str]:
 
 
 def is_subject(request: Request) -> bool:
-    """Whether a robots.txt decides about `request`: not if `dont_obey_robotstxt` is set in its meta.
+    """Whether a robots.txt decides about `request`.
+
+    Not if `dont_obey_robotstxt` is set in its meta.
 
     A request to get a robots.txt is subject to that robots.txt, which may be known already.
     """
@@ -48,7 +50,7 @@ def origin_of(request: Request) -> Origin:
 
 
 def is_unchecked_sitemap(request: Request) -> bool:
-    """Whether `request` is for a sitemap file of which no middleware has checked yet whether it may lie there.
+    """Whether no middleware has checked yet if the sitemap file of `request` may lie there.
 
     No robots.txt is requested for it before. It goes through the middlewares, and then comes back
     to wait.

@@ -1,4 +1,6 @@
-"""How a request waits that comes past the gates: in its place in the downloader, where it counts like any other.
+"""How a request waits that comes past the gates.
+
+In its place in the downloader, where it counts like any other.
 
 Such are requests from `engine.download_async`, those whose URL another middleware has changed, and
 those whose answer has made room for others in memory since they were handed out. All other requests
@@ -23,7 +25,9 @@ from .lookup import Lookup
 async def settled_answer(
     gates: Gates, lookup: Lookup, origin: Origin, agent: RobotsAgent, request: Request
 ) -> CachedAnswer:
-    """Wait until `origin` is settled, or the wait is over; return the answer that decides about `request`.
+    """Wait until `origin` is settled, or the wait is over.
+
+    Return the answer that decides about `request`.
 
     Raises:
         Closing: the crawl is closing.
