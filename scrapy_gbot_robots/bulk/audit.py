@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ..core.urls import Origin
 from ..core.verdict import Verdict
@@ -26,7 +26,10 @@ _PIECE_BYTES = (
 _AHEAD = 2  # pieces of work that wait for each worker
 _MISSING = Served(None, why="not in the archive")
 
-_Found: TypeAlias = "tuple[list[bytearray], list[list[Verdict]]]"
+
+class _Answers(NamedTuple):
+    columns: list[bytearray]
+    verdicts: list[list[Verdict]]
 
 
 class Piece(NamedTuple):
@@ -64,8 +67,9 @@ def judged(
     """Yield the pieces with their answers. With several `workers`, that many processes judge."""
     if workers == 1:
         for piece in pieces:
-            answers, verdicts = _found(piece.columns[0], piece.robots, gives_reasons, judge)
-            yield piece._replace(answers=answers, verdicts=verdicts)
+            yield _with_answers(
+                piece, _answers(piece.columns[0], piece.robots, gives_reasons, judge)
+            )
         return
     import multiprocessing  # noqa: PLC0415  few runs need them
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
@@ -74,18 +78,17 @@ def judged(
     with ProcessPoolExecutor(workers, context, _start, (judge,)) as pool:
         waiting: deque[tuple[Piece, Any]] = deque()
         for piece in pieces:
-            waiting.append(
-                (piece, pool.submit(_found, piece.columns[0], piece.robots, gives_reasons))
-            )
+            work = pool.submit(_answers_of_worker, piece.columns[0], piece.robots, gives_reasons)
+            waiting.append((piece, work))
             if len(waiting) > workers * _AHEAD:
-                yield _awaited(*waiting.popleft())
+                piece, work = waiting.popleft()  # noqa: PLW2901
+                yield _with_answers(piece, work.result())
         for piece, work in waiting:
-            yield _awaited(piece, work)
+            yield _with_answers(piece, work.result())
 
 
-def _awaited(piece: Piece, work: Any) -> Piece:
-    answers, verdicts = work.result()
-    return piece._replace(answers=answers, verdicts=verdicts)
+def _with_answers(piece: Piece, answers: _Answers) -> Piece:
+    return piece._replace(answers=answers.columns, verdicts=answers.verdicts)
 
 
 _judge_of_worker: list[Judge] = []  # in a worker process: its only one
@@ -96,19 +99,26 @@ def _start(judge: Judge) -> None:
     _judge_of_worker.append(judge)
 
 
-def _found(
+def _answers_of_worker(
+    urls: Sequence[str], robots: Sequence[Served | Mapping[Origin, Served]], gives_reasons: bool
+) -> _Answers:
+    return _answers(urls, robots, gives_reasons, _judge_of_worker[0])
+
+
+def _answers(
     urls: Sequence[str],
     robots: Sequence[Served | Mapping[Origin, Served]],
     gives_reasons: bool,
-    judge: Judge | None = None,
-) -> _Found:
-    found = [
-        (judge or _judge_of_worker[0]).judged(urls, each, gives_reasons=gives_reasons)
-        for each in robots
-    ]
-    return [column for answers, _ in found for column in answers], [
-        each for _, verdicts in found for each in verdicts
-    ]
+    judge: Judge,
+) -> _Answers:
+    """Judge by one version after the other."""
+    columns: list[bytearray] = []
+    verdicts: list[list[Verdict]] = []
+    for version in robots:
+        answers, reasons = judge.judged(urls, version, gives_reasons=gives_reasons)
+        columns += answers
+        verdicts += reasons
+    return _Answers(columns, verdicts)
 
 
 def collect_rarely() -> None:
@@ -131,22 +141,28 @@ def take_urls(store: Store, pieces: Iterable[list[Any]], kinds: Mapping[str, Any
         store.insert("urls", pa.table(arrays, schema=schema))
 
 
+def _batches_of(rows: Any) -> Iterable[Any]:
+    if hasattr(rows, "to_arrow_reader"):
+        return rows.to_arrow_reader(_ROWS)  # type: ignore[no-any-return]
+    return rows.fetch_record_batch(_ROWS)  # type: ignore[no-any-return]  # the name before DuckDB 2
+
+
 def by_archive(store: Store) -> Iterator[Piece]:
     """Yield the rows that the store took, sorted by their URLs. A piece has as many robots.txt files as memory may hold."""
     with store.database.cursor() as cursor:
-        found = cursor.sql("SELECT * FROM urls ORDER BY url")
-        read = (
-            getattr(found, "to_arrow_reader", None) or found.fetch_record_batch
-        )  # the name before DuckDB 2
-        for batch in read(_ROWS):
+        rows: Any = cursor.sql("SELECT * FROM urls ORDER BY url")
+        for batch in _batches_of(rows):
             columns = [batch[URL].to_pylist(), *batch.columns[1:]]
-            known = store.found({origin for origin, _ in sites(columns[0]) if origin is not None})
+            origins = {origin for origin, _ in sites(columns[0]) if origin is not None}
+            answers = store.found(origins)
             begin = end = size = 0
             robots: dict[Origin, Served] = {}
             for origin, urls in sites(columns[0]):
                 end += len(urls)
                 if origin is not None and origin not in robots:
-                    robots[origin] = store.served(known[origin]) if origin in known else _MISSING
+                    robots[origin] = _MISSING
+                    if origin in answers:
+                        robots[origin] = store.served(answers[origin])
                     size += len(robots[origin].body)
                 if size > _PIECE_BYTES or end == len(columns[0]):
                     yield Piece([column[begin:end] for column in columns], [robots])

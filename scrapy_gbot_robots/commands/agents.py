@@ -34,27 +34,31 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings)
     robotstxt = GbotSettings.of(settings).parse(version.body)
-    found = [_facts(known, robotstxt.verdict(url, known.crawler)) for known in KNOWN_CRAWLERS]
-    wanted = [
-        facts
-        for facts in found
-        if options.only is None or facts["allowed"] == (options.only == "yes")
-    ]
+    every, wanted = [], []
+    for crawler in KNOWN_CRAWLERS:
+        facts = _facts(crawler, robotstxt.verdict(url, crawler.crawler))
+        every.append(facts)
+        if options.only is None or facts["allowed"] == (options.only == "yes"):
+            wanted.append(facts)
     out.rows(wanted, _COLUMNS)
-    refused = sum(not facts["allowed"] for facts in found)
-    said = f": {refused} of {count(len(found), 'crawler')} refused (the list is of {AS_OF})"
-    out.say((version.name, "strong"), said)
+    refused = sum(not facts["allowed"] for facts in every)
+    crawlers = count(len(every), "crawler")
+    summary = f": {refused} of {crawlers} refused (the list is of {AS_OF})"
+    out.say((version.name, "strong"), summary)
     return FINE
 
 
-def _facts(known: KnownCrawler, verdict: Verdict) -> dict[str, object]:
+def _facts(crawler: KnownCrawler, verdict: Verdict) -> dict[str, object]:
+    line = None
+    if verdict.rule is not None:
+        line = verdict.rule.line
     return {
-        "crawler": known.tokens[0],
-        "operator": known.operator,
-        "purpose": known.purpose,
-        "obeys": known.obeys,
+        "crawler": crawler.tokens[0],
+        "operator": crawler.operator,
+        "purpose": crawler.purpose,
+        "obeys": crawler.obeys,
         "allowed": verdict.allowed,
-        "line": verdict.rule.line if verdict.rule else None,
+        "line": line,
         "reason": str(verdict),
     }
 
@@ -62,7 +66,9 @@ def _facts(known: KnownCrawler, verdict: Verdict) -> dict[str, object]:
 def _may_fetch(facts: Mapping[str, Any]) -> Part:
     if facts["allowed"]:
         return "yes", "good"
-    return "no" if facts["obeys"] else "no, but it may ignore that", "bad"
+    if facts["obeys"]:
+        return "no", "bad"
+    return "no, but it may ignore that", "bad"
 
 
 _COLUMNS: dict[str, Column] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,14 +26,19 @@ _SUFFIXES_IN_DIRECTORIES = (".warc", ".warc.gz", ".parquet")
 
 _MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_ERROR = 500  # characters
-_TOLD_EACH = 1_000  # captures between two steps of the progress bar
+_SHOWN_EVERY = 1_000  # captures between two steps of the progress bar
 
 
 def are_archives(names: Sequence[str]) -> bool:
     """Whether the names are those of archives, or of directories."""
-    return bool(names) and all(
-        name.lower().endswith(SUFFIXES) or Path(name).is_dir() for name in names
-    )
+    if not names:
+        return False
+    return all(name.lower().endswith(SUFFIXES) or _is_directory(name) for name in names)
+
+
+def _is_directory(name: str) -> bool:
+    # `Path.is_dir` raises an exception for a name that no file can have.
+    return os.path.isdir(name)  # noqa: PTH112
 
 
 def _files_of(names: Sequence[str]) -> list[str]:
@@ -41,22 +47,27 @@ def _files_of(names: Sequence[str]) -> list[str]:
     Raises:
         CommandError: there is no archive in a directory.
     """
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for name in names:
-        files = [name]
-        if Path(name).is_dir():
-            below = (each for each in Path(name).rglob("*") if each.is_file())
-            files = [
-                str(each)
-                for each in below
-                if each.name == ROBOTS_TXT or each.name.lower().endswith(_SUFFIXES_IN_DIRECTORIES)
-            ]
-            if not files:
-                raise CommandError(
-                    f"{name}: the directory has no {', '.join(_SUFFIXES_IN_DIRECTORIES)} file, and no HOST/{ROBOTS_TXT}"
-                )
-        found |= dict.fromkeys(sorted(files))
-    return list(found)
+        if _is_directory(name):
+            files |= dict.fromkeys(_archives_below(name))
+        else:
+            files[name] = None
+    return list(files)
+
+
+def _archives_below(directory: str) -> list[str]:
+    archives = []
+    for path in Path(directory).rglob("*"):
+        is_archive = path.name.lower().endswith(_SUFFIXES_IN_DIRECTORIES)
+        if (is_archive or path.name == ROBOTS_TXT) and path.is_file():
+            archives.append(str(path))
+    if not archives:
+        suffixes = ", ".join(_SUFFIXES_IN_DIRECTORIES)
+        raise CommandError(
+            f"{directory}: the directory has no {suffixes} file, and no HOST/{ROBOTS_TXT}"
+        )
+    return sorted(archives)
 
 
 @contextmanager
@@ -104,7 +115,7 @@ def _read(store: Store, names: Sequence[str], max_bytes: int, err: Terminal) -> 
     readings = [Reading(path, max_bytes) for path in files]
     what = "Reading the archive" if len(files) == 1 else f"Reading {count(len(files), 'archive')}"
     with err.progress(what, sum(size_of(path) or 0 for path in files)) as progress:
-        store.take(_told(readings, progress))
+        store.take(_captures_of(readings, progress))
     store.settle()
     about: list[Part] = []
     damaged = [reading for reading in readings if reading.broken]
@@ -122,10 +133,12 @@ def _read(store: Store, names: Sequence[str], max_bytes: int, err: Terminal) -> 
     return about
 
 
-def _told(readings: Sequence[Reading], progress: Callable[[int, str], None]) -> Iterator[Capture]:
+def _captures_of(
+    readings: Sequence[Reading], progress: Callable[[int, str], None]
+) -> Iterator[Capture]:
     """Yield the captures, and show how far that is."""
     captures = chain.from_iterable(reading.captures() for reading in readings)
     for number, capture in enumerate(captures):
-        if number % _TOLD_EACH == 0:
+        if number % _SHOWN_EVERY == 0:
             progress(sum(reading.done for reading in readings), f"{number:,}")
         yield capture

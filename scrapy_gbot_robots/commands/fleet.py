@@ -54,19 +54,23 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     out.json(fleet)
     if processes:
         out.table(_TITLES, [_row(facts) for facts in processes])
-    known = f"{count(origins['known'], 'origin', exact=not origins['more'])} known"
-    told = f"{known}, {origins['unreachable']:,} unreachable; {count(origins['leased'], 'lease')}"
-    out.say((server, "strong"), f": {count(len(processes), 'process', 'processes')}; {told}")
-    return FINE if processes else FOUND
+    running = count(len(processes), "process", "processes")
+    stored = count(origins["known"], "origin", exact=not origins["more"])
+    leases = count(origins["leased"], "lease")
+    summary = f": {running}; {stored} known, {origins['unreachable']:,} unreachable; {leases}"
+    out.say((server, "strong"), summary)
+    if processes:
+        return FINE
+    return FOUND
+
+
+def _is_figure(value: object) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < _MOST
 
 
 def _row(facts: dict[str, Any]) -> list[str]:
     # Other programs may write to the Redis, too.
-    number = {
-        name: each
-        for name, each in facts.items()
-        if isinstance(each, (int, float)) and abs(each) < _MOST
-    }
+    number = {name: value for name, value in facts.items() if _is_figure(value)}
     runs = max(1.0, time.time() - number.get("started", 0.0))
     figures = [
         f"{number.get(name, 0.0):,.0f}"

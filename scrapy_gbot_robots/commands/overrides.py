@@ -22,24 +22,35 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """List the overrides; return the exit status: FOUND if one has run out."""
     now = time.time()
-    every = overrides_checked(settings).values()
-    found = [
-        {**override_facts(override), "state": override.standing(now).value} for override in every
-    ]
-    out.rows(found, {name: name for name in ("key", "what", "reason", "until", "state")})
-    run_out = sum(facts["state"] == Standing.RUN_OUT.value for facts in found)
-    out.say(count(len(found), "override"), f", {run_out:,} run out" if found else "")
-    return FOUND if run_out else FINE
+    rows = []
+    run_out = 0
+    for override in overrides_checked(settings).values():
+        standing = override.standing(now)
+        run_out += standing is Standing.RUN_OUT
+        rows.append({**override_facts(override), "state": standing.value})
+    out.rows(rows, {name: name for name in ("key", "what", "reason", "until", "state")})
+    summary = count(len(rows), "override")
+    if rows:
+        summary += f", {run_out:,} run out"
+    out.say(summary)
+    if run_out:
+        return FOUND
+    return FINE
 
 
 def override_facts(override: Override) -> dict[str, object]:
     """Return what an override says, for programs."""
+    crawler, until = None, None
+    if override.crawler is not None:
+        crawler = override.crawler.name
+    if override.until is not None:
+        until = override.until.isoformat()
     return {
         "key": override.key,
         "what": override.what,
         "rules": override.action.value,
-        "as": None if override.crawler is None else override.crawler.name,
+        "as": crawler,
         "crawl_delay": override.crawl_delay,
         "reason": override.reason,
-        "until": None if override.until is None else override.until.isoformat(),
+        "until": until,
     }

@@ -302,6 +302,7 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
             "--robots origins.parquet",
             "no URL in it is that of a robots.txt, such as https://a.example",
         ),
+        (f"--robots {'x' * 300}", "xxx: No such file or directory; a site is named by its URL"),
         ("--robots words.warc", "words.warc: this is no WARC"),
         ("--robots a.warc.gz b.warc", "b.warc: No such file"),
         (
