@@ -67,7 +67,7 @@ export function showChanges(answer) {
   fill("changes", items);
 }
 
-/** Show lines of the file, each with what there is to say about it; and all answers in a sentence. */
+/** Show lines of the file with what there is to say about each; and all answers in a sentence. */
 export function showFile({ rows, groups, lines }, lint) {
   const marks = marksOf(rows, groups, lint?.findings || []);
   const items = Object.entries({ ...lines, ...lint?.lines }).map(([line, text]) => {

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from scrapy_gbot_robots import __version__
-from scrapy_gbot_robots.core import asker, changes, crawlers, lines, lint
+from scrapy_gbot_robots.core import asker as asking
+from scrapy_gbot_robots.core import changes, crawlers, lines, lint
 from scrapy_gbot_robots.core.robots import RobotsTxt, groups_of
 from scrapy_gbot_robots.core.urls import as_text, shown
 from scrapy_gbot_robots.experimental.preferences import on_preferences
@@ -38,32 +39,32 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
         mode: "first" or "all", as for `check`; "" asks for each crawler by itself.
     """
     askers, notes = _askers(named)
-    names = [each.text for each in askers]
-    if mode in asker.MODES:
-        askers = [asker.as_one(names, mode)]
+    names = [asker.text for asker in askers]
+    if mode in asking.MODES:
+        askers = [asking.as_one(names, mode)]
     robotstxt, rows = _parse(body), []
     for text in filter(None, map(bytes.strip, urls.splitlines())):
         try:
-            url = asker.checked_url(as_text(text), has_robots=True)
+            url = asking.checked_url(as_text(text), has_robots=True)
         except ValueError as error:
             notes.append(shown(str(error)))
             continue
         if len(rows) + len(askers) > MOST_VERDICTS:
             notes.insert(0, TOO_MANY)
             break
-        for number, each in enumerate(askers):
-            verdict, turned = asker.verdict_on(url, each, robotstxt), ""
+        for number, asker in enumerate(askers):
+            verdict, turned = asking.verdict_on(url, asker, robotstxt), ""
             if other is not None:
-                second = asker.verdict_on(url, each, _parse(other))
-                turned = str(second) if second.allowed != verdict.allowed else ""
+                second = asking.verdict_on(url, asker, _parse(other))
+                turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))
-    heeded = [group for each in askers for group in _heeded(robotstxt, each)]
+    heeded = [group for asker in askers for group in _heeded(robotstxt, asker)]
     marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in heeded))
     answer = {
         "version": __version__,
         "names": names,
-        "askers": [each.name for each in askers],
+        "askers": [asker.name for asker in askers],
         "notes": notes[:MOST],
         "rows": rows,
         "groups": heeded,
@@ -73,35 +74,36 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
     return json.dumps(answer)
 
 
-def _askers(named: str) -> tuple[list[asker.Asker], list[str]]:
+def _askers(named: str) -> tuple[list[asking.Asker], list[str]]:
     """Return the crawlers that are named, each once, and what is to be said about their names."""
-    askers: dict[crawlers.RobotsAgent, asker.Asker] = {}
+    askers: dict[crawlers.RobotsAgent, asking.Asker] = {}
     notes: list[str] = []
     for line in named.splitlines():
-        for name in filter(None, asker.names_in(line)):
+        for name in filter(None, asking.names_in(line)):
             try:
-                each = asker.Asker.of(crawlers.cut_token(name) or name, asker.NAMED)
+                asker = asking.Asker.of(crawlers.cut_token(name) or name, asking.NAMED)
             except ValueError as error:
                 notes.append(str(error))
                 continue
-            if each.name.lower() != name.lower():
-                notes.append(f'"{shown(name)}" is read as "{each.name}"')
-            askers[each.crawler] = each
+            if asker.name.lower() != name.lower():
+                notes.append(f'"{shown(name)}" is read as "{asker.name}"')
+            askers[asker.crawler] = asker
     if len(askers) > MOST_CRAWLERS:
         notes.insert(0, TOO_MANY)
     if not askers:
-        return [asker.Asker.of("*", asker.NAMED)], [*notes, NO_NAME]
-    notes += asker.hints_on(each.name for each in askers.values())
+        return [asking.Asker.of("*", asking.NAMED)], [*notes, NO_NAME]
+    notes += asking.hints_on(asker.name for asker in askers.values())
     return [*askers.values()][:MOST_CRAWLERS], notes
 
 
-def _heeded(robotstxt: RobotsTxt, each: asker.Asker) -> Iterator[tuple[str, str, list[int]]]:
+def _heeded(robotstxt: RobotsTxt, asker: asking.Asker) -> Iterator[tuple[str, str, list[int]]]:
     """Yield the name of each crawler, which group it heeds in words, and the lines that name it."""
-    for crawler in each.crawler if isinstance(each.crawler, crawlers.AllOf) else [each.crawler]:
+    several = asker.crawler if isinstance(asker.crawler, crawlers.AllOf) else [asker.crawler]
+    for crawler in several:
         agent = robotstxt.verdict("/", crawler).group
-        named = [group for group in _groups(robotstxt) if agent in group.agents]
-        numbers = [group.agents[agent] for group in named]
-        words = asker.group_in_words(crawler, agent, numbers[0] if numbers else None)
+        heeded = [group for group in _groups(robotstxt) if agent in group.agents]
+        numbers = [group.agents[agent] for group in heeded]
+        words = asking.group_in_words(crawler, agent, numbers[0] if numbers else None)
         yield crawler.name or "*", words, numbers[:MOST]
 
 
@@ -109,38 +111,40 @@ def _heeded(robotstxt: RobotsTxt, each: asker.Asker) -> Iterator[tuple[str, str,
 def on_file(body: bytes) -> str:
     """Return what lint finds, the greatest harm first, and how much there is of each level."""
     findings = lint.findings(body, more=on_preferences)
-    kinds = lint.KINDS
-    first = [(each.line, each.level, kinds[each.kind].id, each.text) for each in findings[:MOST]]
+    first = findings[:MOST]
+    rows = [(one.line, one.level, lint.KINDS[one.kind].id, one.text) for one in first]
     counts = Counter(finding.level for finding in findings)
-    near = _lines(body, {line for line, *_ in first})
-    return json.dumps({"findings": first, "counts": counts, "lines": near})
+    near = _lines(body, {finding.line for finding in first})
+    return json.dumps({"findings": rows, "counts": counts, "lines": near})
 
 
 @lru_cache(maxsize=1)
 def on_change(body: bytes, other: bytes) -> str:
     """Return what changes from one version to the other, and for whom, in words."""
-    everything = changes.changes(_parse(body), _parse(other))
-    first = [_told(change) for change in everything[:MOST]]
-    count = sum(len(change.agents) for change in everything)
+    every_change = changes.changes(_parse(body), _parse(other))
+    first = [_told(change) for change in every_change[:MOST]]
+    count = sum(len(change.agents) for change in every_change)
     return json.dumps({"changes": first, "count": count})
 
 
 def _told(change: changes.AgentChange) -> tuple[str, list[str]]:
-    title = f"User-agent: {', '.join(change.agents)}" + (
-        f" (group {change.group})" if change.group else ""
-    )
-    words = [*changes.change_in_words(change)][:MOST]
-    return title, [
-        f"{sign} {text}" + (f" (line {line})" if line else "") for sign, text, line in words
-    ]
+    """Return for whom something changes, and what."""
+    title = f"User-agent: {', '.join(change.agents[:MOST])}"
+    if change.group:
+        title += f" (group {change.group})"
+    told = []
+    for sign, text, line in [*changes.change_in_words(change)][:MOST]:
+        where = f" (line {line})" if line else ""
+        told.append(shown(f"{sign} {text}{where}"))
+    return shown(title, 2_000), told
 
 
 def _lines(body: bytes, marked: set[int]) -> dict[int, str]:
     """Return lines of the file by their numbers: all of a short one, else those near marks."""
-    everything = lines.split_lines(body[: lines.MAX_BYTES])
-    wanted: Iterable[int] = range(1, len(everything) + 1)
-    if len(everything) > MOST:
+    split = lines.split_lines(body[: lines.MAX_BYTES])
+    wanted: Iterable[int] = range(1, len(split) + 1)
+    if len(split) > MOST:
         near = {line + step for line in sorted(marked)[:MOST] for step in (-1, 0, 1)}
         wanted = sorted(near.intersection(wanted))
-    texts = {line: everything[line - 1].decode(errors="backslashreplace") for line in wanted}
+    texts = {line: split[line - 1].decode(errors="backslashreplace") for line in wanted}
     return {line: shown(text) for line, text in texts.items()}

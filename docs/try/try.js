@@ -10,6 +10,7 @@ const PATIENCE_MS = 250; // before the page says that an answer takes long
 let worker = null;
 let newest = 0; // question: only its answers are shown
 let patience = 0; // its timer
+let starting = 0; // the timer of the worker's start
 let skipsLint = false; // after a stop, until the file changes
 let verdicts = null; // the last answer
 
@@ -23,7 +24,8 @@ function fail(why) {
 
 function start() {
   if (worker) return;
-  const starting = setTimeout(fail, START_MS, "Python did not start in time");
+  clearTimeout(starting);
+  starting = setTimeout(fail, START_MS, "Python did not start in time");
   worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
   worker.onerror = () => fail("the browser cannot load the worker");
   worker.onmessage = ({ data: { id, part, answer, error } }) => {
@@ -94,8 +96,8 @@ async function open() {
     const linked = await caseIn(location.hash);
     if (linked) fillForm(linked);
   } catch (error) {
-    const text = `The link is cut, damaged or too large (${error.message}); nothing was taken from it.`;
-    $("status").textContent = text;
+    const what = `The link is cut, damaged or too large (${error.message})`;
+    $("status").textContent = `${what}; nothing was taken from it.`;
   }
 }
 
@@ -121,7 +123,6 @@ $("add").onclick = () => {
 $("link").onclick = async () => copy(await link());
 $("command").onclick = () => copy(command());
 $("report").onclick = async () => copy(reportOf(command(), await link(), verdicts));
-$("form").onsubmit = (event) => event.preventDefault();
 $("form").addEventListener("focusin", start); // nothing is loaded before somebody comes
 $("examples").onclick = () => history.replaceState(null, "", "#"); // so that each click counts
 addEventListener("hashchange", open);

@@ -1,4 +1,4 @@
-// Answers the questions of the "Try it" page beside its main thread: Python, with the package in it.
+// Answers the questions of the "Try it" page beside its main thread: Python and the package.
 
 import { loadPyodide } from "./pyodide.mjs";
 

@@ -185,6 +185,18 @@ def test_long_answer_can_be_stopped(visit: Visit, tmp_path: Path) -> None:
     assert "lint: clean" in page.text("status")
 
 
+def test_stop_while_python_starts_is_no_failure(visit: Visit) -> None:
+    page = visit()
+    page.page.clock.install()
+    page.page.fill("#try-urls", "/a")
+    page.page.click("#try-stop")
+    page.page.fill("#try-urls", "/b")
+    page.answered()
+    page.page.clock.fast_forward(200_000)
+    assert page.page.is_visible("#try-form")
+    assert page.text("rows").startswith("/b\t")
+
+
 def test_only_the_newest_question_is_answered(visit: Visit) -> None:
     page = visit()
     page.page.fill("#try-robots", "User-agent: *\nDisallow: /9")
