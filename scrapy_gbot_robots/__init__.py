@@ -1,4 +1,4 @@
-"""Google's robots.txt semantics for Scrapy: what Googlebot would do with a robots.txt, a Scrapy spider does.
+"""Google's robots.txt semantics for Scrapy: with a robots.txt, a spider does as Googlebot does.
 
 Importing this package loads neither scrapy, twisted nor redis: each public name is loaded on first
 use (PEP 562).

@@ -1,4 +1,4 @@
-"""`python -m scrapy_gbot_robots` and `gbot-robots`: the same as `scrapy robots`, wherever it runs."""
+"""`python -m scrapy_gbot_robots` and `gbot-robots`: the same as `scrapy robots`, anywhere."""
 
 from __future__ import annotations
 

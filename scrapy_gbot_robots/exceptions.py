@@ -16,8 +16,8 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         verdict: why, and by which rule and line.
         origin: the origin whose robots.txt decided; None if the URL has no origin.
         state: what that robots.txt amounts to now; None if the URL has no origin.
-        cause: what Scrapy raises for a page that cannot be fetched for the same reason as this robots.txt, such as
-            CannotResolveHostError; None if a server answered.
+        cause: what Scrapy raises for a page that cannot be fetched for the same reason as this
+            robots.txt, such as CannotResolveHostError; None if a server answered.
     """
 
     def __init__(
@@ -35,7 +35,9 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
 
 
 class UnreachableRobotsTxt(IgnoreRequest):
-    """The request is for a robots.txt, and its server does not answer. An errback finds this as `failure.value`.
+    """The request is for a robots.txt, and its server does not answer.
+
+    An errback finds this as `failure.value`.
 
     Attributes:
         origin: the origin of the robots.txt.

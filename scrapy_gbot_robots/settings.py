@@ -1,4 +1,4 @@
-"""The plugin's settings: their defaults, the values that they take, and which of them do nothing without another.
+"""The plugin's settings: their defaults, the values that they take, and what each needs.
 
 `GbotSettings` is the table: the setting `GBOT_ROBOTS_STRICT` is its field `strict`. To add a
 setting, add a field, and a section to docs/settings.md, which a test compares with the table. No
@@ -80,7 +80,10 @@ def _flag(value: object) -> bool:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Read a list. A text is read as JSON if it begins with a bracket, and is split at commas otherwise."""
+    """Read a list.
+
+    A text is read as JSON if it begins with a bracket, and is split at commas otherwise.
+    """
     if isinstance(value, str):
         value = _split(value)
     if not isinstance(value, (list, tuple, set, frozenset)):
@@ -109,7 +112,9 @@ def _text(value: object) -> str:
 
 
 def path_of(value: object) -> Path:
-    """Return the path, with `~` expanded. A relative one counts from the project's directory, or the working directory.
+    """Return the path, with `~` expanded.
+
+    A relative one counts from the project's directory, or the working directory.
 
     Raises:
         TypeError, ValueError: `value` is no path, or there is no such home directory.
@@ -174,14 +179,14 @@ def redis_url_of_project(settings: BaseSettings) -> str:
 
 
 def redis_client_of_project(settings: BaseSettings) -> str | None:
-    """Return what makes the client of scrapy-redis, if other settings of it than a URL say which Redis that is."""
+    """Return what makes the client of scrapy-redis, if more than a URL says which Redis that is."""
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
     return "scrapy_redis.connection.get_redis_from_settings"
 
 
 def sqlite_of_project(_: BaseSettings) -> Path | None:
-    """Return the default file; None outside a Scrapy project, so that a crawl leaves no stray file."""
+    """Return the default file; None outside a project, so that a crawl leaves no stray file."""
     try:
         if not inside_project():
             return None
@@ -249,7 +254,9 @@ DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
 def _row(default: object, values: ValueType[Any], **needs: object) -> Any:
-    """Make a field of `GbotSettings`. `default` may be a function that makes it from Scrapy's settings.
+    """Make a field of `GbotSettings`.
+
+    `default` may be a function that makes it from Scrapy's settings.
 
     If there are `needs`, the setting does nothing unless one of these fields has this value; True:
     any but an empty one.
@@ -259,7 +266,10 @@ def _row(default: object, values: ValueType[Any], **needs: object) -> Any:
 
 @dataclass(frozen=True)
 class GbotSettings:
-    """The plugin's settings, checked. Durations are in seconds, sizes in bytes; docs/settings.md says what each means."""
+    """The plugin's settings, checked.
+
+    Durations are in seconds, sizes in bytes; docs/settings.md says what each means.
+    """
 
     strict: bool = _row(False, FLAG)
     storage: str = _row("sqlite", STORAGE)
@@ -312,7 +322,9 @@ class GbotSettings:
 
     @classmethod
     def of_crawl(cls, crawler: ScrapyCrawler) -> GbotSettings:
-        """Read and check the settings of `crawler`. If a person waits for its one page, requests do not wait by default.
+        """Read and check the settings of `crawler`.
+
+        If a person waits for its one page, requests do not wait by default.
 
         Raises:
             ValueError: a setting has a wrong value; the message names the setting, the rule and the
@@ -326,7 +338,7 @@ class GbotSettings:
 
     @property
     def asked_as(self) -> RobotsAgent | None:
-        """The crawlers of `GBOT_ROBOTS_AGENTS`; None if the setting is not set: then each request's user agent counts."""
+        """The crawlers of `GBOT_ROBOTS_AGENTS`; None without it: each request's user agent counts."""
         if not self.agents:
             return None
         if self.agents_mode == "all":
@@ -341,7 +353,7 @@ class GbotSettings:
         )
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
-        """Read a robots.txt as these settings say; `cut` says that the server sent more than `body`."""
+        """Read a robots.txt; `cut` says that the server sent more than `body`."""
         return RobotsTxt.parse(body, strict=self.strict, max_bytes=self.max_bytes, cut=cut)
 
 
@@ -355,7 +367,7 @@ def _is_set(field_name: str, settings: BaseSettings) -> bool:
 
 
 def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
-    """Return the value of one setting, or its default; ValueError names the setting, the rule and the value."""
+    """Return the value of one setting, or its default; ValueError names what is wrong."""
     value, default = settings.get(_name_of(field_name)), row["default"]
     if value is None and callable(default):
         value = default(settings)
@@ -372,7 +384,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 
 
 def mistakes(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that does nothing, or not what it seems to: a misspelt one, for example."""
+    """Yield a sentence for each setting that does nothing, such as a misspelt one."""
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(str(name) for name in settings):
         beginning = _LOOKS_OURS.match(name)
@@ -394,7 +406,10 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
 
 
 def _did_you_mean(wanted: str, names: Iterable[str]) -> str:
-    """Say which setting may be meant. `wanted` is what follows the prefix of the one that does not exist."""
+    """Say which setting may be meant.
+
+    `wanted` is what follows the prefix of the one that does not exist.
+    """
     by_end = {name.removeprefix(PREFIX): name for name in names} | _OF_SCRAPY
     nearest = get_close_matches(wanted, by_end, n=1)
     if not nearest:

@@ -1,4 +1,4 @@
-"""`scrapy robots check URL...`: whether URLs may be fetched, which line says so, and how old the robots.txt is.
+"""`scrapy robots check URL...`: whether URLs may be fetched, and which line says so.
 
 It answers as a crawl of the project would, from the same storage; or from a file, without a
 network.

@@ -1,4 +1,4 @@
-"""`scrapy robots`: the entry from Scrapy's command line, from `gbot-robots` and from `python -m scrapy_gbot_robots`.
+"""`scrapy robots`: the entry from Scrapy, from `gbot-robots`, and from `python -m`.
 
 It has the options, and decides how each run ends. Each sub-command is a module of its own with
 `add_arguments` and `run`, which is loaded when it is run. Every `scrapy` command imports this
@@ -56,7 +56,10 @@ class _SubParser(ArgumentParser):
     """Reads the arguments of one sub-command, whose module is loaded only then."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Add the arguments of the sub-command, and read them. An unknown one ends the process, with this usage."""
+        """Add the arguments of the sub-command, and read them.
+
+        An unknown one ends the process, with this usage.
+        """
         import_module(f".{self.prog.split()[-1]}", __package__).add_arguments(self)
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -79,7 +82,10 @@ class RobotsCommand(ScrapyCommand):
         return "Explain robots.txt files: why a URL is blocked, what is wrong in a file, what the storage holds"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Add the sub-commands with their options. Scrapy's own options stand before the sub-command, `-s` also after it."""
+        """Add the sub-commands with their options.
+
+        Scrapy's own options stand before the sub-command, `-s` also after it.
+        """
         super().add_options(parser)
         parser.add_argument(
             "--version", action="version", version=f"scrapy-gbot-robots {__version__}"

@@ -21,7 +21,8 @@ def named(
     """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
-        texts: the values of `--as`. Commas separate names. A text with a parenthesis is one User-Agent header.
+        texts: the values of `--as`, with commas between names. A text with a parenthesis is one
+            User-Agent header.
         settings: the project's.
         err: gets a hint if a name looks like that of a known crawler.
         mode: "first", "all" or None.

@@ -1,4 +1,4 @@
-"""`scrapy robots lint FILE|URL...`: what is wrong or odd in robots.txt files, the greatest harm first.
+"""`scrapy robots lint FILE|URL...`: what is wrong in robots.txt files, the greatest harm first.
 
 `core.lint` has the findings. This module gets the files, writes the findings as text, JSON Lines,
 SARIF 2.1.0 or annotations of a GitHub workflow, and decides the exit status.
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
-    """Return the kinds that their ids stand for, and all that are at least as bad as one of `levels`."""
+    """Return the kinds with these ids, and those as bad as one of `levels`."""
     by_word = {kind.id: {kind.name} for kind in KINDS.values()}
     as_bad: set[str] = set()
     for level in levels:  # the greatest harm first
@@ -104,7 +104,7 @@ def _not_known(word: str, levels: Sequence[str]) -> str:
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the findings; return the exit status: FOUND if a finding is bad enough, FAILED if a source cannot be read."""
+    """Write the findings; return FOUND if one is bad enough, FAILED if a source cannot be read."""
     gbot = GbotSettings.of(settings)
     ignored = set().union(*options.ignore)
     results: list[tuple[Version, list[Finding]]] = []
@@ -159,7 +159,7 @@ def _counted(levels: Counter[str]) -> Part:
 
 
 def _write_github(results: Results, out: Terminal) -> None:
-    """Write annotations that GitHub shows beside the lines of a pull request: a workflow command for each finding."""
+    """Write annotations for GitHub: a workflow command for each finding."""
     for source, finding in _one_by_one(results):
         file = _escaped(printable(source.name), ":,")
         where = f"file={file},line={finding.line},title={_rule_id(finding.kind)}"
@@ -168,7 +168,7 @@ def _write_github(results: Results, out: Terminal) -> None:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """Escape characters that would end a workflow command; `more` are those that would end a property in it."""
+    """Escape what would end a workflow command; `more` is what would end a property of it."""
     return text.translate({ord(char): f"%{ord(char):02X}" for char in f"%\r\n{more}"})
 
 
@@ -211,7 +211,10 @@ def _sarif_result(source: Version, finding: Finding) -> dict[str, Any]:
 
 
 def _location(source: Version, line: int) -> dict[str, Any]:
-    """Return a place in a source. Its URI is relative for a relative path, as code scanning needs it."""
+    """Return a place in a source.
+
+    Its URI is relative for a relative path, as code scanning needs it.
+    """
     uri, path = source.name, Path(source.name)
     if source.origin is None and path.is_absolute():
         uri = path.as_uri()

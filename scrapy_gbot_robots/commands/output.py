@@ -1,4 +1,4 @@
-"""The output of sub-commands: plain text anywhere; colour and a progress bar on a terminal if rich is installed.
+"""The output of sub-commands: plain text; on a terminal with rich, colour and a progress bar.
 
 All text goes out here. Text from a robots.txt, a URL or a server is made printable first, so that
 no control character of theirs reaches a terminal.
@@ -36,12 +36,15 @@ _LONGEST = 160  # characters of a line of a robots.txt
 
 
 def printable(text: str) -> str:
-    """Return `text` with all characters escaped that are not printable: controls, line ends, changes of direction."""
+    """Return `text` with what is not printable escaped: controls, line ends, changes of direction."""
     return shown(text, len(text))
 
 
 def cells(text: str) -> int:
-    """Return how many columns a printable `text` takes on a terminal. East Asian wide characters take two."""
+    """Return how many columns a printable `text` takes on a terminal.
+
+    East Asian wide characters take two.
+    """
     if text.isascii():
         return len(text)
     columns = 0
@@ -82,7 +85,7 @@ def _broken(text: str, room: int) -> list[str]:
 
 
 class Terminal:
-    """One of the process's output streams, for people, or as lines of JSON for programs: each gets only what is for them.
+    """One of the process's output streams, for people, or as lines of JSON for programs.
 
     Args:
         stream: the stream.
@@ -101,7 +104,10 @@ class Terminal:
             stream.reconfigure(errors="backslashreplace")
 
     def say(self, *parts: Part, wrap: bool = False) -> None:
-        """Write a line for people. With `wrap` a terminal breaks it between words, otherwise anywhere."""
+        """Write a line for people.
+
+        With `wrap` a terminal breaks it between words, otherwise anywhere.
+        """
         if self.as_json:
             return
         texts = [(printable(text), style) for text, style in map(_styled, parts)]
@@ -122,7 +128,7 @@ class Terminal:
 
         Args:
             lines: all of the file, as `core.lines.split_lines` gives them.
-            marks: by the number of a line, from 1: the text beside the underline, and the name of its style.
+            marks: by the number of a line, from 1: the text beside the underline, and its style.
         """
         width = len(str(max(marks, default=0)))
         for number, (text, style) in sorted(marks.items()):
@@ -136,7 +142,10 @@ class Terminal:
             )
 
     def write(self, text: str) -> None:
-        """Write whole lines as they are: for formats that programs read. The caller has made them printable."""
+        """Write whole lines as they are: for formats that programs read.
+
+        The caller has made them printable.
+        """
         self._stream.write(text)
 
     def json(self, record: Mapping[str, Any]) -> None:
@@ -149,7 +158,7 @@ class Terminal:
 
         Args:
             records: what is written.
-            columns: the titles of the table, each with a key of the records, or with a function of a record.
+            columns: the titles of the table, each with a key, or a function, of a record.
         """
         for record in records:
             self.json(record)
@@ -205,7 +214,8 @@ class Terminal:
         Args:
             what: the work.
             total: the number of units; None if it is not known.
-            beside: where rows are written meanwhile. If that is a terminal, they show the progress, and no bar is mixed in.
+            beside: where rows are written meanwhile. On a terminal, they show the progress, and
+                no bar does.
         """
         if self.rich is None or (beside is not None and beside.rich is not None):
             yield lambda _done, _word: None
@@ -226,7 +236,7 @@ class Terminal:
 
 
 def _rich_console(stream: TextIO) -> Any:
-    """Return rich's console for a terminal; None if the stream is no terminal, or rich is not installed."""
+    """Return rich's console; None if the stream is no terminal, or rich is not installed."""
     if not stream.isatty():
         return None
     try:

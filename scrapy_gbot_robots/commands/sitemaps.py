@@ -1,4 +1,4 @@
-"""`scrapy robots sitemaps HOST...`: the sitemaps that each robots.txt lists, and what their servers answer."""
+"""`scrapy robots sitemaps HOST...`: the sitemaps that are listed, and what servers answer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Write the sitemaps; return the exit status: FOUND if a sitemap cannot be fetched, FAILED if a robots.txt cannot."""
+    """Write the sitemaps; return FOUND if one cannot be fetched, FAILED if a robots.txt cannot."""
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler
 
     asker, *others = crawlers.named(options.agents, settings, err)

@@ -1,7 +1,8 @@
-"""The well-known crawlers: data for `agents` and `lint`, as their operators described them in November 2026.
+"""The well-known crawlers, as their operators described them in November 2026.
 
-To add a crawler, add a row, and set `AS_OF`. A crawler that falls back, such as Applebot to Googlebot, has several tokens:
-the first that has a group counts, else "*".
+To add a crawler, add a row, and set `AS_OF`. A crawler that falls back, such as Applebot to
+Googlebot, has several tokens: the first that has a group counts, else "*". `agents` and `lint` use
+them.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ KNOWN_CRAWLERS = tuple(_rows())
 
 
 def _search_engines() -> Iterator[KnownCrawler]:
-    """Yield the crawlers that index whole sites, and not only a part, which many sites leave out on purpose."""
+    """Yield the crawlers that index whole sites; many sites leave out those of a part on purpose."""
     for row in KNOWN_CRAWLERS:
         if row.purpose == "search" and row.tokens[0] not in _PARTIAL:
             yield row
@@ -130,7 +131,7 @@ def is_known(name: str) -> bool:
 
 
 def meant_by(name: str) -> list[str]:
-    """Return the crawlers that `name` may mean if it is none itself: "GPT-Bot" another spelling, "ChatGPT" a product."""
+    """Return the crawlers that "GPT-Bot" (a spelling) or "ChatGPT" (a product) may mean."""
     if name.lower() in _REAL:
         return []
     if _letters(name) in _BY_LETTERS:
@@ -143,5 +144,5 @@ def meant_by(name: str) -> list[str]:
 
 
 def _product(name: str) -> str:
-    """Return the product that a crawler is named after, in lower case: "claude" for Claude-User, "bing" for Bingbot."""
+    """Return the product that a crawler is named after: "claude" for Claude-User."""
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")

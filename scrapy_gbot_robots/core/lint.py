@@ -76,8 +76,8 @@ TOO_MANY = Kind(
     "from this group on, not all rules were compared with each other: there are too many",
 )
 
-# All of them in the order in which they are told: what shuts pages off that nobody meant, what opens
-# pages that nobody meant, what only misses something.
+# All of them in the order in which they are told: what shuts pages off that nobody meant, what
+# opens pages that nobody meant, what only misses something.
 _IN_ORDER = (
     # errors
     SHUT_OUT,
@@ -143,7 +143,9 @@ def findings(
     truncated: bool = False,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] | None = None,
 ) -> list[Finding]:
-    """Return what is odd about a robots.txt, the greatest harm first, then by line. No `body` makes this raise.
+    """Return what is odd about a robots.txt, the greatest harm first, then by line.
+
+    No `body` makes this raise.
 
     Args:
         body: the bytes of the file.
@@ -172,7 +174,7 @@ def _place(one: Finding) -> tuple[int, int, str]:
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
-    """Return what `body` is if it is another kind of file, such as an error message: no line of it is understood."""
+    """Return what `body` is if no line of it is understood, such as an error message; else ""."""
     text = without_bom(body)
     if _PAGE_BEGINS.match(text):
         return "a web page"
@@ -203,7 +205,7 @@ def _is_understood(line: Line) -> bool:
 
 
 class _Join(NamedTuple):
-    """Two user-agent lines of one group that look like two groups: something else than a comment is between them."""
+    """Two user-agent lines of one group, parted by more than comments: they look like two groups."""
 
     before: int  # their lines
     after: int
@@ -220,7 +222,7 @@ def _joins_in(group: Group, all_lines: Sequence[Line]) -> list[_Join]:
 
 
 def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Find groups without rules, two that are one, and a site that is closed to search engines or to all crawlers.
+    """Find groups without rules, two that are one, and a site that is closed to search engines or all.
 
     Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
     until it was public.
@@ -258,7 +260,7 @@ class _ShutOut(NamedTuple):
 def _shut_out(
     groups: Sequence[Group], joins: Sequence[Sequence[_Join]], *, is_closed: bool
 ) -> list[_ShutOut]:
-    """Return the search engines that may fetch nothing, by their own group or by one that was joined with theirs.
+    """Return the search engines that may fetch nothing, by their group or one joined with it.
 
     A rule that was written for all crawlers is no mistake. If `is_closed`, the whole site is: only
     what a join has done counts.
@@ -332,7 +334,10 @@ class _Merged(NamedTuple):
 
 
 def _merged_agents(groups: Sequence[Group]) -> Iterator[_Merged]:
-    """Yield the agents that have the same groups, together. Each yield costs what its rules cost."""
+    """Yield the agents that have the same groups, together.
+
+    Each yield costs what its rules cost.
+    """
     agents_of: dict[tuple[int, ...], list[str]] = {}
     for agent, numbers in groups_by_agent(groups).items():
         agents_of.setdefault(numbers, []).append(agent)
@@ -351,7 +356,10 @@ class _Rivals(NamedTuple):
 
     @classmethod
     def of(cls, rules: Iterable[Rule], *, strict: bool) -> _Rivals:
-        """Take the rules. An allow rule for an index page is one for its directory, too, unless `strict`."""
+        """Take the rules.
+
+        An allow rule for an index page is one for its directory, too, unless `strict`.
+        """
         allows: list[tuple[str, int]] = []
         disallows: list[tuple[str, int]] = []
         for rule in rules:
@@ -428,7 +436,10 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
 def _on_opened(
     closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged, groups: Iterable[Group]
 ) -> Iterator[Finding]:
-    """Find crawlers whose own group forgets rules of "*". One that may fetch everything is let in on purpose."""
+    """Find crawlers whose own group forgets rules of "*".
+
+    One that may fetch everything is let in on purpose.
+    """
     names = [agent for agent in merged.agents if Crawler.of(agent).heeds_global]
     if not names or not _is_undecided("/", rivals):
         return

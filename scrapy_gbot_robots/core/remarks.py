@@ -1,4 +1,4 @@
-"""What is odd about single lines of a robots.txt: the kinds of such findings, and a finding for each line.
+"""What is odd about single lines of a robots.txt: kinds of findings, and the findings of a line.
 
 `RobotsTxt.remarks` has some of them. lint.py adds what only shows when several lines are compared.
 
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something odd in line `line` (from 1): a level, the name of a kind, and a printable sentence."""
+    """Something odd in line `line` (from 1): its level, the name of its kind, a printable text."""
 
     level: str
     line: int
@@ -156,7 +156,10 @@ def nearest_field(key: str) -> str | None:
 
 
 def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
-    """Yield the findings about single lines of `body`, in the order of the lines. `all_lines` were read from it."""
+    """Yield the findings about single lines of `body`, in the order of the lines.
+
+    `all_lines` were read from it.
+    """
     for remark in on_lines(all_lines, body, cut=cut):
         if remark.kind in _REMARKS:
             yield remark._replace(kind=_REMARKS[remark.kind])
@@ -280,7 +283,7 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
 
 
 def _has_several_names(text: str) -> bool:
-    """Whether a user-agent line lists names: with commas between them, or known ones with spaces."""
+    """Whether a user-agent line lists names: parted by commas, or known ones by spaces."""
     if "(" in text:  # a whole header
         return False
     names = _BETWEEN_NAMES.split(text)
