@@ -90,7 +90,7 @@ def failure_of(
     elif kinds:
         failure = kinds[0]
     if proxied and failure in _OF_CONNECTING:
-        detail = f"{failure.value}: {detail}" if detail else failure.value
+        detail = f"{failure.value}: {detail}".removesuffix(": ")
         failure = Failure.PROXY
     return failed(failure, detail, redirected_to)
 
@@ -100,7 +100,9 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 
     None if it has none.
     """
-    return _SCRAPYS[failure](why) if failure in _SCRAPYS else None
+    if failure not in _SCRAPYS:
+        return None
+    return _SCRAPYS[failure](why)
 
 
 def _kinds(error: object, depth: int) -> Iterator[Failure]:

@@ -121,18 +121,14 @@ class Exchange:
 
     def __init__(self, own: Request, most_bytes: int, left: float = 0.0) -> None:
         self.own = own  # the request as the fetcher made it
-        self.request: Request | None = (
-            None  # as the download handler got it; None if a middleware did not let it pass
-        )
-        self.headers_secs: float | None = (
-            None  # how long the response's headers took; None if they never came
-        )
-        self.stopped = (
-            False  # whether this exchange stopped the download: then a short body is not a lost one
-        )
-        self.response: Response | None = (
-            None  # without Content-Encoding, so that no middleware decodes the body
-        )
+        # as the download handler got it; None if a middleware did not let it pass
+        self.request: Request | None = None
+        # how long the response's headers took; None if they never came
+        self.headers_secs: float | None = None
+        # whether this exchange stopped the download: then a short body is not a lost one
+        self.stopped = False
+        # without Content-Encoding, so that no middleware decodes the body
+        self.response: Response | None = None
         self.headers = Headers()  # all those of the response
         # how long the download handler took: without the downloader's queue and other middlewares
         self.secs = 0.0
@@ -147,7 +143,7 @@ class Exchange:
         self._credentials = own.headers.get(_PROXY_HEADER)  # for that proxy
 
     async def sent(self, send: Send, request: Request) -> Response:
-        """Let a download handler have the request for no longer than its time, and end it in an exception.
+        """Let a download handler have the request for no longer than its time.
 
         Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end
         for ever: asyncio's CancelledError is no `Exception`, Twisted's is. The time that a request
@@ -167,15 +163,14 @@ class Exchange:
         return response
 
     def _take_out_headers(self, request: Request) -> None:
-        """Take out empty headers, which some download handlers would send, and the credentials for another proxy."""
+        """Take out empty headers, which some handlers would send, and credentials for another proxy."""
         for name in NEVER_SENT:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
-        proxy, own = (
-            request.meta.get("proxy"),
-            request.headers.get(_PROXY_HEADER) == self._credentials,
-        )
-        if not proxy or (own and proxy != request.meta.get(_AUTHORISED, self._proxy)):
+        proxy = request.meta.get("proxy")
+        if proxy and request.headers.get(_PROXY_HEADER) != self._credentials:
+            return  # they are of a middleware that has chosen this proxy
+        if not proxy or proxy != request.meta.get(_AUTHORISED, self._proxy):
             request.headers.pop(_PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:
@@ -195,71 +190,91 @@ class Exchange:
         response.headers.pop("Content-Encoding", None)
 
     def recall(self, response: Response) -> None:
-        """Keep a response from Scrapy's HTTP cache, which does not say whether its download was stopped."""
+        """Keep a response from Scrapy's HTTP cache.
+
+        The cache does not say whether the download was stopped.
+        """
         self.keep(response)
         self.recalled, self.stopped = True, len(response.body) > self._most_bytes
 
     @property
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
-        return bool((self.request or self.own).meta.get("proxy"))
+        request = self.own
+        if self.request is not None:
+            request = self.request
+        return bool(request.meta.get("proxy"))
 
     @property
     def is_answered(self) -> bool:
-        """Whether a server has answered, or a middleware has dropped the request: no stored response counts then."""
-        return (
-            self.response is not None
-            or self.headers_secs is not None
-            or isinstance(self.error, IgnoreRequest)
-        )
+        """Whether a server has answered, or a middleware has dropped the request.
+
+        Then no stored response counts.
+        """
+        if self.response is not None or self.headers_secs is not None:
+            return True
+        return isinstance(self.error, IgnoreRequest)
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means.
 
         The status decides unless it is a 2xx, whatever happened to the body.
         """
-        transfer = _codings(
-            self.headers, "Transfer-Encoding"
-        )  # which some download handlers leave in the body
         lost, body, cut = None, b"", False
-        if "dataloss" in response.flags or (
-            "download_stopped" in response.flags and not self.stopped
-        ):
+        try:
+            body, cut = self._body(response, settings.max_bytes)
+        except DecodeError as error:
+            lost = failed(Failure.BAD_CONTENT, str(error))
+        except EOFError:
             lost = failed(Failure.TRUNCATED)
-        elif {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
-            lost = failed(
-                Failure.BAD_CONTENT, f"Transfer-Encoding {transfer[:80]!r} was not undone"
-            )
-        else:
-            try:
-                body, cut = decoded(
-                    as_served(response.body, response.flags),
-                    _codings(self.headers, "Content-Encoding"),
-                    settings.max_bytes,
-                    whole=not self.stopped,
-                    # A partial body may be empty because the connection ended.
-                    may_be_empty="partial" not in response.flags,
-                )
-            except DecodeError as error:
-                lost = failed(Failure.BAD_CONTENT, str(error))
-        outcome = outcome_of(
+        if lost is not None and response.status in _BODY_DECIDES:
+            return lost
+        return outcome_of(
             response.status,
             url,
             body,
             soft_404=settings.soft_404,
             proxied=self.has_proxy,
-            headers={
-                name: value.decode("latin-1")
-                for name in (*HEADERS, "content-type")
-                if (value := response.headers.get(name))
-            },
+            headers=_headers_that_decide(response),
             cut=cut,
             max_age=headers.max_age(
                 response.headers.getlist("Cache-Control"), response.headers.get("Age")
             ),
             retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
         )
-        return lost if lost is not None and response.status in _BODY_DECIDES else outcome
+
+    def _body(self, response: Response, max_bytes: int) -> tuple[bytes, bool]:
+        """Return the body without its codings, and whether there was more.
+
+        Raises:
+            DecodeError: a coding cannot be undone.
+            EOFError: the connection ended early.
+        """
+        if "dataloss" in response.flags:
+            raise EOFError
+        if "download_stopped" in response.flags and not self.stopped:
+            raise EOFError
+        transfer = _codings(self.headers, "Transfer-Encoding")  # some handlers leave them in
+        if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
+            raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
+        return decoded(
+            as_served(response.body, response.flags),
+            _codings(self.headers, "Content-Encoding"),
+            max_bytes,
+            whole=not self.stopped,
+            # A partial body may be empty because the connection ended.
+            may_be_empty="partial" not in response.flags,
+        )
+
+
+def _headers_that_decide(response: Response) -> dict[str, str]:
+    """The headers that say whose answer it is, and in which code page, in lower case."""
+    decisive: dict[str, str] = {}
+    for name in (*HEADERS, "content-type"):
+        value = response.headers.get(name)
+        if value:
+            decisive[name] = value.decode("latin-1")
+    return decisive
 
 
 def _codings(of: Headers, name: str) -> str:
@@ -342,16 +357,18 @@ class Fetcher:
         Override this method if the crawl needs another request, such as one for a browser's
         download handler.
         """
-        given = {} if request is None else request.meta
+        meta: dict[str, object] = {}
+        if request is not None:
+            for key in (*self._settings.meta_keys, _AUTHORISED):
+                if key in request.meta:
+                    meta[key] = request.meta[key]
         own = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
             priority=PRIORITY,
             headers={"Accept-Encoding": ACCEPTED},
-            meta={
-                key: given[key] for key in (*self._settings.meta_keys, _AUTHORISED) if key in given
-            },
+            meta=meta,
         )
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
         # into a header. A request that is redirected or tried again has been through it: its
@@ -395,19 +412,16 @@ class Fetcher:
             exchange = await self._ask_or_recall(asked[-1], request, left)
             exchanges.append(exchange)
             answer = exchange.response
-            redirected_to = asked[-1] if len(asked) > 1 else ""
+            redirected_to = ""
+            if len(asked) > 1:
+                redirected_to = asked[-1]
             if answer is None:
                 if exchange.error is None:
                     return failed(Failure.REPLACED, redirected_to=redirected_to)
                 self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
                 return failure_of(exchange.error, redirected_to, proxied=exchange.has_proxy)
             if answer.status not in REDIRECTS:
-                read = partial(exchange.outcome, answer, asked[-1], self._settings)
-                outcome = (
-                    await run_in_thread(read)
-                    if len(answer.body) > _READ_IN_THREAD_BYTES
-                    else read()
-                )
+                outcome = await self._read(exchange, answer, asked[-1])
                 if isinstance(outcome, Unreachable):
                     outcome = replace(outcome, redirected_to=redirected_to)
                 if not exchange.recalled:
@@ -429,6 +443,13 @@ class Fetcher:
             if left <= 0:
                 return failed(Failure.TIMEOUT, redirected_to=hop)
             asked.append(hop)
+
+    async def _read(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
+        """Return what `answer` means, which may take a thread."""
+        read = partial(exchange.outcome, answer, url, self._settings)
+        if len(answer.body) > _READ_IN_THREAD_BYTES:
+            return await run_in_thread(read)
+        return read()
 
     async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
         """Return the URL to fetch after a redirect, or the outcome if there is none.
@@ -467,7 +488,8 @@ class Fetcher:
             if stored is not None:
                 self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
                 exchange.recall(stored)
-            exchange.error = exchange.error or NotCachedError()
+            if exchange.error is None:
+                exchange.error = NotCachedError()
         return exchange
 
     @cached_property
@@ -477,7 +499,9 @@ class Fetcher:
         Not if its middleware is one of the user's own.
         """
         middleware = downloader_middleware(self._crawler, HttpCacheMiddleware)
-        return None if middleware is None else HttpCache(self._crawler, middleware)
+        if middleware is None:
+            return None
+        return HttpCache(self._crawler, middleware)
 
     async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
         """Request `url`.
@@ -530,4 +554,6 @@ class Fetcher:
 
 async def _send_of_exchange(send: Send, request: Request) -> Response:
     exchange = request.meta.get(LISTENER)
-    return await (exchange.sent(send, request) if isinstance(exchange, Exchange) else send(request))
+    if isinstance(exchange, Exchange):
+        return await exchange.sent(send, request)
+    return await send(request)

@@ -27,21 +27,18 @@ async def leads_inside(url: str, found_at: str) -> bool:
     arguments are http, https or ftp URLs.
     """
     host, finder = Origin.of(url).host, Origin.of(found_at).host
-    return (
-        host != finder
-        and any(await _are_private(host))
-        and not all(await _are_private(finder) or [False])
-    )
+    if host == finder or not any(await _are_private(host)):
+        return False
+    of_finder = await _are_private(finder)
+    return not of_finder or not all(of_finder)
 
 
 async def _are_private(host: str) -> list[bool]:
     """Whether each address of `host` is private. Of several, the connection may go to any."""
     by_text = is_private(host)
-    return (
-        [is_private_address(each) for each in await _addresses(host)]
-        if by_text is None
-        else [by_text]
-    )
+    if by_text is not None:
+        return [by_text]
+    return [is_private_address(address) for address in await _addresses(host)]
 
 
 async def _addresses(name: str) -> list[str]:
@@ -52,12 +49,12 @@ async def _addresses(name: str) -> list[str]:
         except OSError:
             return []
         return [str(address[0]) for *_, address in resolved]
-    found: list[str] = []
+    addresses: list[str] = []
     complete: Deferred[list[str]] = Deferred()
     receiver = SimpleNamespace(  # an IResolutionReceiver
         resolutionBegan=lambda resolution: None,
-        addressResolved=lambda address: found.append(address.host),
-        resolutionComplete=lambda: complete.callback(found),
+        addressResolved=lambda address: addresses.append(address.host),
+        resolutionComplete=lambda: complete.callback(addresses),
     )
     reactor().nameResolver.resolveHostName(receiver, name)
     return await maybe_deferred_to_future(complete)

@@ -10,6 +10,7 @@ Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -23,6 +24,7 @@ from .walls import wall_of
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # a longer Location leads nowhere
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 _DETAIL_CHARS = 200  # of a foreign error message: enough to understand it, whatever its length
 
@@ -211,22 +213,23 @@ def _target(location: bytes | str | None, here: str) -> str | None:
 
     None if it is no URL to follow.
     """
-    reference = (
-        _text(location or b"").strip().replace("\\", "/")
-    )  # as browsers read it (WHATWG URL, "special" schemes)
-    if not 0 < len(reference) <= _URL_CHARS or any(
-        char < " " or char == "\x7f" for char in reference
-    ):
+    if location is None:
+        return None
+    # as browsers read it (WHATWG URL, "special" schemes)
+    reference = _text(location).strip().replace("\\", "/")
+    if not 0 < len(reference) <= _URL_CHARS or _CONTROL.search(reference):
         return None
     try:
         parts = urlsplit(urljoin(here, reference))
         host = parts.netloc.rpartition("@")[2].lower()
         url = parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
-        return url if Origin.of(url).scheme in _SCHEMES else None
-    except (
-        ValueError
-    ):  # brackets without an IPv6 address in them, a port out of range, and the like
+        scheme = Origin.of(url).scheme
+    # brackets without an IPv6 address in them, a port out of range, and the like
+    except ValueError:
         return None
+    if scheme not in _SCHEMES:
+        return None
+    return url
 
 
 def _text(location: bytes | str) -> str:

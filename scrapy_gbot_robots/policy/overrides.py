@@ -75,9 +75,14 @@ class Override:
     @property
     def what(self) -> str:
         """What the override does, in a few words."""
-        crawler = "" if self.crawler is None else f"as {self.crawler.name}"
-        delay = "" if self.crawl_delay is None else f"crawl-delay {self.crawl_delay:g} s"
-        return ", ".join(filter(None, (self.rules, crawler, delay)))
+        words: list[str] = []
+        if self.rules:
+            words.append(self.rules)
+        if self.crawler is not None:
+            words.append(f"as {self.crawler.name}")
+        if self.crawl_delay is not None:
+            words.append(f"crawl-delay {self.crawl_delay:g} s")
+        return ", ".join(words)
 
     def standing(self, now: float) -> Standing:
         """Whether the override counts at `now`, in seconds since the epoch.
@@ -89,7 +94,9 @@ class Override:
         days_left = (self.until - datetime.fromtimestamp(now, timezone.utc).date()).days
         if days_left < 0:
             return Standing.RUN_OUT
-        return Standing.RUNS_OUT_SOON if days_left < SOON_DAYS else Standing.IN_FORCE
+        if days_left < SOON_DAYS:
+            return Standing.RUNS_OUT_SOON
+        return Standing.IN_FORCE
 
     def named(self, verdict: Verdict) -> Verdict:
         """Return `verdict` with this override named in it."""
@@ -123,7 +130,9 @@ class Overrides(dict[str, Override]):
 
 
 def _place(key: str) -> str:
-    """Return one spelling of the place that a key names: "https://example.com", "example.com" or "*.example.com".
+    """Return one spelling of the place that a key names.
+
+    "https://example.com", "example.com" or "*.example.com".
 
     Raises:
         ValueError: it names none, or more than scheme, host and port.
@@ -132,15 +141,22 @@ def _place(key: str) -> str:
         if _ORIGIN.fullmatch(key):
             origin = Origin.of(key)
             return str(origin._replace(host=_in_one_spelling(origin.host)))
-        if found := _HOST.fullmatch(key):
-            below, host = found[1], Origin.of(f"http://{found[2]}/").host
-            return below + host.rstrip(".") if below else _in_one_spelling(host)
+        match = _HOST.fullmatch(key)
+        if match is not None:
+            below, host = match[1], Origin.of(f"http://{match[2]}/").host
+            if below:
+                return below + host.rstrip(".")
+            return _in_one_spelling(host)
     raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
 
 
 def _in_one_spelling(host: str) -> str:
-    """Return one spelling of `host` for all that lead to the same machine: "127.1" is "127.0.0.1" for a resolver."""
-    host = host.rstrip(".") or host
+    """Return one spelling of `host` for all that lead to the same machine.
+
+    "127.1" is "127.0.0.1" for a resolver.
+    """
+    if host.strip("."):
+        host = host.rstrip(".")
     if host.rpartition(".")[2][:1].isdecimal():
         with suppress(OSError):
             return inet_ntoa(inet_aton(host))
@@ -163,12 +179,12 @@ def json_of(text: str) -> Any:
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in fields:
             raise ValueError(f"the key {shown(repr(key))} is there twice")
-        found[key] = value
-    return found
+        fields[key] = value
+    return fields
 
 
 def read_overrides(

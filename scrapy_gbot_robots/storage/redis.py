@@ -113,7 +113,9 @@ def place_of(url: str) -> str:
         where = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError:
         return "?"
-    server = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
+    server = where.get("path")
+    if not server:
+        server = f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
     return f"{server}, database {where.get('db', 0)}"
 
 
@@ -207,17 +209,16 @@ class RedisStorage(Storage):
 
         This takes one round trip, and a second one if an entry is there that is not good.
         """
-        found = self._find(wanted, secs)
-        due = [
-            place
-            for place, (entry, token) in enumerate(found)
-            if not (token or wanted[place][1](entry))
-        ]
-        for place, again in zip(
-            due, self._find([wanted[place] for place in due], secs, beside_entry=True), strict=True
-        ):
-            found[place] = again
-        return found
+        answers = self._find(wanted, secs)
+        due: list[int] = []  # places of those whose entry is not good
+        for place, (entry, token) in enumerate(answers):
+            _, is_good = wanted[place]
+            if not token and not is_good(entry):
+                due.append(place)
+        late = self._find([wanted[place] for place in due], secs, beside_entry=True)
+        for place, answer in zip(due, late, strict=True):
+            answers[place] = answer
+        return answers
 
     def _find(
         self, wanted: Sequence[Wanted], secs: float, *, beside_entry: bool = False
@@ -228,8 +229,12 @@ class RedisStorage(Storage):
         """
         if not wanted:
             return []
-        # Where no entry is good enough, too, no lease is needed.
-        tokens = ["" if is_good(None) else self._id + secrets.token_hex(6) for _, is_good in wanted]
+        tokens: list[str] = []
+        for _, is_good in wanted:
+            token = ""  # where no entry is good enough, too, no lease is needed
+            if not is_good(None):
+                token = self._id + secrets.token_hex(6)
+            tokens.append(token)
         with self._pipeline() as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
                 keys = self._key("entry", origin), self._key("lease", origin)
@@ -238,15 +243,19 @@ class RedisStorage(Storage):
             answers = pipe.execute()
         self._lead = int(answers[-1][2]) - time.monotonic()
         ahead = self._ahead()
-        found: list[Found] = []
-        for (origin, is_good), token, (value, left, _) in zip(wanted, tokens, answers, strict=True):
+        results: list[Found] = []
+        for (origin, is_good), token, (value, millisecs, _) in zip(
+            wanted, tokens, answers, strict=True
+        ):
             entry = _shifted(decode(value, self._max_body), -ahead)
-            lease = None if left else token
+            lease = None
+            if not millisecs:  # it was taken
+                lease = token
             if lease and is_good(entry):  # the last holder stored it since the last look
                 self.release(origin, lease)
                 lease = None
-            found.append((entry, lease))
-        return found
+            results.append((entry, lease))
+        return results
 
     def _ahead(self) -> int:
         """By how many seconds the server's clock is ahead of this machine's now.
@@ -328,7 +337,9 @@ class RedisStorage(Storage):
             self._redis.close()
 
     def _key(self, kind: str, origin: str) -> str:
-        return f"{_PREFIX}{kind}:{{{origin}}}" if self._is_cluster else f"{_PREFIX}{kind}:{origin}"
+        if self._is_cluster:
+            return f"{_PREFIX}{kind}:{{{origin}}}"
+        return f"{_PREFIX}{kind}:{origin}"
 
     def _keys(self, kind: str) -> Iterator[tuple[str, bytes]]:
         """Yield what each key of a kind is for, and the key."""

@@ -166,10 +166,11 @@ class SqliteStorage(Storage):
         return self._run(self._get, origin)
 
     def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
-        found = connection.execute(
-            _GET, (origin, self._today() - KEEP_DAYS, longest(self._max_body))
-        ).fetchone()
-        return decode(found[0], self._max_body) if found else None
+        values = origin, self._today() - KEEP_DAYS, longest(self._max_body)
+        row = connection.execute(_GET, values).fetchone()
+        if row is None:
+            return None
+        return decode(row[0], self._max_body)
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry, and delete some that are too old."""
@@ -195,9 +196,10 @@ class SqliteStorage(Storage):
 
     def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
         token, now = secrets.token_hex(8), self._clock()
-        return (
-            token if connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount else None
-        )
+        taken = connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount
+        if not taken:
+            return None
+        return token
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
@@ -219,18 +221,23 @@ class SqliteStorage(Storage):
     def _find(
         self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float
     ) -> list[Found]:
-        found: list[Found] = [(self._get(connection, origin), None) for origin, _ in wanted]
-        due = [place for place, (_, is_good) in enumerate(wanted) if not is_good(found[place][0])]
-        if due:
-            with _transaction(connection):
-                for place in due:
-                    origin, is_good = wanted[place]
-                    entry = self._get(connection, origin)
-                    found[place] = (
-                        entry,
-                        None if is_good(entry) else self._lease(connection, origin, secs),
-                    )
-        return found
+        answers: list[Found] = []
+        due: list[int] = []  # places of those whose entry is not good
+        for place, (origin, is_good) in enumerate(wanted):
+            entry = self._get(connection, origin)
+            answers.append((entry, None))
+            if not is_good(entry):
+                due.append(place)
+        if not due:
+            return answers
+        with _transaction(connection):
+            for place in due:
+                origin, is_good = wanted[place]
+                entry, token = self._get(connection, origin), None
+                if not is_good(entry):
+                    token = self._lease(connection, origin, secs)
+                answers[place] = entry, token
+        return answers
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, end their leases, and delete some entries that are too old, in one transaction."""
@@ -255,10 +262,11 @@ class SqliteStorage(Storage):
     def _keep_copy(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
         """Inside a transaction: store `copy` as a version, if it is a new one."""
         connection.execute(_DROP_FUTURE_COPIES, (origin, copy.fetched_at + _AHEAD_SECS))
-        last = self._copies(connection, origin, 1)
-        if not any(each.body == copy.body or each.fetched_at > copy.fetched_at for each in last):
-            connection.execute(_ADD_COPY, (origin, copy.fetched_at, encode(Entry(copy))))
-            connection.execute(_KEEP_LAST_COPIES, (origin, origin, self._history))
+        for last in self._copies(connection, origin, 1):
+            if last.body == copy.body or last.fetched_at > copy.fetched_at:
+                return
+        connection.execute(_ADD_COPY, (origin, copy.fetched_at, encode(Entry(copy))))
+        connection.execute(_KEEP_LAST_COPIES, (origin, origin, self._history))
 
     def versions(self, origin: str) -> list[Copy]:
         """Return the versions of the robots.txt of `origin`, the oldest first."""
@@ -266,11 +274,12 @@ class SqliteStorage(Storage):
 
     def _copies(self, connection: sqlite3.Connection, origin: str, most: int) -> list[Copy]:
         """The latest versions that `_keep_copy` has stored. No other row counts."""
-        rows = connection.execute(_COPIES, (origin, longest(self._max_body), most))
-        read = ((at, decode(value, self._max_body)) for at, value in rows)
-        return [
-            entry.copy for at, entry in read if entry and entry.copy and entry.copy.fetched_at == at
-        ]
+        copies: list[Copy] = []
+        for at, value in connection.execute(_COPIES, (origin, longest(self._max_body), most)):
+            entry = decode(value, self._max_body)
+            if entry is not None and entry.copy is not None and entry.copy.fetched_at == at:
+                copies.append(entry.copy)
+        return copies
 
     def _today(self) -> int:
         return int(self._clock() // 86400)
@@ -299,15 +308,19 @@ class SqliteStorage(Storage):
                 raise StorageError(f"cannot use {self._path}: {error}") from error
 
     def _current(self) -> sqlite3.Connection:
-        """Return a connection to the file at the path now: another process may have set aside the one we had open."""
+        """Return a connection to the file at the path now.
+
+        Another process may have set aside the one that we had open.
+        """
         if self._closed:
             raise StorageError(f"{self._path} is closed")
         while self._connection is None or self._file != _identity(self._path):
             self._disconnect()
             self._file = _identity(self._path)
-            self._connection = (
-                _connect_to_read(self._path) if self._read_only else _connect(self._path)
-            )
+            if self._read_only:
+                self._connection = _connect_to_read(self._path)
+            else:
+                self._connection = _connect(self._path)
         return self._connection
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
