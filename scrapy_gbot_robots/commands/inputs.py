@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, time, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -157,22 +157,28 @@ def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
     Raises:
         CommandError: the file cannot be read.
     """
-    rest, done, ended = b"", 0, False
+    rest, done = b"", 0
     with _opened(path) as file:
-        while not ended:
+        while True:
             with handling(signal.SIGINT, signal.default_int_handler):
                 block = file.read1(_BLOCK)
-            done, ended = done + len(block), not block
-            text, _, rest = (rest + (block or b"\n")).rpartition(b"\n")
+            done += len(block)
+            if not block:
+                yield _lines_of(rest), done
+                return
+            text, _, rest = (rest + block).rpartition(b"\n")
             rest = rest[: MAX_URL + 1]
-            lines = [line for line in map(str.strip, _texts(text)) if line]
-            yield (
-                [
-                    f"longer than {MAX_URL:,} bytes: {line}" if len(line) > MAX_URL else line
-                    for line in lines
-                ],
-                done,
-            )
+            yield _lines_of(text), done
+
+
+def _lines_of(text: bytes) -> list[str]:
+    lines = []
+    for line in map(str.strip, _texts(text)):
+        if len(line) > MAX_URL:
+            lines.append(f"longer than {MAX_URL:,} bytes: {line}")
+        elif line:
+            lines.append(line)
+    return lines
 
 
 def _texts(text: bytes) -> list[str]:
@@ -184,8 +190,10 @@ def _texts(text: bytes) -> list[str]:
 
 def size_of(path: str) -> int | None:
     """Return the size of a file in bytes; None if it is not known."""
+    if path == STDIN:
+        return None
     try:
-        return Path(path).stat().st_size or None if path != STDIN else None
+        return Path(path).stat().st_size or None
     except (OSError, ValueError):
         return None
 
@@ -243,13 +251,14 @@ def version_of(
             hint = "a site is named by its URL, such as https://example.com"
             raise CommandError(f"{name}: No such file or directory; {hint}")
         return Version(name, read(name))
-    known = states[name]
-    where, copy = known.origin.robots_url, known.decision.copy
-    if known.decision.temporary:
-        raise CommandError(f"{where}: {known.why}")
-    if known.body is None and not may_lack:
-        raise CommandError(f"{where}: there is nothing to read: {known.why}")
-    return Version(where, known.body or b"", known.origin, copy is not None and copy.cut)
+    state = states[name]
+    where, copy = state.origin.robots_url, state.decision.copy
+    if state.decision.temporary:
+        raise CommandError(f"{where}: {state.why}")
+    if state.body is None and not may_lack:
+        raise CommandError(f"{where}: there is nothing to read: {state.why}")
+    body = state.body or b""
+    return Version(where, body, state.origin, copy is not None and copy.cut)
 
 
 def history_of(origin: Origin, settings: Settings) -> list[Copy]:
@@ -282,14 +291,19 @@ def _moment(name: str) -> float | None:
     except ValueError:
         return None
     if len(date) == len("2026-01-31"):
-        when += timedelta(days=1, microseconds=-1)
-    return (when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)).timestamp()
+        when = datetime.combine(when, time.max)
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=timezone.utc)
+    return when.timestamp()
 
 
 def _past(name: str, moment: float, settings: Settings) -> Version:
     site, _, date = name.rpartition("@")
     origin = origin_of(site)
-    known = [each for each in history_of(origin, settings) if each.fetched_at <= moment]
-    if not known:
+    last: Copy | None = None
+    for copy in history_of(origin, settings):
+        if copy.fetched_at <= moment:
+            last = copy
+    if last is None:
         raise CommandError(f"{origin}: the history has no version from {date} or before")
-    return Version(f"{origin.robots_url}@{date}", known[-1].body, origin)
+    return Version(f"{origin.robots_url}@{date}", last.body, origin)

@@ -57,35 +57,29 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     expected = _expectations(options.expectations, robots, err)
     robotstxt = GbotSettings.of(settings).parse(robots.body)
     failed = 0
-    for each in expected:
-        check = None
-        if each.asker is not None:
-            verdict = verdict_on(each.url, each.asker, robotstxt)
-            check = Check(each.url, each.asker, verdict, robots.name, robots.body, robotstxt)
-        met = (
-            each.url in robotstxt.sitemaps
-            if check is None
-            else check.verdict.allowed == each.allowed
-        )
-        failed += not met
-        out.json(
-            {
-                "line": each.line,
-                "expectation": each.text,
-                "met": met,
-                **({} if check is None else check.facts),
-            }
-        )
-        if not met:
-            out.say(
-                (f"{options.expectations}:{each.line}: ", "strong"),
-                ("not met", "bad"),
-                f": {each.text}",
-            )
+    for expectation in expected:
+        url, asker = expectation.url, expectation.asker
+        facts = {"line": expectation.line, "expectation": expectation.text}
+        check: Check | None = None
+        if asker is None:
+            is_met = url in robotstxt.sitemaps
+            out.json({**facts, "met": is_met})
+        else:
+            verdict = verdict_on(url, asker, robotstxt)
+            check = Check(url, asker, verdict, robots.name, robots.body, robotstxt)
+            is_met = verdict.allowed == expectation.allowed
+            out.json({**facts, "met": is_met, **check.facts})
+        if not is_met:
+            failed += 1
+            where = f"{options.expectations}:{expectation.line}: "
+            out.say((where, "strong"), ("not met", "bad"), f": {expectation.text}")
             _show(check, robotstxt, out)
-    said = (f"{failed:,} not met", "bad") if failed else ("all met", "good")
-    out.say((robots.name, "strong"), f": {count(len(expected), 'expectation')}, ", said)
-    return FOUND if failed else FINE
+    counted = f": {count(len(expected), 'expectation')}, "
+    if failed:
+        out.say((robots.name, "strong"), counted, (f"{failed:,} not met", "bad"))
+        return FOUND
+    out.say((robots.name, "strong"), counted, ("all met", "good"))
+    return FINE
 
 
 def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:
@@ -105,7 +99,7 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
     Raises:
         CommandError: there is such a line, or no expectation.
     """
-    found, wrong = [], 0
+    expectations, wrong = [], 0
     for number, raw in enumerate(
         read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1
     ):
@@ -115,15 +109,15 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
         )  # of a URL, "#" is a part
         if words[:end]:
             try:
-                found.append(_expectation(number, words[:end], robots))
+                expectations.append(_expectation(number, words[:end], robots))
             except (CommandError, ValueError) as error:
                 wrong += 1
                 err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
     if wrong:
         raise CommandError(f"{where}: {count(wrong, 'wrong line')}; nothing was tested")
-    if not found:
+    if not expectations:
         raise CommandError(f"{where}: there is no expectation in it")
-    return found
+    return expectations
 
 
 def _expectation(number: int, words: list[str], robots: Version) -> Expectation:

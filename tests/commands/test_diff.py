@@ -132,6 +132,7 @@ def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) ->
         ("a.example@1970-01-02", "https://a.example/any@1970-01-04T00:00:00", 0),
         ("a.example@1970-01-04", "a.example@1970-01-05", 1),
         ("a.example@1970-01-04", "a.example@2031-01-01", 1),
+        ("a.example@1970-01-05", "a.example@9999-12-31", 0),
         ("a.example@1970-01-05T00:59:59", "a.example@1970-01-05T01:00:00+00:00", 1),
     ],
 )
