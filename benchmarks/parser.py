@@ -24,7 +24,6 @@ from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.robots import groups_of
 
 from .peers import AGENT, Peer, installed
-from .worst import print_worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -334,7 +333,6 @@ def main() -> None:
     pairs = [[import_secs(statement) for statement in statements] for _ in range(15)]
     ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
     row("import", f"{ours * 1e6:.0f}", theirs / ours)
-    print_worst()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 A crawl reads whole files in a thread, and answers there each question for which `core.rules.takes_long` is true. The rest
 blocks the reactor.
-`benchmarks.parser` prints these rows, too.
 """
 
 from __future__ import annotations
@@ -176,7 +175,7 @@ def allow(url: str) -> Callable[[Any], object]:
 
 
 def print_worst() -> None:
-    print("\n| what | file | milliseconds |\n|---|---|---|")
+    print("| what | file | milliseconds |\n|---|---|---|")
     for worst in worst_ones():
         times = []
         for _ in range(ROUNDS):

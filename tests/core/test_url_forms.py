@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.url_forms import (
+    allowed_each_in_all_forms,
     allowed_in_all_forms,
     as_sent,
     other_forms,
@@ -36,6 +37,7 @@ def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -
     found = verdict_on_all_forms(rules, HOST + path)
     assert str(found) == verdict
     assert allowed_in_all_forms(rules, HOST + path) == found.allowed
+    assert allowed_each_in_all_forms(rules, [HOST + path]) == bytes([found.allowed])
 
 
 @pytest.mark.parametrize(("raw", "text"), [("/é".encode(), "/é"), (b"/caf\xe9", "/caf%E9")])
@@ -130,3 +132,16 @@ def test_what_aiohttp_sends_is_among_the_forms(path: str) -> None:
 def test_forms_of_any_text_are_few_and_each_is_given_once(url: str | bytes) -> None:
     forms = other_forms(url)
     assert len(forms) == len(set(forms)) <= 4
+
+
+@pytest.mark.parametrize(
+    "odd", ["/x?", "/y/../x", "/./x", "/%78", "/x?#f", "/ x/../x", "/x\n", "/x#/.."]
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, place: int) -> None:
+    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /x$").rules_for("a")
+    urls = [HOST + path for path in ("/a", "/b?c=d")]
+    urls.insert(place, HOST + odd)
+    answers = [1, 1]
+    answers.insert(place, 0)
+    assert [*allowed_each_in_all_forms(rules, urls)] == answers
