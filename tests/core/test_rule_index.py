@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
-from scrapy_gbot_robots.core.patterns import NO_RULE, Patterns, Trial, precedence_of
+from scrapy_gbot_robots.core.patterns import NO_RULE, Patterns, Trial, line_of, precedence_of
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import takes_long
 
@@ -213,3 +213,19 @@ def test_thousands_of_exempt_beginnings_are_found_by_bisection() -> None:
     assert not index.allows_url("https://e.com/x", 13)
     assert index.allows_url("https://e.com/77/x", 13)
     assert index.barred == ()
+
+
+@pytest.mark.parametrize("shape", ["/*{}", "/" + "x" * 90 + "*{}"], ids=["needles", "on-one-stem"])
+def test_needles_that_a_long_path_has_are_told_from_those_with_the_same_pieces(shape: str) -> None:
+    needles = [f"{number:012b}".replace("0", "aab").replace("1", "aaab") for number in range(4_000)]
+    rules = numbered((False, shape.format(needle)) for needle in needles)
+    index = index_of(rules)
+    start = "/" + "x" * 90
+    path = start + "aabaaab" * 1_500
+    within = [rule for rule in rules if rule.pattern.rpartition("*")[2] in path]
+    assert 0 < len(within) < 10
+    longest = max(within, key=lambda rule: (len(rule.pattern), -rule.line))
+    assert line_of(index.decider(path)) == longest.line
+    assert index.decider(start + "aab" * 3_500) == index.decider(start + needles[0])
+    assert index.decider(start + "b" * 10_000) == NO_RULE
+    assert instructions(lambda: index.decider(start + "b" * 10_000)) < 400_000

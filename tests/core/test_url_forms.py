@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core.crawlers import AllOf
+from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import (
     allowed_each_in_all_forms,
     allowed_in_all_forms,
@@ -15,6 +17,7 @@ from scrapy_gbot_robots.core.url_forms import (
 )
 from scrapy_gbot_robots.core.urls import as_text, path_of
 
+from ..support.oracle import verdict_of
 from ..support.strategies import URLS
 
 HOST = "http://example.com"
@@ -145,3 +148,47 @@ def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, p
     answers = [1, 1]
     answers.insert(place, 0)
     assert [*allowed_each_in_all_forms(rules, urls)] == answers
+
+
+@pytest.mark.parametrize("asked_before", [0, 30])
+@pytest.mark.parametrize("agents", ["a", AllOf(["a", "b"])])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(
+            ["disallow: /x", "allow: /x/y", "disallow: /z*q", "disallow: /*?s="], id="few"
+        ),
+        pytest.param(["disallow: /x", "disallow: /*q", "allow: /*y$"], id="needles"),
+        pytest.param(
+            [f"disallow: /{number}/" for number in range(60)] + ["disallow: /x"], id="many"
+        ),
+        pytest.param(["disallow: /%7Ex", "disallow: /x"], id="escapes"),
+        pytest.param(["disallow: /", *(f"allow: /{letter}" for letter in "wxyz")], id="exempt"),
+        pytest.param(["disallow:"], id="no-path"),
+    ],
+)
+def test_several_urls_of_a_site_have_the_answers_of_each(
+    rules: list[str], agents: str | AllOf, asked_before: int
+) -> None:
+    body = "\n".join(["user-agent: a", *rules, "user-agent: b", "disallow: /b"]).encode()
+    paths = ["/", "/x", "/x/y", "/x/q", "/z/q", "/zz", "/7/", "/b", "/a?s=1", "/~x", "/%7ex"]
+    urls = [HOST + path for path in paths]
+    crawlers = [agents] if isinstance(agents, str) else ["a", "b"]
+    groups = groups_of(RobotsTxt.parse(body))
+
+    def is_allowed(url: str) -> bool:
+        tokens = [(crawler.encode(), b"*") for crawler in crawlers]
+        verdicts = [
+            verdict_of(groups, form, agents_heeded, False)
+            for form in (url, *other_forms(url))
+            for agents_heeded in tokens
+        ]
+        return all(verdict.allowed for verdict in verdicts)
+
+    for some in (urls, urls[:1], urls[:9]):
+        asked = RobotsTxt.parse(body).rules_for(agents)
+        for _ in range(asked_before):
+            assert asked.allowed(some[0]) == asked.allowed(some[0].encode())
+        answers = [int(is_allowed(url)) for url in some]
+        assert [*allowed_each_in_all_forms(asked, some)] == answers
+        assert [*allowed_each_in_all_forms(asked, some)] == answers
