@@ -271,10 +271,18 @@ class Resuming(Pages):
 
 @needs_posix
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", ["named-aware", "named-priority", "own-aware"])
-@pytest.mark.parametrize("first_with", [True, False], ids=["by-this-plugin", "by-scrapy"])
+@pytest.mark.parametrize(
+    ("scheduler", "first_with"),
+    [
+        pytest.param("named-aware", True, id="by-this-plugin"),
+        pytest.param("named-aware", False, id="by-scrapy"),
+        pytest.param("own-aware", True, id="of-an-own-queue-by-this-plugin"),
+        pytest.param("own-aware", False, id="of-an-own-queue-by-scrapy"),
+        pytest.param("named-priority", False, id="across-hosts-by-scrapy"),
+    ],
+)
 def test_jobdir_is_read_by_scrapy_and_by_this_plugin_whoever_has_written_it(
-    first_with: bool, scheduler: str, tmp_path: Path
+    scheduler: str, first_with: bool, tmp_path: Path
 ) -> None:
     world = outage(scheduler, secs=0, hosts=4, number=10, JOBDIR="job", CONCURRENT_REQUESTS=1)
     world.stop_after = 8

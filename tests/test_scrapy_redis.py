@@ -193,33 +193,3 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
             slow.url("/robots.txt"): 2
         }
         assert fleet.leases() == []
-
-
-def test_start_urls_of_a_fleet_are_crawled_in_an_outage_of_some_hosts_and_after_restarts(
-    fleet: Fleet,
-) -> None:
-    with web(4) as sites:
-        ill, late = sites[1], sites[2]
-        ordinary, ill.pages["/robots.txt"] = ill.pages["/robots.txt"], Reply(503)
-        fleet.start(2)
-        fleet.push(*(ill.url(f"/held/{number}") for number in range(30)))
-        block_until(lambda: who_asked(ill))
-        fleet.push(sites[3].url("/"))
-        block_until(lambda: all("Spider opened" in fleet.log(name) for name in range(2)))
-        fleet.stop()
-        fleet.start(2)
-        fleet.push(late.url("/"))
-        block_until(lambda: len(who_asked(ill)) >= 3)
-        ill.pages["/robots.txt"] = ordinary
-        held = [ill.url(f"/held/{number}") for number in range(30)]
-        block_until(
-            lambda: all(asked(sites)[url] for url in [*held, late.url("/"), sites[3].url("/")])
-        )
-        fleet.stop()
-        times = asked(sites)
-        assert {url: number for url, number in times.items() if number > 1} == {
-            ill.url("/robots.txt"): times[ill.url("/robots.txt")]
-        }
-        assert not [url for url in times if url.endswith("/no")]
-        for name in range(4):
-            assert "Traceback" not in fleet.log(name)
