@@ -623,6 +623,7 @@ def test_jobdir_of_scrapys_queue_without_slots_is_read_by_the_strict_queue(
             pulled += world.pull(1)
         world.scheduler.close("finished")
     assert sorted(pulled) == sorted(f"{'ab'[number % 2]}.x/{number}" for number in range(20))
+    assert (world.stat("waiting"), world.gates._gates) == (0, {})
 
 
 @pytest.mark.filterwarnings(
