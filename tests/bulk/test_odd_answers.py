@@ -7,6 +7,7 @@ from random import Random
 from socket import socket
 
 import pytest
+import scrapy
 from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots import Origin
@@ -142,6 +143,8 @@ async def test_odd_answer_means_the_same_everywhere(
 ) -> None:
     if name != "http11" and request.config.getoption("--reactor") != "asyncio":
         pytest.skip("this handler needs asyncio")
+    if scrapy.version_info < (2, 18) and (name, count) != ("http11", 80):
+        pytest.skip("the handlers of Scrapy 2.14 read some odd answers in another way")
     if name == "h2":
         pytest.importorskip("h2", reason="h2 is not installed")
         pytest.importorskip("priority", reason="priority is not installed")

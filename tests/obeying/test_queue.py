@@ -626,9 +626,6 @@ def test_jobdir_of_scrapys_queue_without_slots_is_read_by_the_strict_queue(
     assert (world.stat("waiting"), world.gates._gates) == (0, {})
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # Scrapy 2.14 leaves files open
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 def test_many_origins_with_a_jobdir_keep_no_more_files_open_than_a_bound(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -656,9 +653,6 @@ def open_lines(world: World) -> int:
     return len([line for line in lines if line.requests is not None])
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # Scrapy 2.14 leaves files open
 @pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
 def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

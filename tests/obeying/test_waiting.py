@@ -350,9 +350,6 @@ async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
         assert other.paths() == ["/robots.txt", "/here/yes"]
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # Scrapy 2.14 leaves files open
 @pytest.mark.parametrize("scheduler", ["Scrapy's", "another"])
 @in_reactor
 async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
