@@ -35,6 +35,7 @@ from threading import Lock
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from ..core.urls import shown
 from ..policy.outages import KEEP_DAYS, Copy, Entry
 from .base import Found, Result, Storage, StorageError, Wanted
 from .codec import MAX_BODY, decode, encode, longest
@@ -296,7 +297,7 @@ class SqliteStorage(Storage):
         with self._lock:
             try:
                 try:
-                    return act(self._current(), *args)
+                    return self._done(act, args)
                 except sqlite3.DatabaseError as error:
                     # Errors of its subclasses (locked, full, read-only) say nothing against the
                     # file.
@@ -306,6 +307,17 @@ class SqliteStorage(Storage):
                     return act(self._current(), *args)
             except (sqlite3.Error, OSError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
+
+    def _done(self, act: Callable[..., _T], args: tuple[object, ...]) -> _T:
+        """Let `act` use the file once.
+
+        Of a damaged schema SQLite's message has the damaged bytes, which Python cannot read.
+        """
+        try:
+            return act(self._current(), *args)
+        except UnicodeDecodeError as error:
+            message = shown(error.object.decode("utf-8", "backslashreplace"))
+            raise sqlite3.DatabaseError(message) from error
 
     def _current(self) -> sqlite3.Connection:
         """Return a connection to the file at the path now.

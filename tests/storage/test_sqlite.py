@@ -259,6 +259,19 @@ def test_file_with_a_damaged_header_is_set_aside(
     assert path.with_name(name).read_bytes() == damaged
 
 
+def test_file_whose_schema_is_no_text_is_set_aside(path: Path) -> None:
+    filled(path, 5)
+    damaged = path.read_bytes().replace(b"CREATE INDEX", b"CR\xdfATE INDEX", 1)
+    path.write_bytes(damaged)
+    with pytest.raises(StorageError, match=r"near \"CR\\xdfATE\""):
+        SqliteStorage(path, read_only=True)
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(ORIGIN, Entry(RULES))
+        assert list(storage.origins()) == [ORIGIN]
+    (name,) = aside(path)
+    assert path.with_name(name).read_bytes() == damaged
+
+
 def test_reading_alone_a_file_that_was_begun_on_a_full_disk_finds_nothing(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = WAL")  # and then there was no more room
