@@ -155,8 +155,7 @@ def _in_one_spelling(host: str) -> str:
 
     "127.1" is "127.0.0.1" for a resolver.
     """
-    if host.strip("."):
-        host = host.rstrip(".")
+    host = host.rstrip(".")
     if host.rpartition(".")[2][:1].isdecimal():
         with suppress(OSError):
             return inet_ntoa(inet_aton(host))

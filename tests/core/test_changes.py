@@ -63,6 +63,13 @@ def test_empty_group_is_not_the_same_as_none() -> None:
     )
 
 
+def test_rules_of_a_group_that_went_are_told_even_if_those_of_all_are_the_same() -> None:
+    everyone = "User-agent: *\nDisallow: /x\n"
+    (change,) = changed(everyone + "\nUser-agent: a\nDisallow: /x\nDisallow: /y\n", everyone)
+    assert (change.agents, change.group, change.added) == (("a",), "removed", ())
+    assert [(rule.pattern, rule.line) for rule in change.removed] == [("/x", 5), ("/y", 6)]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "closed"),
     [

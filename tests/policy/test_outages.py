@@ -1,5 +1,8 @@
 """What an entry means over time, and when to ask again: each ladder over simulated weeks."""
 
+import math
+from datetime import datetime, timezone
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +20,11 @@ from scrapy_gbot_robots.policy.outages import (
     Policy,
     State,
     available,
+    date_of,
     decide,
     is_to_be_confirmed,
     renew,
+    span,
 )
 from scrapy_gbot_robots.policy.outcome import (
     Failure,
@@ -181,6 +186,12 @@ def test_outage_has_the_last_failure_as_data() -> None:
         for days in (0, 1, 40):
             assert decide(entry, NOW + days * DAY, Policy(ladder)).outage == outage
     assert decide(SERVED, NOW, GOOGLE).outage is None
+
+
+def test_cause_of_a_status_is_the_status() -> None:
+    outage = after(failed(Failure.REFUSED), DOWN).outage
+    assert outage is not None
+    assert outage.cause == "HTTP 500"
 
 
 def test_outage_counts_the_last_failures_that_are_alike() -> None:
@@ -376,6 +387,22 @@ def test_google_disallows_for_thirty_days_whatever_fails(
     for outcome in outcomes[1:]:
         entry = renew(entry, outcome, NOW + age, GOOGLE)
     assert decide(entry, NOW + age, GOOGLE).state is DISALLOW
+
+
+# Times for people
+
+
+@pytest.mark.parametrize(
+    ("secs", "words"), [(0, "0 s"), (59, "59 s"), (HOUR, "1 h"), (3 * DAY - 1, "2 d")]
+)
+def test_span_is_told_in_its_largest_unit_rounded_down(secs: float, words: str) -> None:
+    assert span(secs) == words
+
+
+def test_time_that_is_no_date_gives_none() -> None:
+    assert date_of(NOW) == datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
+    for secs in (math.nan, math.inf, 1e17, -1e17):  # as another program may write to a storage
+        assert date_of(secs) is None
 
 
 @pytest.mark.parametrize(

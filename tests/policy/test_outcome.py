@@ -90,6 +90,11 @@ def test_every_failure_is_unreachable(failure: Failure) -> None:
     assert outcome.why == f"{failure.value} (redirected to {at}: in the error's own words)"
 
 
+def test_failure_after_a_redirect_names_where_it_led_without_words_of_an_error() -> None:
+    outcome = failed(Failure.TIMEOUT, redirected_to="http://b.example/r.txt")
+    assert outcome.why == "no answer in time (redirected to http://b.example/r.txt)"
+
+
 def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> None:
     assert (
         failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why
