@@ -21,7 +21,7 @@ _HOME = {
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
     "OriginPriorityQueue": "obeying.queue",
-    "ProvenanceSpiderMiddleware": "report.provenance",
+    "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
     "RobotsLinkExtractor": "pages.page",
     "RobotsReport": "report.extension",
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher as Fetcher
     from .obeying.answer import Answer as Answer
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
+    from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .obeying.queue import OriginPriorityQueue as OriginPriorityQueue
     from .obeying.queue import StrictOriginPriorityQueue as StrictOriginPriorityQueue
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from .policy.outages import State as State
     from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport
-    from .report.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
     from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware
     from .sitemaps.middlewares import SitemapSpiderMiddleware as SitemapSpiderMiddleware

@@ -16,12 +16,12 @@ from scrapy.utils.misc import load_object
 
 from .obeying.front import needs_front, with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
+from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import RobotsTagsMiddleware
 from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
-from .report.provenance import ProvenanceSpiderMiddleware
 from .settings import GbotSettings, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware

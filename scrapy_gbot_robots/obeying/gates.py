@@ -25,9 +25,12 @@ A gate can let a number of requests *pass*:
   pass with it. If each of them asked anew, a robots.txt that fails every other time would hold them
   up again and again.
 * One request of a gate that is held passes without an answer, as a *scout*, if a middleware of the
-  project's stands before
-  ours: only that middleware knows whether the request is subject to robots.txt. If it is, it comes
-      back at once. If it is not, more requests pass.
+  project's stands before ours: only that middleware knows whether the request is subject to
+  robots.txt. If it is, it comes back at once. If it is not, more requests pass.
+
+What comes past the gates waits in its place in the downloader, where it counts like any other
+(`Gates.settled`): requests from `engine.download_async`, those whose URL another middleware has
+changed, and those whose answer has made room for others in memory since they were handed out.
 
 `giving_up` says how long requests wait, and when a host is dead or gone: then its gate opens, and
 its requests are refused.
@@ -36,6 +39,7 @@ its requests are refused.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
@@ -47,7 +51,8 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
-from ..concurrency import Turnstile
+from ..concurrency import Closing, Turnstile, within
+from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import is_closing, pull_soon
 from ..meta import RETURNED
@@ -267,6 +272,33 @@ class Gates:
         gate = self._gates.get(origin)
         if gate is not None and gate.state is State.OPEN:
             self._go(gate, State.EXPIRED)
+
+    async def settled(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
+        """Wait until `origin` is settled, or the wait is over; return the answer for `request`.
+
+        This is for a request that came past the gates: it waits in its place in the downloader,
+        where it counts like any other.
+
+        Raises:
+            Closing: the crawl is closing.
+        """
+        since = time.monotonic()
+        is_held = False
+        while True:
+            answer = await self._lookup.ask(origin, agent, request)
+            self.note(answer)
+            if not self.is_worth_waiting(answer, request):
+                return answer
+            self.shut(origin)
+            secs = self.secs_left(answer, since)
+            if secs <= 0:
+                return answer
+            if not is_held:
+                is_held = True
+                self.count_held(1)
+            with suppress(TimeoutError):
+                await within(secs, self.closing.wait())
+                raise Closing
 
     def send_scouts(self) -> None:
         """Let one request of each gate that is held go and see.

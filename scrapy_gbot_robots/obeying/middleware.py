@@ -47,7 +47,6 @@ from .lookup import Lookup
 from .overrides import CrawlOverrides, Ruling
 from .robotparser import GbotRobotParser
 from .subject import is_subject, is_unchecked_sitemap, origin_of, restore, returned
-from .waiting import settled_answer
 
 _T = TypeVar("_T")
 
@@ -212,7 +211,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         if is_scout:
             raise _GoesBack
         try:
-            return await settled_answer(self.gates, self._lookup, origin, agent, request)
+            return await self.gates.settled(origin, agent, request)
         except Closing:
             if handed is None:
                 raise
