@@ -5,35 +5,38 @@ from __future__ import annotations
 __all__ = ["FOLLOW", "LISTED", "PREFERENCES", "PROVENANCE", "SITEMAP", "TAGS"]
 
 SITEMAP = "gbot_robots_sitemap"
-"""In the meta of a request for a sitemap file: a dict that says where its URL comes from. `robotstxt` is the URL of the
-robots.txt that listed the sitemap, and `line` the line, from 1 (0: no line lists it). If a sitemap
-index listed the sitemap, `index` is the URL of that sitemap index and `level` the number of indexes
-above it.
+"""In the meta of a request for a sitemap file: a dict that says where its URL comes from.
+`robotstxt` is the URL of the robots.txt that listed the sitemap, and `line` the line,
+from 1 (0: no line lists it). If a sitemap index listed the sitemap, `index` is the URL of
+that sitemap index and `level` the number of indexes above it.
 """
 
 LISTED = "gbot_robots_listed"
-"""In the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a dict with `sitemap`, the URL of
-the sitemap file, and `lastmod`, the date of the last change as in the file ("" if there is none).
+"""In the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a
+dict with `sitemap`, the URL of the sitemap file, and `lastmod`, the date of the last
+change as in the file ("" if there is none).
 """
 
 PROVENANCE = "gbot_robots"
-"""In the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on: a dict that says which robots.txt let the request go on.
-`robots` is the SHA-256 of that file (None if there is none), `fetched` the time of its fetch in ISO
-8601, and `status` its status code. `line` and `group` are those of the rule that decided,
-`override` is the key of the override that decided.
+"""In the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on: a dict that says which
+robots.txt let the request go on. `robots` is the SHA-256 of that file (None if there is
+none), `fetched` the time of its fetch in ISO 8601, and `status` its status code. `line`
+and `group` are those of the rule that decided, `override` is the key of the override that
+decided.
 """
 
 PREFERENCES = "gbot_robots_preferences"
-"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl: a dict of what the site says
-about the use of the page. "train-ai", "search" and "ai-use" are each "granted", "refused" or
-"unsaid". "use" is "immediate", "reference", "full" or None. "lines" are the lines of the robots.txt
-that say so. Experimental.
+"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl: a
+dict of what the site says about the use of the page. "train-ai", "search" and "ai-use"
+are each "granted", "refused" or "unsaid". "use" is "immediate", "reference", "full" or
+None. "lines" are the lines of the robots.txt that say so. Experimental.
 """
 
 TAGS = "robots_tags"
-"""In the meta of a response to a page if `GBOT_ROBOTS_TAGS` is on: a dict of what the page's X-Robots-Tag headers and
-robots meta tags say to this crawler. A word such as "noindex" is True, a limit such as
-"max-snippet" its text, "unavailable_after" a time in ISO 8601.
+"""In the meta of a response to a page if `GBOT_ROBOTS_TAGS` is on: a dict of what the
+page's X-Robots-Tag headers and robots meta tags say to this crawler. A word such as
+"noindex" is True, a limit such as "max-snippet" its text, "unavailable_after" a time in
+ISO 8601.
 """
 
 FOLLOW = "gbot_robots_follow"
@@ -48,5 +51,6 @@ ANSWERED = "gbot_robots"
 # True in a request for a robots.txt that does not wait if the server does not answer at all.
 PROBE = "gbot_robots_probe"
 
-# In a request that has gone back to the scheduler: its own `dont_filter`, until it is handed out again.
+# In a request that has gone back to the scheduler: its own `dont_filter`, until it is handed out
+# again.
 RETURNED = "_gbot_robots_returned"

@@ -210,8 +210,8 @@ def _is_storage(name: str) -> bool:
 FLAG = ValueType("True or False", _flag)
 NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType(
-    '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '
-    "its server) or the dotted path of a class",
+    '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), '
+    '"redis" (GBOT_ROBOTS_REDIS_URL names its server) or the dotted path of a class',
     _text,
     _is_storage,
 )
@@ -230,7 +230,8 @@ REPORT = ValueType(
     lambda path: path.suffix.lower() in REPORTS,
 )
 ARCHIVE = ValueType(
-    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, with no %(...)s but %(time)s and %(name)s",
+    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, "
+    "with no %(...)s but %(time)s and %(name)s",
     path_of,
     lambda path: archive_named(path, "", datetime.now(timezone.utc)).name.endswith(ARCHIVES),
 )
@@ -338,7 +339,7 @@ class GbotSettings:
 
     @property
     def asked_as(self) -> RobotsAgent | None:
-        """The crawlers of `GBOT_ROBOTS_AGENTS`; None without it: each request's user agent counts."""
+        """The crawlers of `GBOT_ROBOTS_AGENTS`; None: each request's user agent counts."""
         if not self.agents:
             return None
         if self.agents_mode == "all":
@@ -402,7 +403,9 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     if checked.sqlite_path is not None and _is_set("sqlite_path", settings):
         folder = checked.sqlite_path.parent
         if checked.storage == "sqlite" and not folder.exists():
-            yield f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
+            yield (
+                f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
+            )
 
 
 def _did_you_mean(wanted: str, names: Iterable[str]) -> str:

@@ -1,47 +1,56 @@
-"""The plugin's own Scrapy signals. Connect to them with `crawler.signals.connect(handler, signal)`."""
+"""The plugin's own Scrapy signals.
+
+Connect to them with `crawler.signals.connect(handler, signal)`.
+"""
 
 robotstxt_known = object()
-"""`robotstxt_known(origin, robotstxt, answer, request)` is sent whenever this crawl learns what the robots.txt of an
-origin says, from a fetch or from storage. `origin` is an `Origin`, `robotstxt` the parsed
-`RobotsTxt` (empty if there is none), `answer` the `Answer` that requests of this origin get.
-`request` is the request that made the crawl ask, or None.
+"""`robotstxt_known(origin, robotstxt, answer, request)` is sent whenever this crawl
+learns what the robots.txt of an origin says, from a fetch or from storage. `origin` is an
+`Origin`, `robotstxt` the parsed `RobotsTxt` (empty if there is none), `answer` the
+`Answer` that requests of this origin get. `request` is the request that made the crawl
+ask, or None.
 """
 
 robotstxt_changed = object()
-"""`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a robots.txt whose rules, crawl-delays
-or preferences differ from those that were known. `old` and `new` are `RobotsTxt`. Comments, dates
-and the order of lines are no change. If the file has vanished, `new` is empty.
+"""`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a
+robots.txt whose rules, crawl-delays or preferences differ from those that were known.
+`old` and `new` are `RobotsTxt`. Comments, dates and the order of lines are no change. If
+the file has vanished, `new` is empty.
 """
 
 robotstxt_unreachable = object()
-"""`robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin is unreachable: `answer` is what
-requests get instead. It is sent once, until a definite answer comes.
+"""`robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin is
+unreachable: `answer` is what requests get instead. It is sent once, until a definite
+answer comes.
 """
 
 request_forbidden = object()
-"""`request_forbidden(request, error)` is sent when robots.txt forbids a request. `error` is the `ForbiddenByRobotsTxt`
-that its errback gets, with the verdict.
+"""`request_forbidden(request, error)` is sent when robots.txt forbids a request. `error`
+is the `ForbiddenByRobotsTxt` that its errback gets, with the verdict.
 """
 
 robotstxt_served = object()
-"""`robotstxt_served(origin, outcome, request, response, headers)` is sent when a server has answered a request for the
-robots.txt of `origin` and no redirect is left to follow. `outcome` is a `Fetched` with the decoded
-`body`, an `Unavailable` or an `Unreachable`. `request` and `response` are as the download handler
-had them, `headers` are all headers of the response.
+"""`robotstxt_served(origin, outcome, request, response, headers)` is sent when a server
+has answered a request for the robots.txt of `origin` and no redirect is left to follow.
+`outcome` is a `Fetched` with the decoded `body`, an `Unavailable` or an `Unreachable`.
+`request` and `response` are as the download handler had them, `headers` are all headers
+of the response.
 """
 
 override_used = object()
-"""`override_used(override, origin, refusal, against_robotstxt)` is sent when an override of `GBOT_ROBOTS_OVERRIDES`
-decides about a request. `override` has its `key`, `reason` and `until`. `refusal` is the verdict if
-the request is forbidden, None if it goes on. `against_robotstxt` says whether the request goes on
-though the site's own robots.txt forbids it.
+"""`override_used(override, origin, refusal, against_robotstxt)` is sent when an override
+of `GBOT_ROBOTS_OVERRIDES` decides about a request. `override` has its `key`, `reason` and
+`until`. `refusal` is the verdict if the request is forbidden, None if it goes on.
+`against_robotstxt` says whether the request goes on though the site's own robots.txt
+forbids it.
 """
 
 sitemap_found = object()
-"""`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt lists, before it is fed to the
-spider. `sitemap` is a `FoundSitemap` (its URL, the URL of the robots.txt, the line). `request` is
-the Request about to be scheduled, or None if the crawl only collects sitemaps. A handler may return
-another Request to schedule instead. It may return False or raise IgnoreRequest to refuse the
-sitemap. Handlers may be coroutine functions. If the spider has a method `sitemap_found(sitemap,
-request)`, the method is called in the same way.
+"""`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt
+lists, before it is fed to the spider. `sitemap` is a `FoundSitemap` (its URL, the URL of
+the robots.txt, the line). `request` is the Request about to be scheduled, or None if the
+crawl only collects sitemaps. A handler may return another Request to schedule instead. It
+may return False or raise IgnoreRequest to refuse the sitemap. Handlers may be coroutine
+functions. If the spider has a method `sitemap_found(sitemap, request)`, the method is
+called in the same way.
 """

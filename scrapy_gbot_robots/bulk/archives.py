@@ -1,12 +1,16 @@
-"""Archives of robots.txt files, read record by record: WARC, JSON lines, Parquet, and HOST/robots.txt in a directory.
+"""Archives of robots.txt files, read record by record.
 
-A site may write what it likes into the body of its record. So the next record is looked for only where this one ends, as its
-length says, and where a gzip member ends. After a record without a length that can be believed, the rest of its member is
-left out: in a file that is not compressed record by record, all that follows. Each such place is counted.
+They are WARC, JSON lines, Parquet, or HOST/robots.txt in a directory.
+
+A site may write what it likes into the body of its record. So the next record is looked for only
+where this one ends, as its length says, and where a gzip member ends. After a record without a
+length that can be believed, the rest of its member is left out: in a file that is not compressed
+record by record, all that follows. Each such place is counted.
 Memory is bounded, whatever length a record claims.
 
-An archive of `GBOT_ROBOTS_ARCHIVE` also says what decided in its crawl where no server was asked, or none answered: a
-"resource" record has a stored robots.txt, a "metadata" record with `STATE` the decision about an origin without one.
+An archive of `GBOT_ROBOTS_ARCHIVE` also says what decided in its crawl where no server was asked,
+or none answered: a "resource" record has a stored robots.txt, a "metadata" record with `STATE` the
+decision about an origin without one.
 Source: WARC format 1.1 (ISO 28500:2017); Common Crawl's robots.txt archives; https://jsonlines.org.
 """
 
@@ -179,7 +183,7 @@ class Reading:
     def _of_crawl(
         self, url: str, at: float | None, fields: dict[str, str], block: bytes
     ) -> Capture | None:
-        """Return what a record without an HTTP answer says; None if that is nothing about a robots.txt."""
+        """Return what a record without an HTTP answer says about a robots.txt; None if nothing."""
         if at is None or not 0 < len(url) <= _MOST_URL:
             return None
         if fields["warc-type"] == "resource":
@@ -408,7 +412,10 @@ def _header(text: _Reader) -> bytes:
 
 
 def _fields(head: bytes) -> dict[str, str]:
-    """Return the fields of a header by their names in lower case. Commas join what a field says several times."""
+    """Return the fields of a header by their names in lower case.
+
+    Commas join the values of a field that stands there several times.
+    """
     fields: dict[str, str] = {}
     for line in head.splitlines()[1:]:
         name, _, value = (as_text(part.strip()) for part in line.partition(b":"))
@@ -423,7 +430,10 @@ def _wall(status: int, headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _text(text: object) -> str:
-    """Return text without lone surrogates, which JSON may have and no file can. Raises TypeError if it is no text."""
+    """Return text without lone surrogates, which JSON may have and no file can.
+
+    Raises TypeError if it is no text.
+    """
     if not isinstance(text, str):
         raise TypeError("no text")
     return text.encode("utf-8", "replace").decode()

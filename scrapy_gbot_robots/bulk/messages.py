@@ -1,4 +1,4 @@
-"""An HTTP answer as it stands in an archive, read as Scrapy's default client reads it from the wire.
+"""An HTTP answer in an archive, read as Scrapy's default client reads it from the wire.
 
 Half an answer is none: what a crawl would not accept must not allow anything here. So a body ends
 where its length or its last chunk says, and a head that this client rejects is rejected.
@@ -49,7 +49,10 @@ class BrokenMessageError(ValueError):
 
 
 class Headers:
-    """The headers of an answer. Names are in lower case; the values of one name are in their order."""
+    """The headers of an answer.
+
+    Names are in lower case; the values of one name are in their order.
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, list[str]] = {}
@@ -212,7 +215,7 @@ def _length_of(headers: Headers) -> int | None:
 
 
 def _measured(head: _Head, most: int, length: int | None, *, is_cut: bool) -> tuple[bytes, bool]:
-    """Return a body that ends after `length` bytes, or where the answer ends, and whether it is cut."""
+    """Return a body of `length` bytes, or as long as the answer is, and whether it is cut."""
     raw = head.rest
     if length is not None and len(raw) >= length:
         if head.is_framed and length < len(raw):
@@ -224,7 +227,10 @@ def _measured(head: _Head, most: int, length: int | None, *, is_cut: bool) -> tu
 
 
 def _dechunked(raw: bytes, most: int, *, is_cut: bool) -> tuple[bytes, bool]:
-    """Return a body that came in chunks, and whether it is cut. The archive may have undone them."""
+    """Return a body that came in chunks, and whether it is cut.
+
+    The archive may have undone the chunks.
+    """
     if raw and not _LIKE_A_CHUNK.match(raw):
         return raw[:most], is_cut or len(raw) > most
     body = bytearray()

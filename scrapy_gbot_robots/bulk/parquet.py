@@ -1,8 +1,9 @@
 """Parquet files, read batch by batch in bounded memory, whatever their rows decompress to.
 
-A page is decompressed as a whole, and no value is longer than its page. The footer tells only what all pages
-of a column take together, so this module looks at the header of each page. Few rows are read at a time, then put
-together as far as memory allows. pyarrow comes with the extra `bulk`, and is loaded on first use.
+A page is decompressed as a whole, and no value is longer than its page. The footer tells only what
+all pages of a column take together, so this module looks at the header of each page. Few rows are
+read at a time, then put together as far as memory allows. pyarrow comes with the extra `bulk`, and
+is loaded on first use.
 Source: Apache Parquet format 2.11 (parquet.thrift); Thrift's compact protocol.
 """
 

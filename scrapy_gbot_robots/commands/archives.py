@@ -1,4 +1,4 @@
-"""Archives of robots.txt files as sub-commands take them: one file, several, or directories; read into a store."""
+"""Archives of robots.txt files for sub-commands: files or directories, read into a store."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def _is_directory(name: str) -> bool:
 
 
 def _files_of(names: Sequence[str]) -> list[str]:
-    """Return the files that are named, each once: those of a directory, and of those below it, in alphabetical order.
+    """Return the files that are named, each once.
+
+    Those of a directory, and of the directories below it, are in alphabetical order.
 
     Raises:
         CommandError: there is no archive in a directory.
@@ -83,7 +85,10 @@ def errors_in_a_line() -> Iterator[None]:
 def opened(
     names: Sequence[str], gbot: GbotSettings, err: Terminal
 ) -> Iterator[tuple[Store, list[Part]]]:
-    """Read archives into a store, which is there as long as the context; say what could not be read of them."""
+    """Read archives into a store, which is there as long as the context.
+
+    Say what could not be read of them.
+    """
     try:
         import duckdb  # noqa: PLC0415 - what these need is an extra
         import pyarrow  # noqa: F401, PLC0415

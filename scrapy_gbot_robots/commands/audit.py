@@ -50,7 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--urls",
         metavar="FILE",
         required=True,
-        help='a .csv or .parquet file with a column url, or one URL per line; "-" for standard input',
+        help="a .csv or .parquet file with a column url, or one URL per line; "
+        '"-" for standard input',
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -58,13 +59,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         default=[],
-        help=f"a robots.txt, or archives: {archives.WHAT} (default: the robots.txt of each URL's host, fetched once)",
+        help=f"a robots.txt, or archives: {archives.WHAT} "
+        "(default: the robots.txt of each URL's host, fetched once)",
     )
     source.add_argument(
         "--diff",
         metavar=("OLD", "NEW"),
         nargs=2,
-        help="write only the URLs that two versions of a robots.txt judge differently: files, URLs, ORIGIN@DATE",
+        help="write only the URLs that two versions of a robots.txt judge differently: "
+        "files, URLs, ORIGIN@DATE",
     )
     add_shared(parser, "--as", "--purpose")
     form = parser.add_mutually_exclusive_group()
@@ -94,7 +97,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
-    """Judge the URLs; return the exit status: FOUND if a URL may not be fetched and `--fail-on` says that this matters."""
+    """Judge the URLs; return the exit status.
+
+    It is FOUND if a URL may not be fetched and `--fail-on` says that this matters.
+    """
     is_archive = archives.are_archives(options.robots)
     if len(options.robots) > 1 and not is_archive:
         raise CommandError(
@@ -149,7 +155,10 @@ def _by_archive(audit: Audit, gbot: GbotSettings) -> None:
 
 
 def _by_host(audit: Audit, settings: Settings) -> None:
-    """Judge each URL by the robots.txt of its own origin, as a crawl would. Each is fetched once."""
+    """Judge each URL by the robots.txt of its own origin, as a crawl would.
+
+    Each robots.txt is fetched once.
+    """
     from ..concurrency import pause  # noqa: PLC0415  as below
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
@@ -168,7 +177,7 @@ def _by_host(audit: Audit, settings: Settings) -> None:
 
 
 class Audit:
-    """Takes the rows of a list through the judge: to the file or the terminal, and into the summary."""
+    """Takes the rows of a list through the judge: to the file or terminal, and into the summary."""
 
     def __init__(self, options: Namespace, judge: Judge, out: Terminal, err: Terminal) -> None:
         self.options, self.err, self.workers = options, err, options.workers
@@ -263,8 +272,9 @@ def _by_row(piece: Piece) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 class UrlRows:
-    """The list of URLs, whatever form it has. Iterate over it to read it, column by column, some rows at a time.
+    """The list of URLs, whatever form it has.
 
+    Iterate over it to read it, column by column, some rows at a time.
     Raises BulkError or CommandError if it cannot be read.
     """
 
@@ -332,7 +342,10 @@ class AnswerRows:
         yield
 
     def write(self, piece: Piece, *, hold: bool) -> None:
-        """Write rows. `hold` says that there was no URL yet, so that an error may still be all that is said."""
+        """Write rows.
+
+        `hold` says that there was no URL yet, so that an error may still be all that is said.
+        """
         self._holds = hold
         if self._is_table:
             self._write(self._cells(piece))
@@ -376,7 +389,10 @@ class AnswerRows:
         return [*columns, piece.columns[0]]
 
     def _table_lines(self, titles: Sequence[str], columns: Sequence[Any]) -> str:
-        """Return rows for people: for each crawler an answer and the rule, and last the URL, since it may be long."""
+        """Return rows for people: for each crawler an answer and the rule, and last the URL.
+
+        The URL may be long.
+        """
         widths = [_RULE if title == "RULE" else max(_ANSWER, len(title)) for title in titles[:-1]]
         text = ""
         for row in zip(*columns, strict=True):
@@ -389,7 +405,10 @@ class AnswerRows:
 
 
 def _fits(names: Sequence[str], columns: int | None) -> bool:
-    """Whether a table with the rules fits into a terminal of so many columns. None: it is no terminal."""
+    """Whether a table with the rules fits into a terminal of so many columns.
+
+    None: it is no terminal.
+    """
     if columns is None:
         return True
     answers = sum(max(_ANSWER, len(name)) for name in names)

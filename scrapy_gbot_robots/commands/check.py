@@ -50,8 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mode",
         choices=MODES,
-        help='take the crawlers of --as as one: "first" heeds the group of the first that has one, "all" heeds those of '
-        "all; without --mode, each crawler gets its own verdict",
+        help='take the crawlers of --as as one: "first" heeds the group of the first that has one, '
+        '"all" heeds those of all; without --mode, each crawler gets its own verdict',
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(

@@ -40,10 +40,12 @@ SUBCOMMANDS = {
     "history": "List the versions of a robots.txt that the storage has kept",
     "agents": "Show which well-known crawlers may fetch a URL, for search, AI or link previews",
     "audit": "Say for each URL of a list, however long it is, whether it may be fetched",
-    "stats": "Say what the robots.txt files of an archive are like, from fields and agents to sizes and statuses",
+    "stats": "Say what the robots.txt files of an archive are like, "
+    "from fields and agents to sizes and statuses",
     "sitemaps": "List the sitemaps in robots.txt files, and say whether they can be fetched",
     "cache": "List, show or forget the robots.txt files that are stored between runs",
-    "fleet": "Show the processes that share a Redis, with their fetches, leases and waiting requests",
+    "fleet": "Show the processes that share a Redis, "
+    "with their fetches, leases and waiting requests",
     "overrides": "List the overrides in GBOT_ROBOTS_OVERRIDES, and which of them have run out",
 }
 
@@ -79,7 +81,10 @@ class RobotsCommand(ScrapyCommand):
 
     def short_desc(self) -> str:
         """One line for Scrapy's list of commands."""
-        return "Explain robots.txt files: why a URL is blocked, what is wrong in a file, what the storage holds"
+        return (
+            "Explain robots.txt files: why a URL is blocked, what is wrong in a file, "
+            "what the storage holds"
+        )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the sub-commands with their options.

@@ -1,4 +1,4 @@
-"""`scrapy robots fleet`: the processes that share a Redis, and how many origins they know, as a table or JSON."""
+"""`scrapy robots fleet`: the processes that share a Redis, and how many origins they know."""
 
 from __future__ import annotations
 

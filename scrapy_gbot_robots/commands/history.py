@@ -1,4 +1,4 @@
-"""`scrapy robots history ORIGIN`: the versions of a robots.txt, and for whom each of them changed something."""
+"""`scrapy robots history ORIGIN`: the versions of a robots.txt, and whom each affects."""
 
 from __future__ import annotations
 

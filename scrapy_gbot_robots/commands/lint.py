@@ -53,7 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         default="text",
-        help="text (the default), one JSON object per finding and line, SARIF 2.1.0, or annotations for a GitHub workflow",
+        help="text (the default), one JSON object per finding and line, SARIF 2.1.0, "
+        "or annotations for a GitHub workflow",
     )
     parser.add_argument(
         "--json", dest="format", action="store_const", const="json", help="same as --format json"
@@ -63,7 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=partial(_kinds, levels=LEVELS),
         default=NOTE,
         metavar="LEVEL|KIND,...",
-        help="end with status 1 only for these kinds of finding, or for all as bad as error, warning, note (default: note)",
+        help="end with status 1 only for these kinds of finding, "
+        "or for all as bad as error, warning, note (default: note)",
     )
     parser.add_argument(
         "--ignore",

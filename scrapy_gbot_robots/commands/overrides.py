@@ -1,4 +1,4 @@
-"""`scrapy robots overrides`: the project's overrides, what each does, why, and whether it is still in force."""
+"""`scrapy robots overrides`: the project's overrides, what each does, why, and until when."""
 
 from __future__ import annotations
 

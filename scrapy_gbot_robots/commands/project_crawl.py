@@ -111,7 +111,7 @@ def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
 
 
 def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return the project's settings without what such a crawl must not do, and the fetcher's class."""
+    """Return the project's settings for such a crawl, and the fetcher's class."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = settings.getdict("ADDONS")

@@ -1,4 +1,4 @@
-"""`scrapy robots test EXPECTATIONS --robots FILE|URL`: whether a robots.txt says what its owner wants.
+"""`scrapy robots test EXPECTATIONS`: whether a robots.txt says what its owner wants.
 
 It is for a site's own tests. It shows the deciding line for each expectation that is not met.
 """
@@ -26,9 +26,10 @@ _LONGEST = 100  # characters of a wrong line that are shown
 
 
 class Expectation(NamedTuple):
-    """One line of the file: its number, its text without a comment, and whether `asker` should be allowed to fetch `url`.
+    """One line of the file: its number, its text without a comment, and what it expects.
 
-    Without an asker, `url` is a sitemap that should be listed.
+    It says whether `asker` should be allowed to fetch `url`. Without an asker, `url` is a sitemap
+    that should be listed.
     """
 
     line: int
@@ -43,7 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "expectations",
         metavar="EXPECTATIONS",
-        help='a file, "-" for standard input; a line is "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"',
+        help='a file, "-" for standard input; a line is "allow CRAWLER URL", "deny CRAWLER URL" '
+        'or "sitemap URL"',
     )
     parser.add_argument("--robots", required=True, **SOURCE)
     add_shared(parser, "--json")

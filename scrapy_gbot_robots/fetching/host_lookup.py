@@ -21,10 +21,10 @@ from ..policy.private_hosts import is_private, is_private_address
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` may lead to a private address, but `found_at`, the URL that names it, has a public one.
+    """Whether `url` may lead to a private address, but `found_at` has a public one.
 
-    A name that does not resolve here is not private: it leads nowhere, or a proxy resolves it. Both
-    arguments are http, https or ftp URLs.
+    `found_at` is the URL that names it. A name that does not resolve here is not private: it leads
+    nowhere, or a proxy resolves it. Both arguments are http, https or ftp URLs.
     """
     host, finder = Origin.of(url).host, Origin.of(found_at).host
     if host == finder or not any(await _are_private(host)):

@@ -1,9 +1,11 @@
 """The bytes of a robots.txt as its site served them, without content codings and browser's page.
 
-Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is a generator that turns
-pieces into pieces. So layers stack, no layer decodes more than the next one takes, and a decompression bomb costs one piece.
-Scrapy's HttpCompressionMiddleware is no use here: it decodes the whole body or drops it.
-Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli), RFC 8878 and 9659 (zstd).
+Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is
+a generator that turns pieces into pieces. So layers stack, no layer decodes more than the next one
+takes, and a decompression bomb costs one piece. Scrapy's HttpCompressionMiddleware is no use here:
+it decodes the whole body or drops it.
+Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli),
+RFC 8878 and 9659 (zstd).
 """
 
 from __future__ import annotations
@@ -67,10 +69,12 @@ def decoded(
 
     Args:
         body: the bytes as they came over the wire.
-        content_encoding: the Content-Encoding header's value; codings in the order they were applied.
+        content_encoding: the Content-Encoding header's value; codings in the order they were
+            applied.
         limit: the most decoded bytes to return.
         whole: whether `body` is complete. In a body that was cut off, an early end is no error.
-        may_be_empty: whether a body of no bytes is an empty file in any coding, as some servers send it.
+        may_be_empty: whether a body of no bytes is an empty file in any coding, as some servers
+            send it.
 
     Returns:
         The decoded bytes, and whether there were more.

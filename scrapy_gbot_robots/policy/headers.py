@@ -1,8 +1,8 @@
 """What response headers say about time: for how long a robots.txt is fresh, and when to ask again.
 
-Header values are hostile: whatever the bytes, nothing here raises, and work and numbers are bounded.
-Scrapy's `parse_cachecontrol` is no use here: it splits quoted strings at their commas, and of several `max-age` it takes the
-last (RFC 9111 4.2.1: the first).
+Header values are hostile: whatever the bytes, nothing here raises, and work and numbers are
+bounded. Scrapy's `parse_cachecontrol` is no use here: it splits quoted strings at their commas, and
+of several `max-age` it takes the last (RFC 9111 4.2.1: the first).
 Sources: Google's page "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control), 5.1 (Age);
 RFC 9110 10.2.3 (Retry-After).
 """
@@ -50,9 +50,10 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:
-    """Return in how many seconds from `now` (seconds since the epoch) the server wants the next request.
+    """Return in how many seconds the server wants the next request.
 
-    Takes a number of seconds or an HTTP date; a past date gives 0.0. None for anything else.
+    They count from `now`, in seconds since the epoch. Takes a number of seconds or an HTTP date; a
+    past date gives 0.0. None for anything else.
     """
     text = _text(value)
     if (seconds := _seconds(text)) is not None:

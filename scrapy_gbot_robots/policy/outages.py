@@ -8,9 +8,11 @@ Pure: `now` (seconds since the epoch) comes from outside and may jump. A definit
 for a day, or for as long as its headers say. Without a fresh answer a ladder decides, by the time
 since the first failure.
 
-In order of time: a copy is `fetched_at`, refreshed in the background from `refresh_at` on, `fresh_until`; an outage lasts
-`since` its first failure, and the next fetch is due at `retry_at`; requests wait for a fetch from `ask_at` on.
-Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and 2.4.
+In order of time: a copy is `fetched_at`, refreshed in the background from `refresh_at` on,
+`fresh_until`; an outage lasts `since` its first failure, and the next fetch is due at `retry_at`;
+requests wait for a fetch from `ask_at` on.
+Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and
+2.4.
 """
 
 from __future__ import annotations
@@ -225,14 +227,17 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
 
 def available(entry: Entry) -> Entry:
-    """Return `entry` with the note that another URL of the origin was served since its outage began, if it has one."""
+    """Return `entry` with the note that its site is there, if it has an outage.
+
+    Another URL of the origin was served since the outage began.
+    """
     if entry.outage is None:
         return entry
     return replace(entry, outage=replace(entry.outage, site_available=True))
 
 
 def _wait(outcome: Unreachable, failures: int) -> float:
-    """Return for how many seconds to leave a server alone after this number of failures in a row."""
+    """Return for how many seconds to leave a server alone after so many failures in a row."""
     doubled = _FIRST_RETRY * 2.0 ** min(failures - 1, 32)
     if outcome.retry_after is not None:
         # waits grow also for a server that says "1 second" each time
@@ -327,7 +332,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
-    """Whether a run that began at `began_at` should see for itself that there is no server, though it is early.
+    """Whether a run that began at `began_at` should try a missing server though it is early.
 
     One try burdens no server, and shows at once that a host is back. An entry of 1.0.0rc1 does not
     say what failed.

@@ -1,7 +1,10 @@
-"""What a user has agreed with sites apart from their robots.txt: which override counts for an origin, and what it does.
+"""What a user has agreed with sites apart from their robots.txt.
 
-Pure: the caller passes in the time, and a function that reads files. Finding the override of an origin takes a look-up for
-the origin and one for each label of its host, however many overrides there are. A wrong value is a ValueError.
+It says which override counts for an origin, and what it does.
+
+Pure: the caller passes in the time, and a function that reads files. Finding the override of an
+origin takes a look-up for the origin and one for each label of its host, however many overrides
+there are. A wrong value is a ValueError.
 Source: our own; no standard has agreed exceptions.
 """
 
@@ -26,7 +29,10 @@ from ..core.verdict import MOST_SPECIFIC, Verdict
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 SOON_DAYS = 7
 
-_KEY_RULE = 'an origin ("https://example.com:8443"), a host ("example.com") or "*." and a domain ("*.example.com")'
+_KEY_RULE = (
+    'an origin ("https://example.com:8443"), a host ("example.com") '
+    'or "*." and a domain ("*.example.com")'
+)
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

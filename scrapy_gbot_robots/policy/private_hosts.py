@@ -2,9 +2,11 @@
 
 A public site should not send a crawl to such a host.
 
-Pure: only the text of the host counts. A caller that resolves a name asks `is_private_address` about each address.
-Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has them; for names RFC
-6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution 2024.07.29.06 (internal).
+Pure: only the text of the host counts. A caller that resolves a name asks `is_private_address`
+about each address.
+Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has
+them; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution
+2024.07.29.06 (internal).
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ def is_private_address(text: str) -> bool:
 
 
 def _is_private(address: IPv4Address | IPv6Address) -> bool:
-    """Whether no public host can have `address`: loopback, link-local, shared, reserved, multicast, and so on."""
+    """Whether no public host can have `address`.
+
+    It is loopback, link-local, shared, reserved, multicast, or the like.
+    """
     if isinstance(address, IPv6Address):
         inner = _ipv4_in(address)
         if inner is not None:

@@ -13,7 +13,8 @@ from html import unescape
 
 # A header, the beginnings of its value that count, and whose wall sends it.
 _HEADERS = (
-    # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response
+    # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
+    # detect-response
     ("cf-mitigated", ("challenge",), "Cloudflare's challenge"),
     # docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
     ("x-amzn-waf-action", ("challenge", "captcha"), "AWS WAF"),

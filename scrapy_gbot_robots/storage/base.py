@@ -1,9 +1,9 @@
-"""The contract of a storage, which keeps entries between runs and between processes: `Storage`, and its one error.
+"""The contract of a storage: `Storage`, and its one error.
 
-A storage is synchronous and may be called from any thread. It keeps the facts of `policy.outages`,
-by origin, and knows nothing of their meaning. It may drop an entry that was stored 100 days ago
-(`policy.outages.KEEP_DAYS`). An origin is passed in its text form, such as
-"https://example.com:8181".
+A storage keeps entries between runs and between processes. It is synchronous and may be called from
+any thread. It keeps the facts of `policy.outages`, by origin, and knows nothing of their meaning.
+It may drop an entry that was stored 100 days ago (`policy.outages.KEEP_DAYS`). An origin is passed
+in its text form, such as "https://example.com:8181".
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Storage(ABC):
 
     @abstractmethod
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease of `origin`, the right to fetch it, for `secs` seconds: a token, or None while another has it.
+        """Take the lease of `origin`, the right to fetch it, for `secs` seconds.
 
-        Only one of all that share the storage has the lease at a time. It ends by itself, since its
-        holder may die.
+        Returns a token, or None while another has the lease. Only one of all that share the storage
+        has the lease at a time. It ends by itself, since its holder may die.
         """
 
     @abstractmethod
@@ -77,7 +77,7 @@ class Storage(ABC):
         """Close files and connections. No other method is called afterwards."""
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entry of each origin, and if that is not good, take the lease, for `secs` seconds.
+        """Return the entry of each origin; where it is not good, take the lease for `secs` seconds.
 
         Each of `wanted` is an origin, and a function that says whether an entry (or None) is good.
         Each result is an entry or None, and the token of the lease, or None: the entry is good, or
@@ -98,7 +98,10 @@ class Storage(ABC):
         return entry, token
 
     def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store an entry for each origin, and end its lease: each result is an origin, an entry or None, a token or ""."""
+        """Store an entry for each origin, and end its lease.
+
+        Each result is an origin, an entry or None, a token or "".
+        """
         for origin, entry, token in results:
             if entry is not None:
                 self.put(origin, entry)

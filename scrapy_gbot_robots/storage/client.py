@@ -65,8 +65,10 @@ MOST_TOGETHER = (
 )
 
 _REMEDIES = {
-    "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write",
-    "redis": "Check that this Redis runs; GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
+    "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file "
+    "that this process can write",
+    "redis": "Check that this Redis runs; "
+    "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
 }
 # The figures that a process reports, and the stat that each comes from.
 _FIGURES = {
@@ -97,7 +99,8 @@ def choice_of(
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: the setting names an object that is no storage's class, or there is no place for a history.
+        ValueError: the setting names an object that is no storage's class, or there is no place for
+            a history.
     """
     name, path = settings.storage, settings.sqlite_path
     if name == "sqlite" and path is not None:
@@ -247,7 +250,7 @@ class StorageClient:
         return entry, token is not None
 
     async def store_and_release(self, origin: str, entry: Entry | None) -> None:
-        """Store the entry that was fetched with the lease of `find`, if there is one, and give the lease back."""
+        """Store the entry that was fetched, if there is one, and give the lease of `find` back."""
         await self._ask(_Store(origin, entry, self._leases.pop(origin, "")))
 
     async def close(self) -> None:
@@ -349,8 +352,8 @@ class StorageClient:
         self._stats.set_value("gbot_robots/storage/fallback", 1)
         self._background.start(self._try_again())
         logger.warning(
-            "The robots.txt storage failed: %s. Until it answers again, this process keeps robots.txt files in memory, for "
-            "itself. %s",
+            "The robots.txt storage failed: %s. Until it answers again, "
+            "this process keeps robots.txt files in memory, for itself. %s",
             _in_words(error, CALL_SECS),
             _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
             exc_info=trace,

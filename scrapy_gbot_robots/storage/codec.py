@@ -1,10 +1,10 @@
-r"""Entry <-> bytes, for a storage to which other versions, other programs and attackers may write, too.
+r"""Entry <-> bytes, for a storage that others may write to.
 
-Any bytes that `encode` would not write are a miss (None): nothing raises, nothing is evaluated or
-imported, and decoding never takes more memory than the longest body allowed. An entry is one line
-that people can read, and the body:
+Others are other versions, other programs and attackers. Any bytes that `encode` would not write are
+a miss (None): nothing raises, nothing is evaluated or imported, and decoding never takes more
+memory than the longest body allowed. An entry is one line that people can read, and the body:
 
-    GRB3 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {"kind": "rules", ...}, "outage": null}\n
+    GRB3 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {...}, "outage": null}\n
     disallow:
 
 `GRB3` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then
