@@ -83,7 +83,8 @@ class Addon:
             of_spider = settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]
             logger.log(
                 logging.INFO if of_spider else logging.WARNING,
-                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the scrapy-gbot-robots add-on is on",
+                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, "
+                "though the scrapy-gbot-robots add-on is on",
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
@@ -104,8 +105,8 @@ class Addon:
             queue = better
             _keep_priority(settings, "SCHEDULER_PRIORITY_QUEUE", better)
             logger.info(
-                "SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.%s in place of Scrapy's: requests wait in it for their "
-                "robots.txt",
+                "SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.%s in place of Scrapy's: "
+                "requests wait in it for their robots.txt",
                 better.__name__,
             )
         if settings.getbool("ROBOTSTXT_OBEY") and needs_front(scheduler, queue):
@@ -115,15 +116,17 @@ class Addon:
     def _replace_middleware(settings: BaseSettings) -> None:
         configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
         positions = {_loaded(name): at for name, at in configured.items()}
-        found = {
+        robots_middlewares = {
             cls: at
             for cls, at in positions.items()
             if isclass(cls) and issubclass(cls, RobotsTxtMiddleware)
         }
-        ours = {at for cls, at in found.items() if issubclass(cls, GbotRobotsTxtMiddleware)}
-        position = found.pop(RobotsTxtMiddleware, POSITION)
+        ours = {
+            at for cls, at in robots_middlewares.items() if issubclass(cls, GbotRobotsTxtMiddleware)
+        }
+        position = robots_middlewares.pop(RobotsTxtMiddleware, POSITION)
         if position is None and not ours:
-            _warn_of_others([cls for cls, at in found.items() if at is not None])
+            _warn_of_others([cls for cls, at in robots_middlewares.items() if at is not None])
         elif ours != {None}:  # otherwise the user has disabled it, and keeps Scrapy's
             others = {
                 name: at
@@ -161,13 +164,15 @@ def _warn_of_others(classes: list[type]) -> None:
     """Warn that in the place of Scrapy's middleware is one of the user's, or none."""
     if not classes:
         logger.warning(
-            "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds none "
-            "either: this crawl does not obey robots.txt"
+            "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, "
+            "so the scrapy-gbot-robots add-on adds none either: this crawl does not obey robots.txt"
         )
         return
     logger.warning(
-        "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, so the scrapy-gbot-robots add-on adds "
-        "none: this crawl obeys robots.txt as that class does, not as Googlebot does when a robots.txt is redirected, or is "
-        "answered by an error or not at all. Derive the class from scrapy_gbot_robots.GbotRobotsTxtMiddleware to have both",
+        "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, "
+        "so the scrapy-gbot-robots add-on adds none: this crawl obeys robots.txt as that class "
+        "does, not as Googlebot does when a robots.txt is redirected, or is answered by an error "
+        "or not at all. Derive the class from scrapy_gbot_robots.GbotRobotsTxtMiddleware "
+        "to have both",
         ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in classes),
     )

@@ -228,14 +228,13 @@ def next_of(requests: ScrapyPriorityQueue) -> Request | None:
     for queues in (requests.queues, requests._start_queues):  # noqa: SLF001
         queue: Any = queues.get(requests.curprio or 0)
         if queue:
-            found: Request | None = None
-            with suppress(
-                Exception
-            ):  # a queue of the user's own has no `peek`, or its file is damaged
-                found = queue.peek()
+            request: Request | None = None
+            # a queue of the user's own has no `peek`, or its file is damaged
+            with suppress(Exception):
+                request = queue.peek()
             if isinstance(queue, LifoDiskQueue):  # it would write its next request over this one
                 queue.f.seek(0, SEEK_END)
-            return found
+            return request
     return None
 
 
@@ -260,9 +259,10 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     has no middlewares.
     """
     manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
-    return next(
-        (each for each in getattr(manager, "middlewares", ()) if isinstance(each, kind)), None
-    )
+    for middleware in getattr(manager, "middlewares", ()):
+        if isinstance(middleware, kind):
+            return middleware
+    return None
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:

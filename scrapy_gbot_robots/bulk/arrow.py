@@ -1,5 +1,6 @@
-"""`judge` for Arrow: a record batch in, a record batch out. It is what Spark, Ray, Dask and the like hand to a function.
+"""`judge` for Arrow: a record batch in, a record batch out.
 
+It is what Spark, Ray, Dask and the like hand to a function.
 pyarrow is loaded on first use: it comes with the extra `bulk`.
 """
 
@@ -32,8 +33,8 @@ def judge_batch(
 
     Args:
         batch: has the columns `url` (text: the page), `body` (binary or text) and `status` (a whole
-            number, which may be text). Where status is null there was no answer. Without that column,
-            a body was served with 200, and null means no answer.
+            number, which may be text). Where status is null there was no answer. Without that
+            column, a body was served with 200, and null means no answer.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
@@ -55,14 +56,14 @@ def judge_batch(
     need(batch.schema.names, [URL, BODY], "the batch")
     for name in (URL, BODY):
         need_text(batch.schema.field(name), "the batch")
-    kept = [name for name in batch.schema.names if name != BODY]
+    names = [name for name in batch.schema.names if name != BODY]
     bodies = pc.dictionary_encode(batch[BODY])  # so that each is in memory once
     different = [
         body.encode() if isinstance(body, str) else body for body in bodies.dictionary.to_pylist()
     ]
     places = zip(bodies.indices.to_pylist(), batch[BODY].is_valid().to_pylist(), strict=True)
     served: list[Any] = [different[place] if is_there else None for place, is_there in places]
-    if STATUS in kept:
+    if STATUS in names:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
     meaning: dict[str, Any] = {
         "unreachable": unreachable,
@@ -72,21 +73,23 @@ def judge_batch(
     }
     answers = judge(batch[URL].to_pylist(), served, agents, **meaning)
     columns = [
-        *(batch[name] for name in kept),
+        *(batch[name] for name in names),
         *(pa.array(column, pa.int8()) for column in answers.values()),
     ]
-    return pa.record_batch(columns, names=[*kept, *answers])
+    return pa.record_batch(columns, names=[*names, *answers])
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that each column is there once. Raises BulkError that says which are not, and what there is."""
+    """Check that each column is there once.
+
+    Raises BulkError that says which are not, and what there is.
+    """
     wrong = [name for name in needed if names.count(name) != 1]
     if wrong:
         there = ", ".join(map(repr, names)) or "none"
         several = "more than one" if any(name in names for name in wrong) else "no"
-        raise BulkError(
-            f"{where} has {several} column {' and '.join(map(repr, wrong))}; its columns are {there}"
-        )
+        missed = " and ".join(map(repr, wrong))
+        raise BulkError(f"{where} has {several} column {missed}; its columns are {there}")
 
 
 def need_text(column: pa.Field, where: str) -> None:
@@ -106,7 +109,10 @@ def is_text(kind: Any) -> bool:
 
 
 def beginnings(column: Any, most: int) -> list[bytes | None]:
-    """Return the first `most` bytes of each text of a column. What many rows share is in memory once."""
+    """Return the first `most` bytes of each text of a column.
+
+    What many rows share is in memory once.
+    """
     import pyarrow.compute as pc  # noqa: PLC0415
     from pyarrow import types  # noqa: PLC0415
 

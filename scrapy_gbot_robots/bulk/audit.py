@@ -1,4 +1,6 @@
-"""Millions of URLs judged piece by piece, in bounded memory: by one robots.txt or two, by those of hosts, or by an archive.
+"""Millions of URLs judged piece by piece, in bounded memory.
+
+They are judged by one robots.txt or two, by those of hosts, or by an archive.
 
 Without an archive the URLs are judged as they come. For an archive, DuckDB sorts them first, so
 that the URLs of one site come together; it uses the disk for what exceeds its memory. This process
@@ -48,17 +50,18 @@ class Piece(NamedTuple):
 
     def of(self, rows: Sequence[int]) -> Piece:
         """Return these rows alone."""
-        columns = [
-            column.take(rows) if hasattr(column, "take") else [column[row] for row in rows]
-            for column in self.columns
-        ]
-        answers = [bytearray([column[row] for row in rows]) for column in self.answers]
-        return Piece(
-            columns,
-            self.robots,
-            answers,
-            [[column[row] for row in rows] for column in self.verdicts],
-        )
+
+        def cells(column: Sequence[Any]) -> list[Any]:
+            return [column[row] for row in rows]
+
+        columns: list[Any] = []
+        for column in self.columns:
+            if hasattr(column, "take"):  # an Arrow array
+                columns.append(column.take(rows))
+            else:
+                columns.append(cells(column))
+        answers = [bytearray(cells(column)) for column in self.answers]
+        return Piece(columns, self.robots, answers, [cells(column) for column in self.verdicts])
 
 
 def judged(
@@ -127,7 +130,10 @@ def collect_rarely() -> None:
 
 
 def take_urls(store: Store, pieces: Iterable[list[Any]], kinds: Mapping[str, Any]) -> None:
-    """Keep the columns of a list in the store's database. `kinds` has the names and the Arrow types of the other columns."""
+    """Keep the columns of a list in the store's database.
+
+    `kinds` has the names and the Arrow types of the other columns.
+    """
     import pyarrow as pa  # noqa: PLC0415
 
     schema = pa.schema(
@@ -148,7 +154,10 @@ def _batches_of(rows: Any) -> Iterable[Any]:
 
 
 def by_archive(store: Store) -> Iterator[Piece]:
-    """Yield the rows that the store took, sorted by their URLs. A piece has as many robots.txt files as memory may hold."""
+    """Yield the rows that the store took, sorted by their URLs.
+
+    A piece has as many robots.txt files as memory may hold.
+    """
     with store.database.cursor() as cursor:
         rows: Any = cursor.sql("SELECT * FROM urls ORDER BY url")
         for batch in _batches_of(rows):

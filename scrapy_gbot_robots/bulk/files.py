@@ -1,5 +1,6 @@
-"""Lists of URLs and files of answers, read and written piece by piece: Parquet, CSV or JSON Lines, by the file's name.
+"""Lists of URLs and files of answers, read and written piece by piece.
 
+They are Parquet, CSV or JSON Lines, by the file's name.
 Only Parquet needs pyarrow.
 """
 
@@ -54,8 +55,9 @@ class UrlFile:
             raise BulkError(_no_csv(path, error)) from None
 
     def rows(self) -> Iterator[list[Any]]:
-        """Yield the rows with a URL, some at a time, column by column: the URLs, then the others, as lists or Arrow arrays.
+        """Yield the rows with a URL, some at a time, column by column.
 
+        The URLs come first, then the other columns, as lists or Arrow arrays.
         Raises BulkError if the rest of the file cannot be read.
         """
         try:
@@ -109,8 +111,8 @@ class UrlFile:
             place = names.index(URL)
             yield dict.fromkeys([*names[:place], *names[place + 1 :]])
             rows = self._rows_of(lines, len(names), place)
-            while some := list(islice(rows, _ROWS)):
-                columns = list(map(list, zip(*some, strict=True)))
+            while piece := list(islice(rows, _ROWS)):
+                columns = list(map(list, zip(*piece, strict=True)))
                 yield [columns.pop(place), *columns]
                 self.done = file.tell()
 
@@ -164,19 +166,20 @@ def _plain(kind: Any) -> Any:
 def answer_file(
     path: str, columns: Sequence[tuple[str, Any]]
 ) -> Iterator[Callable[[list[Any]], object]]:
-    """Make a file of rows: a URL, the other columns of the list, the answers. Yields a function that writes some rows.
+    """Make a file of rows: a URL, the other columns of the list, the answers.
 
-    At the end of the context the file gets its name. Until then it stands beside that place, under
-    a name that nothing else has. It is deleted if the context ends with an exception. No file is
-    overwritten: if one has got the name meanwhile, the rows stay under the other name.
+    Yields a function that writes some rows. At the end of the context the file gets its name. Until
+    then it stands beside that place, under a name that nothing else has. It is deleted if the
+    context ends with an exception. No file is overwritten: if one has got the name meanwhile, the
+    rows stay under the other name.
 
     Raises BulkError if a file of that name exists, if it cannot be written, or if its name has none
     of `ANSWER_SUFFIXES`.
 
     Args:
         path: where the file will be.
-        columns: the name of each column, `url` first, and what it holds: an Arrow type, `int`, `bytearray` (answers),
-            or None for text.
+        columns: the name of each column, `url` first, and what it holds: an Arrow type, `int`,
+            `bytearray` (answers), or None for text.
     """
     names, place = [name for name, _ in columns], Path(path)
     if place.suffix not in ANSWER_SUFFIXES:
@@ -256,7 +259,7 @@ def array_of(column: Any, kind: Any) -> Any:
 def text_writer(
     lines: Lines, names: Sequence[str], write: Callable[[str], object]
 ) -> Callable[[list[Any]], object]:
-    """Write the titles, unless each row has them; return a function that writes rows, given as columns."""
+    """Write the titles, unless each row has them; return a function that writes columns."""
     if lines is not json_lines:
         write(lines(names, [[name] for name in names]))
     return lambda columns: write(lines(names, columns))

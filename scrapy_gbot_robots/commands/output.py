@@ -36,7 +36,7 @@ _LONGEST = 160  # characters of a line of a robots.txt
 
 
 def printable(text: str) -> str:
-    """Return `text` with what is not printable escaped: controls, line ends, changes of direction."""
+    """Return `text` with what is not printable escaped, such as controls and line ends."""
     return shown(text, len(text))
 
 
@@ -71,6 +71,15 @@ def _styled(part: Part) -> tuple[str, str]:
     if isinstance(part, str):
         return part, ""
     return part
+
+
+def _cells_of(record: Mapping[str, Any], columns: Mapping[str, Column]) -> list[Part]:
+    return [_cell(column, record) for column in columns.values()]
+
+
+def _widest(column: Iterable[tuple[str, str]]) -> int:
+    """Return how many columns of a terminal the widest of these cells takes."""
+    return max(cells(text) for text, _ in column)
 
 
 def _printable_row(row: Iterable[Part]) -> list[tuple[str, str]]:
@@ -163,10 +172,7 @@ class Terminal:
         for record in records:
             self.json(record)
         if records:
-            self.table(
-                list(columns),
-                [[_cell(column, record) for column in columns.values()] for record in records],
-            )
+            self.table(list(columns), [_cells_of(record, columns) for record in records])
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last one has no padding.
@@ -176,7 +182,7 @@ class Terminal:
         """
         table = [[(title, "strong") for title in titles]]
         table += [_printable_row(row) for row in rows]
-        widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
+        widths = list(map(_widest, zip(*table, strict=True)))
         indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
         room: int | None = None
         if self.columns is not None and indent + widths[-1] > self.columns:

@@ -1,7 +1,8 @@
-"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like. As tables or JSON.
+"""`scrapy robots stats ARCHIVE`: what the robots.txt files of an archive are like.
 
-Each origin counts once, by its latest answer, redirects followed. There may be any number of names
-in the files, so the database counts them: it uses the disk for what exceeds its memory.
+It writes tables or JSON. Each origin counts once, by its latest answer, redirects followed. There
+may be any number of names in the files, so the database counts them: it uses the disk for what
+exceeds its memory.
 """
 
 from __future__ import annotations
@@ -101,25 +102,32 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE
 
 
-def _show(title: str, found: Any, wholes: Mapping[str, int], out: Terminal) -> None:
+def _show(title: str, part: Any, wholes: Mapping[str, int], out: Terminal) -> None:
     """Write a table, unless it is empty."""
-    rows = found
-    if isinstance(found, dict):
-        rows = [
-            {"name": name, **(row if isinstance(row, dict) else {"origins": row})}
-            for name, row in found.items()
-        ]
-    if rows:
-        out.say()
-        out.say((title, "strong"))
-        out.table(
-            list(map(str.upper, rows[0])),
-            [[_cell(name, {**wholes, **row}) for name in row] for row in rows],
-        )
+    rows = part
+    if isinstance(part, dict):
+        rows = []
+        for name, row in part.items():
+            facts = row
+            if not isinstance(row, dict):
+                facts = {"origins": row}
+            rows.append({"name": name, **facts})
+    if not rows:
+        return
+    out.say()
+    out.say((title, "strong"))
+    out.table(list(map(str.upper, rows[0])), [_cells(row, wholes) for row in rows])
+
+
+def _cells(row: Mapping[str, Any], wholes: Mapping[str, int]) -> list[str]:
+    return [_cell(name, {**wholes, **row}) for name in row]
 
 
 def _cell(name: str, row: Mapping[str, Any]) -> str:
-    """Return a cell of a row: a number has its share, and no number stands for what is beyond the last one."""
+    """Return a cell of a row: a number has its share.
+
+    No number stands for what is beyond the last one.
+    """
     value, whole = row[name], row.get(_WHOLE.get(name, ""))
     if not isinstance(value, int):
         return "more" if value is None else value
@@ -232,8 +240,8 @@ def _count_all(store: Store, judge: Judge, err: Terminal) -> None:
     facts = chain.from_iterable(_facts(served, judge) for served in store.everything())
     done = 0
     with err.progress("Counting", len(store)) as progress:
-        while some := list(islice(facts, _FACTS)):
-            columns = [list(column) for column in zip(*some, strict=True)]
+        while piece := list(islice(facts, _FACTS)):
+            columns = [list(column) for column in zip(*piece, strict=True)]
             store.insert("facts", pa.table(columns, schema=schema))
             done += columns[0].count(_Kind.STATUS)
             progress(done, f"{done:,}")
@@ -242,7 +250,8 @@ def _count_all(store: Store, judge: Judge, err: Terminal) -> None:
 def _counts_of(store: Store, kind: _Kind, most: int | None = None) -> dict[str, _Count]:
     """Return the names of a kind that most files have, the most frequent first."""
     rows = store.database.execute(
-        "SELECT name, count(*), sum(amount)::BIGINT FROM facts WHERE kind = ? GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+        "SELECT name, count(*), sum(amount)::BIGINT FROM facts WHERE kind = ? "
+        "GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
         [kind.value, most],
     ).fetchall()
     return {name: _Count(name, files, amount) for name, files, amount in rows}
@@ -291,9 +300,10 @@ def _lines_by_field(robots: RobotsTxt) -> Counter[str]:
 
 
 def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
-    """Return the agents that a file names, and whether each may not fetch "/". The time is linear in the file.
+    """Return the agents that a file names, and whether each may not fetch "/".
 
-    A file may name 17,500 agents, so the rules of a group are looked at once for all of them.
+    The time is linear in the file. A file may name 17,500 agents, so the rules of a group are
+    looked at once for all of them.
     """
     groups = groups_of(robots)
     longest = [_longest_for_home(group.rules, strict=judge.strict) for group in groups]
@@ -308,7 +318,10 @@ def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
 
 
 class _Longest(NamedTuple):
-    """The lengths of the longest patterns that match "/"; of two as long, the one that allows decides."""
+    """The lengths of the longest patterns that match "/".
+
+    Of two as long, the one that allows decides.
+    """
 
     disallowing: int
     allowing: int

@@ -1,4 +1,4 @@
-"""What an exception of a download means: a table from the names of exceptions to `policy.outcome.Failure`.
+"""What an exception of a download means: a table of their names, with a `Failure` for each.
 
 The table has names, not classes: Twisted, OpenSSL, Scrapy's newer exceptions and the libraries
 behind other download handlers need not be importable. An exception that is not in the table is a
@@ -21,7 +21,8 @@ _NAMES = {
     Failure.DNS: "CannotResolveHostError DNSLookupError",
     Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
     # the last two of aiohttp and httpx
-    Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError ServerDisconnectedError ReadError",
+    Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError "
+    "ServerDisconnectedError ReadError",
     Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
     # the last of h2
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
@@ -36,7 +37,9 @@ _NAMES = {
     Failure.NOT_CACHED: "NotCachedError",
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
 }
-_FAILURES = {name: failure for failure, names in _NAMES.items() for name in names.split()}
+_FAILURES: dict[str, Failure] = {}
+for _failure, _names in _NAMES.items():
+    _FAILURES.update(dict.fromkeys(_names.split(), _failure))
 # What Scrapy raises for a page; before Scrapy 2.15, Twisted's exceptions.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
@@ -106,10 +109,11 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 
 
 def _kinds(error: object, depth: int) -> Iterator[Failure]:
-    """Yield what an exception means, the most specific first: by Twisted's reasons, the exception itself, its cause.
+    """Yield what an exception means, the most specific first.
 
-    Twisted wraps the reasons of a failed response, as its own `Failure`s, in another exception.
-    Their values may be texts.
+    First come Twisted's reasons, then the exception itself, then its cause. Twisted wraps the
+    reasons of a failed response, as its own `Failure`s, in another exception. Their values may be
+    texts.
     """
     if error is None or not depth:
         return

@@ -1,8 +1,9 @@
 """Fetching one robots.txt: an origin in, an `Outcome` out, whatever the server or the settings do.
 
-The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies, user agents, delays
-and other download handlers apply. The response is taken from the download handler (`Exchange`), before any middleware can
-redirect, decode, cache or drop it. `policy.outcome` decides what the response means.
+The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies,
+user agents, delays and other download handlers apply. The response is taken from the download
+handler (`Exchange`), before any middleware can redirect, decode, cache or drop it. `policy.outcome`
+decides what the response means.
 Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
@@ -119,8 +120,8 @@ class Exchange:
     exchange starts again.
     """
 
-    def __init__(self, own: Request, most_bytes: int, left: float = 0.0) -> None:
-        self.own = own  # the request as the fetcher made it
+    def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
+        self.robots_request = robots_request  # the request as the fetcher made it
         # as the download handler got it; None if a middleware did not let it pass
         self.request: Request | None = None
         # how long the response's headers took; None if they never came
@@ -137,10 +138,10 @@ class Exchange:
         self.recalled = False
         self._most_bytes = most_bytes
         self._received = 0
-        self._left = left  # for how many seconds a download handler may have it
+        self._secs_left = secs_left  # for how many seconds a download handler may have it
         self._sent_at = 0.0  # on the monotonic clock
-        self._proxy = own.meta.get("proxy")  # of the request that needs the robots.txt
-        self._credentials = own.headers.get(_PROXY_HEADER)  # for that proxy
+        self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
+        self._credentials = robots_request.headers.get(_PROXY_HEADER)  # for that proxy
 
     async def sent(self, send: Send, request: Request) -> Response:
         """Let a download handler have the request for no longer than its time.
@@ -154,7 +155,7 @@ class Exchange:
         self._take_out_headers(request)
         self._sent_at = time.monotonic()
         try:
-            response = await within(self._left + GRACE_SECS, send(request))
+            response = await within(self._secs_left + GRACE_SECS, send(request))
         except asyncio.CancelledError as error:
             raise CancelledError("the download handler was cancelled") from error
         finally:
@@ -163,7 +164,10 @@ class Exchange:
         return response
 
     def _take_out_headers(self, request: Request) -> None:
-        """Take out empty headers, which some handlers would send, and credentials for another proxy."""
+        """Take out empty headers, and credentials for another proxy.
+
+        Some handlers would send the empty ones.
+        """
         for name in NEVER_SENT:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
@@ -200,7 +204,7 @@ class Exchange:
     @property
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
-        request = self.own
+        request = self.robots_request
         if self.request is not None:
             request = self.request
         return bool(request.meta.get("proxy"))
@@ -295,34 +299,36 @@ class HttpCache:
         self._middleware = middleware
         self._has_failed = False
 
-    def replays(self, own: Request) -> bool:
-        """Whether no server is to be asked for `own`."""
-        with self._failing_safely(own):
+    def replays(self, request: Request) -> bool:
+        """Whether no server is to be asked for `request`."""
+        with self._failing_safely(request):
             return bool(
                 self._middleware.ignore_missing
-                and self._middleware.policy.should_cache_request(own)
+                and self._middleware.policy.should_cache_request(request)
             )
         return False
 
-    def stored(self, own: Request) -> Response | None:
-        """The stored response for `own`; None if there is none."""
-        with self._failing_safely(own):
+    def stored(self, request: Request) -> Response | None:
+        """The stored response for `request`; None if there is none."""
+        with self._failing_safely(request):
             response: Response | None = self._middleware.storage.retrieve_response(
-                self._crawler.spider, own
+                self._crawler.spider, request
             )
             return response
         return None
 
-    def store(self, own: Request, response: Response) -> None:
-        """Store what a server has sent for `own`, if the policy agrees."""
+    def store(self, request: Request, response: Response) -> None:
+        """Store what a server has sent for `request`, if the policy agrees."""
         policy = self._middleware.policy
-        with self._failing_safely(own):
-            if policy.should_cache_request(own) and policy.should_cache_response(response, own):
-                self._middleware.storage.store_response(self._crawler.spider, own, response)
+        with self._failing_safely(request):
+            if policy.should_cache_request(request) and policy.should_cache_response(
+                response, request
+            ):
+                self._middleware.storage.store_response(self._crawler.spider, request, response)
                 self._crawler.stats.inc_value("gbot_robots/http_cache/stored")
 
     @contextmanager
-    def _failing_safely(self, own: Request) -> Iterator[None]:
+    def _failing_safely(self, request: Request) -> Iterator[None]:
         try:
             yield
         except Exception as error:  # of a policy or storage of the user's
@@ -331,7 +337,7 @@ class HttpCache:
                 extra = {"spider": self._crawler.spider}
                 logger.warning(
                     "Scrapy's HTTP cache failed for %s: %r",
-                    own.url,
+                    request.url,
                     error,
                     exc_info=error,
                     extra=extra,
@@ -362,7 +368,7 @@ class Fetcher:
             for key in (*self._settings.meta_keys, _AUTHORISED):
                 if key in request.meta:
                     meta[key] = request.meta[key]
-        own = Request(
+        robots_request = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
@@ -373,9 +379,13 @@ class Fetcher:
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
         # into a header. A request that is redirected or tried again has been through it: its
         # `proxy` meta key is not enough any more.
-        if request is not None and own.meta.get("proxy") and _PROXY_HEADER in request.headers:
-            own.headers[_PROXY_HEADER] = request.headers[_PROXY_HEADER]
-        return own
+        if (
+            request is not None
+            and robots_request.meta.get("proxy")
+            and _PROXY_HEADER in request.headers
+        ):
+            robots_request.headers[_PROXY_HEADER] = request.headers[_PROXY_HEADER]
+        return robots_request
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
@@ -384,8 +394,8 @@ class Fetcher:
 
         Args:
             origin: the origin of the robots.txt.
-            request: the request that needs the robots.txt. The fetch takes the meta keys of `GBOT_ROBOTS_META_KEYS` from
-                it, and the credentials for its proxy.
+            request: the request that needs the robots.txt. The fetch takes the meta keys of
+                `GBOT_ROBOTS_META_KEYS` from it, and the credentials for its proxy.
         """
         exchanges: list[Exchange] = []
         outcome = await self._followed(origin, request, exchanges)
@@ -395,7 +405,7 @@ class Fetcher:
             for exchange in exchanges:
                 if exchange.response is not None and exchange.request is not None:
                     self._http_cache.store(
-                        exchange.own, exchange.response.replace(headers=exchange.headers)
+                        exchange.robots_request, exchange.response.replace(headers=exchange.headers)
                     )
         return outcome
 
@@ -406,22 +416,22 @@ class Fetcher:
 
         Each exchange is added to `exchanges`.
         """
-        left = self._settings.timeout_secs
-        asked = [origin.robots_url]
+        secs_left = self._settings.timeout_secs
+        trail = [origin.robots_url]
         while True:
-            exchange = await self._ask_or_recall(asked[-1], request, left)
+            exchange = await self._ask_or_recall(trail[-1], request, secs_left)
             exchanges.append(exchange)
             answer = exchange.response
             redirected_to = ""
-            if len(asked) > 1:
-                redirected_to = asked[-1]
+            if len(trail) > 1:
+                redirected_to = trail[-1]
             if answer is None:
                 if exchange.error is None:
                     return failed(Failure.REPLACED, redirected_to=redirected_to)
                 self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
                 return failure_of(exchange.error, redirected_to, proxied=exchange.has_proxy)
             if answer.status not in REDIRECTS:
-                outcome = await self._read(exchange, answer, asked[-1])
+                outcome = await self._read(exchange, answer, trail[-1])
                 if isinstance(outcome, Unreachable):
                     outcome = replace(outcome, redirected_to=redirected_to)
                 if not exchange.recalled:
@@ -429,20 +439,20 @@ class Fetcher:
                         robotstxt_served,
                         origin=origin,
                         outcome=outcome,
-                        request=exchange.own,
+                        request=exchange.robots_request,
                         response=answer,
                         headers=exchange.headers,
                     )
                 return outcome
-            left -= exchange.secs
+            secs_left -= exchange.secs
             looking_at = time.monotonic()
-            hop = await self._next_hop(answer, asked, left)
+            hop = await self._next_hop(answer, trail, secs_left)
             if not isinstance(hop, str):
                 return hop
-            left -= time.monotonic() - looking_at
-            if left <= 0:
+            secs_left -= time.monotonic() - looking_at
+            if secs_left <= 0:
                 return failed(Failure.TIMEOUT, redirected_to=hop)
-            asked.append(hop)
+            trail.append(hop)
 
     async def _read(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
         """Return what `answer` means, which may take a thread."""
@@ -451,40 +461,46 @@ class Fetcher:
             return await run_in_thread(read)
         return read()
 
-    async def _next_hop(self, answer: Response, asked: list[str], left: float) -> str | Outcome:
+    async def _next_hop(
+        self, answer: Response, trail: list[str], secs_left: float
+    ) -> str | Outcome:
         """Return the URL to fetch after a redirect, or the outcome if there is none.
 
-        `left` seconds are left.
+        It takes at most `secs_left` seconds.
         """
         hop = next_hop(
-            answer.status, answer.headers.get("Location"), asked, self._settings.max_redirects
+            answer.status, answer.headers.get("Location"), trail, self._settings.max_redirects
         )
         if not isinstance(hop, str) or not self._settings.refuse_private:
             return hop
         try:
-            inside = await within(max(0.0, left), leads_inside(hop, asked[-1]))
+            inside = await within(max(0.0, secs_left), leads_inside(hop, trail[-1]))
         except TimeoutError:
             return failed(Failure.TIMEOUT, "its address was not found", hop)
         if not inside:
             return hop
         self._crawler.stats.inc_value("gbot_robots/refused_private")
         logger.warning(
-            "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; it counts as a 404: %s",
-            asked[0],
+            "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; "
+            "it counts as a 404: %s",
+            trail[0],
             shown(hop),
         )
-        return dead_end(answer.status, asked[-1], "to a private address")
+        return dead_end(answer.status, trail[-1], "to a private address")
 
-    async def _ask_or_recall(self, url: str, request: Request | None, left: float) -> Exchange:
-        """Request `url`, or recall its response from Scrapy's HTTP cache, if the settings say so or no server answers."""
+    async def _ask_or_recall(self, url: str, request: Request | None, secs_left: float) -> Exchange:
+        """Request `url`, or recall its response from Scrapy's HTTP cache.
+
+        It is recalled if the settings say so, or no server answers.
+        """
         cache = self._http_cache
         if cache is None:
-            return await self._ask(url, request, left)
+            return await self._ask(url, request, secs_left)
         exchange = Exchange(self.robots_request(url, request), self._settings.max_bytes)
-        if not cache.replays(exchange.own):
-            exchange = await self._ask(url, request, left)
+        if not cache.replays(exchange.robots_request):
+            exchange = await self._ask(url, request, secs_left)
         if not exchange.is_answered:
-            stored = cache.stored(exchange.own)
+            stored = cache.stored(exchange.robots_request)
             if stored is not None:
                 self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
                 exchange.recall(stored)
@@ -503,7 +519,7 @@ class Fetcher:
             return None
         return HttpCache(self._crawler, middleware)
 
-    async def _ask(self, url: str, request: Request | None, left: float) -> Exchange:
+    async def _ask(self, url: str, request: Request | None, secs_left: float) -> Exchange:
         """Request `url`.
 
         If the response breaks off after its headers, request it again for the status alone.
@@ -511,31 +527,31 @@ class Fetcher:
         Most statuses decide without the body (Google's page, "HTTP status codes"). But no download
         handler tells the status of a response whose body hangs or is reset.
         """
-        exchange = await self._send(url, request, left, self._settings.max_bytes)
+        exchange = await self._send(url, request, secs_left, self._settings.max_bytes)
         if exchange.response is None and exchange.headers_secs is not None:
             again = await self._send(
-                url, request, min(left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY
+                url, request, min(secs_left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY
             )
             if again.response is not None and again.response.status not in _BODY_DECIDES:
                 return again
         return exchange
 
     async def _send(
-        self, url: str, request: Request | None, left: float, most_bytes: int
+        self, url: str, request: Request | None, secs_left: float, most_bytes: int
     ) -> Exchange:
-        """Send a request for `url` through Scrapy's engine, and return what came within `left` seconds."""
-        own = self.robots_request(url, request)
-        exchange = Exchange(own, most_bytes, left)
-        own.meta.update(_OWN_META, download_timeout=left)
-        own.meta[LISTENER] = exchange
-        dict.update(own.headers, {name: [] for name in NEVER_SENT})
+        """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
+        robots_request = self.robots_request(url, request)
+        exchange = Exchange(robots_request, most_bytes, secs_left)
+        robots_request.meta.update(_OWN_META, download_timeout=secs_left)
+        robots_request.meta[LISTENER] = exchange
+        dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
         if not self._is_bounding:
             self._is_bounding = True
             around_sending(self._crawler, _send_of_exchange)
         async with self._places:
             with self._overhearing.listening():
                 try:
-                    response = await send_beside_limits(self._crawler, own)
+                    response = await send_beside_limits(self._crawler, robots_request)
                     if exchange.request is None:
                         # It is from a middleware that answers by itself, such as a cache.
                         exchange.response, exchange.headers = response, response.headers
@@ -547,8 +563,12 @@ class Fetcher:
                         raise
                     exchange.error = error
                 finally:
-                    own.meta.pop(LISTENER, None)  # otherwise it would keep the body in memory
-                    own.headers.pop(_PROXY_HEADER, None)  # otherwise an archive would contain it
+                    robots_request.meta.pop(
+                        LISTENER, None
+                    )  # otherwise it would keep the body in memory
+                    robots_request.headers.pop(
+                        _PROXY_HEADER, None
+                    )  # otherwise an archive would contain it
         return exchange
 
 

@@ -105,7 +105,7 @@ def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = Fal
         base, root = get_base_url(response), response.selector.root
     except ValueError:  # the page names an impossible base URL, on which Scrapy's selectors fail
         base, root = response.url, Selector(text=response.text).root
-    left: set[str] = set()
+    unfollowed: set[str] = set()
     free: set[str] = set()
     for element in root.iter("a", "area"):
         href = element.get("href")
@@ -115,10 +115,10 @@ def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = Fal
             target = urljoin(base, strip_html5_whitespace(href))
             url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
             if whole_page or not rels.isdisjoint(element.get("rel", "").lower().split()):
-                left.add(url)
+                unfollowed.add(url)
             else:
                 free.add(url)
-    return left - free
+    return unfollowed - free
 
 
 class RobotsLinkExtractor(LinkExtractor):
@@ -146,5 +146,5 @@ class RobotsLinkExtractor(LinkExtractor):
         links: list[Link] = super().extract_links(response)
         if not links or not isinstance(response, HtmlResponse):
             return links
-        left = links_left(response, self._rels)
-        return [link for link in links if urldefrag(link.url).url not in left]
+        unfollowed = links_left(response, self._rels)
+        return [link for link in links if urldefrag(link.url).url not in unfollowed]

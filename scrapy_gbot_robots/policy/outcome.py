@@ -2,9 +2,9 @@
 
 And where its redirects lead.
 
-Pure. `outages` decides what follows from an outcome over time. Only HTTP redirects are followed, also to other hosts; never
-a meta refresh or a script. The file that is found counts for the origin that was asked first. No rules are checked on the
-way: there are none yet.
+Pure. `outages` decides what follows from an outcome over time. Only HTTP redirects are followed,
+also to other hosts; never a meta refresh or a script. The file that is found counts for the origin
+that was asked first. No rules are checked on the way: there are none yet.
 Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
@@ -43,7 +43,10 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """There is certainly no robots.txt: nothing is restricted (RFC 9309 2.3.1.3), unless `Policy.refused` says otherwise."""
+    """There is certainly no robots.txt: nothing is restricted (RFC 9309 2.3.1.3).
+
+    `Policy.refused` may say otherwise.
+    """
 
     status: int  # as served, even for a redirect that was not followed or a 5xx that means 404
     url: str  # the URL that said so
@@ -178,29 +181,29 @@ def outcome_of(
 
 
 def next_hop(
-    status: int, location: bytes | str | None, asked: Sequence[str], max_redirects: int
+    status: int, location: bytes | str | None, trail: Sequence[str], max_redirects: int
 ) -> str | Unavailable:
-    """Return the URL to fetch after a redirect, without user-info and fragment, or a 404 if there is none.
+    """Return the URL to fetch after a redirect, or a 404 if there is none.
 
-    It is a 404 at hop `max_redirects` + 1, in a loop, and at a Location that is missing, unfit, or
-    of a scheme other than http and https.
+    The URL has no user-info and no fragment. It is a 404 at hop `max_redirects` + 1, in a loop, and
+    at a Location that is missing, unfit, or of a scheme other than http and https.
 
     Args:
         status: one of `REDIRECTS`.
         location: the Location header.
-        asked: the URLs that were asked so far; the one that redirects is the last.
+        trail: the URLs that were asked so far; the one that redirects is the last.
         max_redirects: how many redirects are followed.
     """
-    target = _target(location, asked[-1])
+    target = _target(location, trail[-1])
     if target is None:
         why = "without a Location that can be followed"
-    elif target in asked:
+    elif target in trail:
         why = "redirects in a loop"
-    elif len(asked) > max_redirects:
+    elif len(trail) > max_redirects:
         why = f"after {max_redirects} redirects"
     else:
         return target
-    return dead_end(status, asked[-1], why)
+    return dead_end(status, trail[-1], why)
 
 
 def dead_end(status: int, url: str, why: str) -> Unavailable:

@@ -135,12 +135,12 @@ class SitemapReader:
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
-        left = MAX_BYTES
+        room = MAX_BYTES
         try:
             for piece in pieces:
-                yield piece[:left]
-                left -= len(piece)
-                if left < 0:
+                yield piece[:room]
+                room -= len(piece)
+                if room < 0:
                     self.over_limit = True
                     return
         except (_NotASitemapError, EOFError, zlib.error) as error:
@@ -273,7 +273,7 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
     two.
     """
     end_of_verbatim = ""
-    kept = ""
+    tail = ""
 
     def repair(match: re.Match[str]) -> str:
         nonlocal end_of_verbatim
@@ -290,12 +290,12 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
         return mark
 
     for text in texts:
-        ready, end, kept = (kept + text).rpartition(">")
+        ready, end, tail = (tail + text).rpartition(">")
         yield _MARKS.sub(repair, ready + end)
-        if len(kept) > _MOST_KEPT:
-            yield _MARKS.sub(repair, kept)
-            kept = ""
-    yield _MARKS.sub(repair, kept)
+        if len(tail) > _MOST_KEPT:
+            yield _MARKS.sub(repair, tail)
+            tail = ""
+    yield _MARKS.sub(repair, tail)
 
 
 def _characters(references: str) -> str:

@@ -14,7 +14,8 @@ codec reads values, and it never reads more bytes than an entry can have.
 Times in entries are by the server's clock: each process turns them into its own. So the clocks of
 machines may differ by years, or be set while a crawl runs.
 
-Example: `find` for a, which is stored and good, b, which is stored and too old, and c, which is unknown:
+Example: `find` for a, which is stored and good, b, which is stored and too old, and c, which is
+unknown:
 
     find a, find b, find c    ->  entry of a, entry of b, lease of c
     lease b                   ->  entry of b, lease of b
@@ -123,9 +124,10 @@ class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
-        server: the URL of the Redis (redis://, rediss:// or unix://); with `make_client`, what to call it in the log.
-        make_client: makes a redis-py client to use in place of the URL, for sentinels or a cluster. It is called again when
-            the client has failed, since it may know a new master then.
+        server: the URL of the Redis (redis://, rediss:// or unix://); with `make_client`, what to
+            call it in the log.
+        make_client: makes a redis-py client to use in place of the URL, for sentinels or a cluster.
+            It is called again when the client has failed, since it may know a new master then.
         timeout: bounds each wait for the server of the URL, in seconds. A client brings its own.
         max_body: bounds the bodies that are returned, in bytes.
 
@@ -168,7 +170,8 @@ class RedisStorage(Storage):
             raise StorageError(f"{self.server} makes no client now: {error}") from error
         if client.get_encoder().decode_responses:
             raise StorageError(
-                f"the client of {self.server} must return bytes: make it with decode_responses=False"
+                f"the client of {self.server} must return bytes: "
+                "make it with decode_responses=False"
             )
         self._redis, self._has_failed = client, False
         self._is_cluster = isinstance(client, RedisCluster)
@@ -189,10 +192,10 @@ class RedisStorage(Storage):
 
     def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
-        seen: set[str] = set()  # a scan may meet a key twice
+        listed: set[str] = set()  # a scan may meet a key twice
         for origin, _ in self._keys("entry"):
-            if origin not in seen:
-                seen.add(origin)
+            if origin not in listed:
+                listed.add(origin)
                 yield origin
 
     def lease(self, origin: str, secs: float) -> str | None:
@@ -271,7 +274,7 @@ class RedisStorage(Storage):
         return self._last_ahead
 
     def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store entries, with their times by the server's clock, and end leases, in one round trip."""
+        """Store entries, timed by the server's clock, and end leases, in one round trip."""
         if self._lead is None and any(entry for _, entry, _ in results):
             self.get(results[0][0])  # which also asks for the time
         with self._pipeline() as pipe:
@@ -317,11 +320,11 @@ class RedisStorage(Storage):
             for _, value in self._values("entry", longest(self._max_body))
         )
         entries = list(islice((entry for entry in read if entry is not None), most_origins + 1))
-        known = entries[:most_origins]
+        counted = entries[:most_origins]
         origins = {
-            "known": len(known),
-            "unreachable": sum(entry.outage is not None for entry in known),
-            "more": len(entries) > len(known),
+            "known": len(counted),
+            "unreachable": sum(entry.outage is not None for entry in counted),
+            "more": len(entries) > len(counted),
             "leased": leases.total(),
         }
         return {
@@ -358,12 +361,12 @@ class RedisStorage(Storage):
         Values that are no strings are left out.
         """
         keys = self._keys(kind)
-        while some := list(islice(keys, _TOGETHER)):
+        while batch := list(islice(keys, _TOGETHER)):
             with self._pipeline() as pipe:
-                for _, key in some:
+                for _, key in batch:
                     pipe.getrange(key, 0, most_bytes - 1)
                 values = pipe.execute(raise_on_error=False)
-            for (name, _), value in zip(some, values, strict=True):
+            for (name, _), value in zip(batch, values, strict=True):
                 if isinstance(value, bytes) and value:
                     yield name, value
 
@@ -374,7 +377,10 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Turn the driver's errors into StorageError, which names the server and not the password."""
+        """Turn the driver's errors into StorageError.
+
+        It names the server and not the password.
+        """
         if self._has_failed and self._make_client is not None:
             self._use_new_client(self._make_client)
         try:

@@ -1,4 +1,6 @@
-"""Entries in one SQLite file that several processes on one machine use at once, and the versions of each robots.txt.
+"""Entries in one SQLite file that several processes on one machine use at once.
+
+It also has the versions of each robots.txt.
 
 Operations wanted: each method for one origin in one statement, and for many origins in one
 transaction. A process that only reads waits for no other. Of all processes, one gets the lease of
@@ -75,18 +77,24 @@ _HEADER_BYTES, _FIRST_PAGE_BYTES = 100, 4096
 _LEAF = 13  # the first byte of a page whose rows are tables
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 
-_GET = "SELECT value FROM entries WHERE origin = ? AND used >= ? AND typeof(value) = 'blob' AND length(value) <= ?"
+_GET = """
+    SELECT value FROM entries
+    WHERE origin = ? AND used >= ? AND typeof(value) = 'blob' AND length(value) <= ?
+"""
 _PUT = "INSERT OR REPLACE INTO entries (origin, used, value) VALUES (?, ?, ?)"
 _DELETE = "DELETE FROM entries WHERE origin = ?"
 # Another program may have stored an origin that is no text, or a text that is no UTF-8.
 _ORIGINS = """
     SELECT CAST(origin AS BLOB) FROM entries
-    WHERE origin >= CAST(? AS TEXT) AND typeof(origin) = 'text' AND used >= ? ORDER BY origin LIMIT ?
+    WHERE origin >= CAST(? AS TEXT) AND typeof(origin) = 'text' AND used >= ?
+    ORDER BY origin LIMIT ?
 """
 _LEASE = """
     INSERT INTO leases (origin, token, taken, until) VALUES (?, ?, ?, ?)
-    ON CONFLICT (origin) DO UPDATE SET token = excluded.token, taken = excluded.taken, until = excluded.until
-    WHERE leases.until <= excluded.taken OR leases.taken > excluded.taken + 1 -- or the clock was set back
+    ON CONFLICT (origin) DO UPDATE
+    SET token = excluded.token, taken = excluded.taken, until = excluded.until
+    WHERE leases.until <= excluded.taken
+    OR leases.taken > excluded.taken + 1 -- or the clock was set back
 """
 _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
@@ -96,13 +104,15 @@ _SWEEP_LEASES = "DELETE FROM leases WHERE until < ?"
 # any type in any column.
 _COPIES_TABLE = """
     CREATE TABLE IF NOT EXISTS copies (
-        origin TEXT NOT NULL, fetched REAL NOT NULL, value BLOB NOT NULL, PRIMARY KEY (origin, fetched)
+        origin TEXT NOT NULL, fetched REAL NOT NULL, value BLOB NOT NULL,
+        PRIMARY KEY (origin, fetched)
     ) WITHOUT ROWID
 """
 _LAST_MOMENT = 253_402_300_799  # no `datetime` is after 9999
 _COPIES = f"""
     SELECT fetched, value FROM copies
-    WHERE origin = ? AND fetched BETWEEN 0 AND {_LAST_MOMENT} AND typeof(value) = 'blob' AND length(value) <= ?
+    WHERE origin = ? AND fetched BETWEEN 0 AND {_LAST_MOMENT}
+    AND typeof(value) = 'blob' AND length(value) <= ?
     ORDER BY fetched DESC LIMIT ?
 """  # noqa: S608  a constant
 _ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
@@ -131,8 +141,10 @@ class SqliteStorage(Storage):
     Args:
         path: the file; its directory is made.
         max_body: bounds the bodies that are returned, in bytes.
-        history: how many versions of each robots.txt are kept; 0: none is stored, and those that are there stay.
-        read_only: nothing is created, renamed or written to, and only the methods that read may be used.
+        history: how many versions of each robots.txt are kept; 0: none is stored, and those that
+            are there stay.
+        read_only: nothing is created, renamed or written to, and only the methods that read may be
+            used.
         clock: returns seconds since the epoch.
 
     Raises:
@@ -241,7 +253,7 @@ class SqliteStorage(Storage):
         return answers
 
     def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store entries, end their leases, and delete some entries that are too old, in one transaction."""
+        """Store entries, end leases, and delete some old entries, in one transaction."""
         self._run(self._store_and_release, results)
 
     def _store_and_release(self, connection: sqlite3.Connection, results: Sequence[Result]) -> None:
@@ -344,9 +356,9 @@ class SqliteStorage(Storage):
         self._disconnect()
         if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
             raise StorageError(
-                f"{self._path} cannot be read ({error}), and does not say that it is this plugin's: it "
-                "stays as it is. Delete it if you know that it is, or set GBOT_ROBOTS_SQLITE_PATH to "
-                "another file"
+                f"{self._path} cannot be read ({error}), and does not say that it is "
+                "this plugin's: it stays as it is. Delete it if you know that it is, "
+                "or set GBOT_ROBOTS_SQLITE_PATH to another file"
             ) from error
         with _alone(self._path):
             if _identity(self._path) != self._file:
@@ -459,7 +471,8 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
 
 def _not_ours(path: Path) -> StorageError:
     return StorageError(
-        f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE_PATH to another file"
+        f"{path} is another program's and stays as it is; "
+        "set GBOT_ROBOTS_SQLITE_PATH to another file"
     )
 
 
@@ -484,10 +497,10 @@ def _says_it_is_ours(path: Path) -> bool:
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return an identity of the file at `path` now; None if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 @contextmanager
