@@ -1,7 +1,8 @@
-"""URLs judged by what was served for their robots.txt: an answer for each, and the reason if it is wanted.
+"""URLs judged by what was served for their robots.txt: the answers, and the reasons.
 
-The policy says what a status code or a failure means, as in a crawl. URLs of one site lie side by side if they are sorted,
-and many sites serve the same file. So what was read of a robots.txt is kept for the next URL and for the next site.
+The policy says what a status code or a failure means, as in a crawl. URLs of one site lie side by
+side if they are sorted, and many sites serve the same file. So what was read of a robots.txt is
+kept for the next URL and for the next site.
 Source: as policy/outages.py and core/rules.py.
 """
 
@@ -56,9 +57,8 @@ class Served(NamedTuple):
     cut: bool = False  # whether more was served than `body` has
     why: str = "robots.txt not asked yet"  # the reason in words, if `status` is None
     wall: str = ""  # whose wall has answered in place of the site, if more than the body shows that
-    decision: Decision | None = (
-        None  # of a crawl, if there is one; then only `body` and `cut` count beside it
-    )
+    # of a crawl, if there is one; then only `body` and `cut` count beside it
+    decision: Decision | None = None
 
 
 _NOT_ASKED = Served(None)
@@ -69,9 +69,9 @@ Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
 
 def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
-    """Yield the origin of URLs that lie side by side, and these URLs. Another spelling of an origin comes separately.
+    """Yield the origin of URLs that lie side by side, and these URLs.
 
-    For a text that is no URL the origin is None.
+    Another spelling of an origin comes separately. For a text that is no URL the origin is None.
     """
     begin = 0
     for key, group in groupby(_site_keys(urls)):
@@ -81,7 +81,10 @@ def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
 
 
 def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
-    """Yield URLs that begin with `key`, with their origin: together if that is scheme and authority of a URL."""
+    """Yield URLs that begin with `key`, with their origin.
+
+    They are together if `key` is scheme and authority of a URL.
+    """
     if key and prefix_of(key) == key:
         yield _origin_of(urls[0]), urls
         return
@@ -90,7 +93,10 @@ def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Se
 
 
 def _site_keys(urls: Iterable[str]) -> list[str]:
-    """Return how each URL begins, up to and with the first slash of its path. Any text for URLs in an odd form."""
+    """Return how each URL begins, up to and with the first slash of its path.
+
+    Any text for URLs in an odd form.
+    """
     return [url[: url.find("/", _BEHIND_SCHEME) + 1] for url in urls]
 
 
@@ -134,10 +140,10 @@ class Judge:
         *,
         gives_reasons: bool = False,
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
-        """Judge URLs by one robots.txt, or by that of the origin of each. It is faster if they are sorted.
+        """Judge URLs by one robots.txt, or by that of the origin of each.
 
-        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them,
-        which take longer.
+        It is faster if they are sorted. Returns for each crawler the answers, and if
+        `gives_reasons` the verdicts that explain them, which take longer.
         """
         columns = [bytearray() for _ in self.crawlers]
         verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
@@ -157,7 +163,10 @@ class Judge:
         robots: Served | Mapping[Origin, Served],
         gives_reasons: bool,
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
-        """Judge the URLs of one site, as `sites` gives them. Without reasons, the verdicts are empty lists."""
+        """Judge the URLs of one site, as `sites` gives them.
+
+        Without reasons, the verdicts are empty lists.
+        """
         served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
         override = None
         if self.overrides and origin is not None:
@@ -167,8 +176,9 @@ class Judge:
         if whole is None:
             rules_of_each = self._rules(served, override)
             if not gives_reasons and not self.purposes:
-                return [_answers(rules, urls) for rules in rules_of_each], [[]] * len(rules_of_each)
-        columns: list[bytearray] = []
+                columns = [_answers(rules, urls) for rules in rules_of_each]
+                return columns, [[]] * len(columns)
+        columns = []
         verdicts: list[list[Verdict]] = []
         for rules in rules_of_each:
             columns.append(bytearray())
@@ -198,20 +208,23 @@ class Judge:
         if override is not None and override.action in _WHOLE_SITE:
             answer = _WHOLE_SITE[override.action]
             return answer, Verdict(answer == YES, None, MOST_SPECIFIC)
-        decision = (
-            None
-            if override is not None and override.robotstxt is not None
-            else self.decision(robots)
-        )
+        if override is not None and override.robotstxt is not None:
+            return None
+        decision = self.decision(robots)
         if decision is None:
             return None
-        allowed = decision.state is State.FULL_ALLOW
-        return YES if allowed else UNREACHABLE if decision.temporary else NO, Verdict(
-            allowed, None, decision.why
-        )
+        answer = NO
+        if decision.state is State.FULL_ALLOW:
+            answer = YES
+        elif decision.temporary:
+            answer = UNREACHABLE
+        return answer, Verdict(answer == YES, None, decision.why)
 
     def decision(self, robots: Served) -> Decision | None:
-        """Return what `robots` means, if nothing else is known of the origin; None: its rules decide."""
+        """Return what `robots` means if nothing else is known of the origin.
+
+        None: its rules decide.
+        """
         if robots.decision is not None:
             return None if robots.decision.state is State.RULES else robots.decision
         if _key(robots) in self._rules_read:
@@ -261,7 +274,10 @@ def _key(robots: Served) -> tuple[object, ...]:
 
 
 def _answers(rules: Rules, urls: Sequence[str]) -> bytearray:
-    """Return the answer to each of the URLs of a site: YES or NO, as `allowed_each_in_all_forms`."""
+    """Return the answer to each of the URLs of a site: YES or NO.
+
+    It is that of `allowed_each_in_all_forms`, but for a robots.txt itself.
+    """
     answers = allowed_each_in_all_forms(rules, urls)
     place = answers.find(NO)
     while place >= 0:
@@ -287,13 +303,16 @@ def judge(
     strict: bool = False,
     max_bytes: int | None = MAX_BYTES,
 ) -> dict[str, list[int | None]]:
-    """Say for each URL whether each crawler may fetch it: 0 no, 1 yes, 2 not now (its robots.txt is unreachable).
+    """Say for each URL whether each crawler may fetch it.
+
+    An answer is 0 for no, 1 for yes, 2 for not now: the robots.txt is unreachable.
 
     Args:
         urls: absolute URLs, in any order.
-        robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a column as long as
-            `urls`. Each is a status and a body, a body that was served with 200, or None: there was
-            no answer. A status may be text, such as "200". An origin that is missing counts as None.
+        robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a
+            column as long as `urls`. Each is a status and a body, a body that was served with 200,
+            or None: there was no answer. A status may be text, such as "200". An origin that is
+            missing counts as None.
         agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
@@ -306,7 +325,8 @@ def judge(
         for a text that is not an http, https or ftp URL.
 
     Raises:
-        ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none of its setting's.
+        ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none
+            of its setting's.
         TypeError: `urls` or `robots` is one text, a status is no number, or a value of `robots` is
             of another type.
     """
@@ -318,9 +338,7 @@ def judge(
             f"a row for each URL; it is not one {type(robots).__name__}"
         )
     several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
-    crawlers = dict.fromkeys(
-        each if isinstance(each, (Crawler, AllOf)) else Crawler.of(each) for each in several
-    )
+    crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
     texts = _as_texts(urls)
@@ -342,6 +360,12 @@ def judge(
         crawler.name or "*": _in_words(column)
         for crawler, column in zip(crawlers, columns, strict=True)
     }
+
+
+def _crawler_of(agent: Agent) -> RobotsAgent:
+    if isinstance(agent, (Crawler, AllOf)):
+        return agent
+    return Crawler.of(agent)
 
 
 def _in_words(column: bytearray) -> list[int | None]:
@@ -374,7 +398,10 @@ def _rows_by_robots(
 
 
 def _rows_by_value(values: Iterable[_T]) -> dict[_T, list[int]]:
-    """Return the numbers of the rows that have each value: most files are in many rows, as one object."""
+    """Return the numbers of the rows that have each value.
+
+    Most files are in many rows, as one object.
+    """
     rows_of: defaultdict[_T, list[int]] = defaultdict(list)
     for row, value in enumerate(values):
         rows_of[value].append(row)
@@ -434,6 +461,6 @@ def _as_texts(urls: Sequence[str | bytes | None]) -> list[str]:
 def _as_text(url: str | bytes | None) -> str:
     if isinstance(url, bytes):
         return as_text(url)
-    return (
-        url if isinstance(url, str) else ""
-    )  # such as None, or what stands for it in a data frame
+    if isinstance(url, str):
+        return url
+    return ""  # such as None, or what stands for it in a data frame

@@ -1,7 +1,8 @@
-"""The robots.txt files of archives, in a temporary DuckDB database, so that memory is bounded however many there are.
+"""The robots.txt files of archives, in a temporary DuckDB database.
 
-The latest capture of each URL counts. A redirect leads to the capture of its target. Bodies are in
-a file beside the database, which knows their places: each body is read when it is needed.
+So memory is bounded however many there are. The latest capture of each URL counts. A redirect leads
+to the capture of its target. Bodies are in a file beside the database, which knows their places:
+each body is read when it is needed.
 """
 
 from __future__ import annotations
@@ -18,10 +19,8 @@ from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .archives import Capture
 from .judging import Served
 
-Found: TypeAlias = tuple[
-    Served, int, int
-]  # what was served, with the place and the length of its body
-
+# what was served, with the place and the length of its body
+Found: TypeAlias = tuple[Served, int, int]
 
 MAX_REDIRECTS = 5  # Google's page: at least five hops
 
@@ -30,7 +29,9 @@ _OF_ROBOTS_TXT = "regexp_full_match(url, '[a-z]+://[^/]+/robots[.]txt')"
 
 
 class Store:
-    """Takes captures, then says what was served for the robots.txt of an origin. Use it in a `with` statement.
+    """Takes captures, then says what was served for the robots.txt of an origin.
+
+    Use it in a `with` statement.
 
     Args:
         directory: an empty one, for temporary files.
@@ -63,10 +64,12 @@ class Store:
         """Keep captures of http, https and ftp URLs."""
         import pyarrow as pa  # noqa: PLC0415
 
-        asked = {"url": "str", "at": "f8", "status": "i4", "location": "str"}
         schema = pa.schema(
             {
-                **asked,
+                "url": "str",
+                "at": "f8",
+                "status": "i4",
+                "location": "str",
                 "why": "str",
                 "wall": "str",
                 "cut": "bool",
@@ -78,8 +81,8 @@ class Store:
             }
         )
         rows = self._rows(captures)
-        while some := list(islice(rows, _ROWS)):
-            self.insert("captures", pa.Table.from_pylist(some, schema))
+        while batch := list(islice(rows, _ROWS)):
+            self.insert("captures", pa.Table.from_pylist(batch, schema))
         self.insert("captures", schema.empty_table())
 
     def _rows(self, captures: Iterable[Capture]) -> Iterator[dict[str, Any]]:
@@ -97,11 +100,15 @@ class Store:
                 self._end += len(capture.body)
 
     def insert(self, table: str, rows: Any) -> None:
-        """Add rows, which are an Arrow table, to a table; the first ones say which columns it has."""
+        """Add rows, which are an Arrow table, to a table.
+
+        The first ones say which columns it has.
+        """
         with self.database.cursor() as cursor:
             cursor.register("rows", rows)
             cursor.execute(
-                f"CREATE TABLE IF NOT EXISTS {table} AS FROM rows LIMIT 0; INSERT INTO {table} FROM rows"
+                f"CREATE TABLE IF NOT EXISTS {table} AS FROM rows LIMIT 0;"
+                f" INSERT INTO {table} FROM rows"
             )
 
     def settle(self) -> None:
@@ -109,7 +116,8 @@ class Store:
         self._bodies.flush()
         self.database.execute(
             "CREATE TABLE latest AS FROM captures"
-            ' QUALIFY row_number() OVER (PARTITION BY url ORDER BY "at" DESC, number DESC) = 1 ORDER BY url;'
+            ' QUALIFY row_number() OVER (PARTITION BY url ORDER BY "at" DESC, number DESC) = 1'
+            " ORDER BY url;"
             " DROP TABLE captures"
         )
 
@@ -117,32 +125,36 @@ class Store:
         """Return what was served for the robots.txt of each origin that the archives know."""
         origin_of = {origin.robots_url: origin for origin in origins}
         urls = iter(origin_of)
-        found: dict[Origin, Found] = {}
-        while some := list(islice(urls, _ROWS)):
-            found.update((origin_of[url], each) for url, each in self._followed(some))
-        return found
+        answers: dict[Origin, Found] = {}
+        while batch := list(islice(urls, _ROWS)):
+            for url, answer in self._followed(batch):
+                answers[origin_of[url]] = answer
+        return answers
 
     def _followed(self, urls: Iterable[str]) -> Iterator[tuple[str, Found]]:
-        """Yield what was served for each URL that the archives know. All redirects are followed together, hop by hop."""
+        """Yield what was served for each URL that the archives know.
+
+        All redirects are followed together, hop by hop.
+        """
         trails = [[url] for url in urls]
         while trails:
             latest = self._latest({trail[-1] for trail in trails})
             going = []
             for trail in trails:
-                location, found = latest.get(trail[-1], (None, None))
-                if found is None:
+                location, answer = latest.get(trail[-1], (None, None))
+                if answer is None:
                     if len(trail) > 1:
                         why = f"the redirect leads to {trail[-1]}, which is not in the archive"
                         yield trail[0], (Served(None, why=why), 0, 0)
-                elif found[0].decision is not None or found[0].status not in REDIRECTS:
-                    yield trail[0], found
+                elif answer[0].decision is not None or answer[0].status not in REDIRECTS:
+                    yield trail[0], answer
                 else:
-                    hop = next_hop(found[0].status, location, trail, self._max_redirects)
+                    hop = next_hop(answer[0].status, location, trail, self._max_redirects)
                     target = None if isinstance(hop, Unavailable) else _normal(hop)
                     if target is not None:
                         going.append([*trail, target])
                     else:  # it counts as a 404
-                        yield trail[0], (Served(found[0].status), 0, 0)
+                        yield trail[0], (Served(answer[0].status), 0, 0)
             trails = going
 
     def _latest(self, urls: Iterable[str]) -> dict[str, tuple[str | None, Found]]:
@@ -175,10 +187,10 @@ class Store:
         with self.database.cursor() as cursor:
             urls = cursor.execute(f"SELECT url FROM latest WHERE {_OF_ROBOTS_TXT}")
             while rows := urls.fetchmany(_ROWS):
-                followed = (found for _, found in self._followed([url for (url,) in rows]))
-                yield from map(
-                    self.served, sorted(followed, key=itemgetter(1))
-                )  # as they lie in the file
+                batch = [url for (url,) in rows]
+                answers = [answer for _, answer in self._followed(batch)]
+                answers.sort(key=itemgetter(1))  # as they lie in the file
+                yield from map(self.served, answers)
 
     def others(self) -> tuple[int, str]:
         """Return how many URLs in the archives are of no robots.txt, and one of them."""
@@ -196,7 +208,10 @@ class Store:
 
 
 def _normal(url: str) -> str | None:
-    """Return a URL in the form in which URLs are compared: host folded, no default port. None if it has no origin."""
+    """Return a URL in the form in which URLs are compared: host folded, no default port.
+
+    None if it has no origin.
+    """
     try:
         return f"{Origin.of(url)}{path_of(url)}"
     except ValueError:

@@ -62,7 +62,10 @@ class Asker(NamedTuple):
         return self.crawler.name or "*"
 
     def judged(self, verdict: Verdict) -> Crawler:
-        """Return the crawler that `verdict` is about: of several the disallowed one, else the first."""
+        """Return the crawler that `verdict` is about.
+
+        Of several, that is the disallowed one, else the first.
+        """
         if not isinstance(self.crawler, AllOf):
             return self.crawler
         for crawler in self.crawler:
@@ -88,7 +91,7 @@ def as_one(names: list[str], mode: str) -> Asker:
 
 
 def hints_on(names: Iterable[str]) -> list[str]:
-    """Return a hint for each name that no known crawler has, and that looks like the name of one."""
+    """Return a hint for each name that is nearly one of a known crawler."""
     hints: list[str] = []
     for name in names:
         meant = meant_by(name)

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from .preferences import PreferenceChange
 
 MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
-_WORK_OF_PAIR = (
-    50  # bytes that are read while a preference of one version is held against one of the other
-)
+# bytes that are read while a preference of one version is held against one of the other
+_WORK_OF_PAIR = 50
 
 _TURNED = {
     True: "everything is disallowed to it now",
@@ -72,9 +71,10 @@ class AgentChange(NamedTuple):
 
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
-    """Return what changed, that of "*" first, then by user agent; an empty list if a crawler reads the same in both.
+    """Return what changed, that of "*" first, then by user agent.
 
-    What agents share is said once. `most_work` bounds the number of bytes that are read.
+    The list is empty if a crawler reads the same in both. What agents share is said once.
+    `most_work` bounds the number of bytes that are read.
     """
     agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
     rules = _MOST_RULES
@@ -102,7 +102,10 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 def _alike(old: RobotsTxt, new: RobotsTxt) -> list[AgentChange]:
-    """Return the agents that both versions name, those together that follow the same groups; nothing is compared yet."""
+    """Return the agents that both versions name; nothing is compared yet.
+
+    Those that follow the same groups are together.
+    """
     before, after = (groups_by_agent(groups_of(version)) for version in (old, new))
     may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
     together: dict[object, list[str]] = {}
@@ -127,7 +130,10 @@ def _place_of(agent: str) -> tuple[bool, str]:
 
 
 def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
-    """Add what changed to `change`. The rules of "*" are no rules of an agent that a version does not name."""
+    """Add what changed to `change`.
+
+    The rules of "*" are no rules of an agent that a version does not name.
+    """
     old, new = _by_pattern(was), _by_pattern(now)
     was_closed = closing_rule(old.values()) is not None
     is_closed = closing_rule(new.values()) is not None

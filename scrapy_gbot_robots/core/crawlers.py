@@ -2,14 +2,16 @@
 
 A crawler follows the groups of its first token that has any; if none has, those of "*".
 
-The product token is the name by which a robots.txt can speak to a crawler. Browsers send long headers that name many
-products, and crawlers imitate them. So a header is searched for the one product that no browser names, the surest places
-first:
+The product token is the name by which a robots.txt can speak to a crawler. Browsers send long
+headers that name many products, and crawlers imitate them. So a header is searched for the one
+product that no browser names, the surest places first:
 
 1. after "compatible": in "Mozilla/5.0 (compatible; Bot/2.1; +url)" it is Bot
 2. at the very beginning: "Bot/1.0 (+url)"
-3. in a comment, with a version or with a name that sounds like a bot: "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
-4. beside the comments: "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0"
+3. in a comment, with a version or with a name that sounds like a bot:
+   "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
+4. beside the comments:
+   "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0"
 
 Source: RFC 9309 2.2.1 for what a token is; Google's page ("Order of precedence for user agents"),
 and Google's lists of common crawlers, special-case crawlers and user-triggered fetchers with their
@@ -19,7 +21,7 @@ headers, as of September 2026.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
@@ -28,15 +30,18 @@ from .lines import GLOBAL, MAX_LINE_BYTES
 
 # Google's crawlers by what they do if no group names them. The name of each is its token, too.
 _HEED_GLOBAL = """
-    Googlebot Googlebot-Image Googlebot-Video Googlebot-News Storebot-Google Google-InspectionTool GoogleOther
-    GoogleOther-Image GoogleOther-Video Google-CloudVertexBot Google-Extended DuplexWeb-Google
+    Googlebot Googlebot-Image Googlebot-Video Googlebot-News Storebot-Google
+    Google-InspectionTool GoogleOther GoogleOther-Image GoogleOther-Video Google-CloudVertexBot
+    Google-Extended DuplexWeb-Google
 """.split()  # DuplexWeb-Google, retired, may have ignored "*"; here the site is believed
 _IGNORE_GLOBAL = """
-    APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google AdsBot-Google-Mobile-Apps
+    APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google
+    AdsBot-Google-Mobile-Apps
 """.split()
 _IGNORE_ROBOTS = """
-    Google-Safety googleweblight Google-CWS FeedFetcher-Google Google-Agent GoogleMessages Google-GeminiNotebook
-    Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud google-speakr Google-Site-Verification
+    Google-Safety googleweblight Google-CWS FeedFetcher-Google Google-Agent GoogleMessages
+    Google-GeminiNotebook Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud
+    google-speakr Google-Site-Verification
 """.split()
 _FALL_BACK = {  # the token that counts if no group names the own one
     "Googlebot-Image": ("Googlebot",),
@@ -94,12 +99,11 @@ class Crawler(NamedTuple):
             TypeError: a name is neither str nor bytes.
         """
         if not isinstance(user_agent, (str, bytes)) and isinstance(user_agent, Iterable):
-            return _first_of([cls.of(each) for each in user_agent])
+            return _first_of([cls.of(name) for name in user_agent])
         header = as_text(user_agent)
         token = product_token(header)
-        if (
-            token.lower() == "googlebot-images" or "google favicon" in header.lower()
-        ):  # other names in Google's pages
+        # other names in Google's pages
+        if token.lower() == "googlebot-images" or "google favicon" in header.lower():
             token = "Googlebot-Image"  # noqa: S105 - of a product
         return _GOOGLE.get(token.lower()) or _one_token(token)
 
@@ -123,8 +127,9 @@ def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
     if not crawlers:
         raise ValueError("no crawler is named")
     tokens: dict[str, str] = {}
-    for token in (token for crawler in crawlers for token in crawler.tokens):
-        tokens.setdefault(token.lower(), token)
+    for crawler in crawlers:
+        for token in crawler.tokens:
+            tokens.setdefault(token.lower(), token)
     heeds_global = any(crawler.heeds_global for crawler in crawlers)
     return Crawler(_names(crawlers), tuple(tokens.values()), heeds_global)
 
@@ -134,25 +139,31 @@ def _names(crawlers: Iterable[Crawler]) -> str:
 
 
 class AllOf(tuple[Crawler, ...]):
-    """Several crawlers at once. A URL is disallowed if it is disallowed to any of them; the largest crawl-delay counts.
+    """Several crawlers at once.
 
-    Every function that takes a `Crawler` takes an `AllOf`, too.
+    A URL is disallowed if it is disallowed to any of them; the largest crawl-delay counts. Every
+    function that takes a `Crawler` takes an `AllOf`, too.
     """
 
     __slots__ = ()
 
     def __new__(cls, user_agents: Iterable[str | bytes | Crawler]) -> AllOf:
-        """Take product tokens, User-Agent headers and `Crawler`s, in the order in which to ask them. Each counts once.
+        """Take product tokens, User-Agent headers and `Crawler`s.
+
+        They are asked in this order. Each counts once.
 
         Raises:
             ValueError: `user_agents` is empty.
-            TypeError: `user_agents` is one name, or holds something that is neither a name nor a crawler.
+            TypeError: `user_agents` is one name, or holds something that is neither a name nor a
+                crawler.
         """
         if isinstance(user_agents, (str, bytes, Crawler)):
             raise TypeError("AllOf takes a list of crawlers, not one")
-        crawlers = dict.fromkeys(
-            each if isinstance(each, Crawler) else Crawler.of(each) for each in user_agents
-        )
+        crawlers: dict[Crawler, None] = {}
+        for crawler in user_agents:
+            if not isinstance(crawler, Crawler):
+                crawler = Crawler.of(crawler)  # noqa: PLW2901
+            crawlers[crawler] = None
         if not crawlers:
             raise ValueError("no crawler is named")
         return super().__new__(cls, crawlers)
@@ -168,10 +179,10 @@ RobotsAgent: TypeAlias = Crawler | AllOf
 
 @lru_cache(maxsize=1_000, typed=True)
 def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
-    """Return the agents whose groups to look for, in this order: tokens in lower case, and last "*" if it is heeded.
+    """Return the agents whose groups to look for, in this order.
 
-    A product token or a header means its one token, then "*". A crawler that ignores robots.txt has
-    no agents.
+    They are tokens in lower case, and last "*" if it is heeded. A product token or a header means
+    its one token, then "*". A crawler that ignores robots.txt has no agents.
     """
     if not isinstance(user_agent, Crawler):
         user_agent = _one_token(product_token(user_agent))
@@ -180,10 +191,10 @@ def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
 
 
 def product_token(user_agent: str | bytes) -> str:
-    """Return the product token in a User-Agent header, "" if there is none. The header may be a token alone.
+    """Return the product token in a User-Agent header, "" if there is none.
 
-    A token is letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000" gives "bot". A browser's header
-    gives its first word, which is "Mozilla".
+    The header may be a token alone. A token is letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000"
+    gives "bot". A browser's header gives its first word, which is "Mozilla".
     """
     header = as_text(user_agent)
     return _crawler_in(header) or _leading_token(header)
@@ -196,21 +207,28 @@ def is_browser_like(user_agent: str | bytes) -> bool:
 
 
 def cut_token(user_agent: str) -> str | None:
-    """The product token if it is only the beginning of a name: "bot" of "bot2000/1.0", "my" of "my bot"; else None."""
+    """The product token if it is only the beginning of a name, else None.
+
+    It is "bot" of "bot2000/1.0", and "my" of "my bot".
+    """
     token = product_token(user_agent)
     names = _BETWEEN_PRODUCTS.split(user_agent)
     rest = user_agent.removeprefix(token)
-    has_two_words = names[0] == token and rest[:1].isspace() and rest.lstrip()[:1].isalpha()
-    return (
-        token
-        if token
-        and (token not in names or (has_two_words and Crawler.of(user_agent).name == token))
-        else None
-    )
+    if not token:
+        return None
+    if token not in names:
+        return token
+    follows_word = rest[:1].isspace() and rest.lstrip()[:1].isalpha()
+    if names[0] == token and follows_word and Crawler.of(user_agent).name == token:
+        return token
+    return None
 
 
 def as_text(user_agent: str | bytes) -> str:
-    """Return a user agent as text. No line of a robots.txt names a longer one. Raises TypeError if it is of another type."""
+    """Return a user agent as text.
+
+    No line of a robots.txt names a longer one. Raises TypeError if it is of another type.
+    """
     if isinstance(user_agent, bytes):
         return user_agent[:MAX_LINE_BYTES].decode("latin-1")
     if isinstance(user_agent, str):
@@ -224,30 +242,37 @@ def _leading_token(text: str) -> str:
 
 
 def _crawler_in(header: str) -> str:
-    """Return the product that no browser names, searched in the order above; "" if there is none."""
+    """Return the product that no browser names, "" if there is none.
+
+    It is searched in the order above.
+    """
     first = _leading_token(header)
     if "/" not in header and "(" not in header:
         return "" if first.lower() in _BROWSER else first
-    comments = [
-        [item.strip() for item in comment.split(";")] for comment in re.findall(_COMMENT, header)
-    ]
-    in_comments = filter(None, map(re.compile(_PRODUCT).match, chain.from_iterable(comments)))
-    beside_comments = filter(
-        None, map(re.compile(_PRODUCT).match, re.sub(_COMMENT, " ", header).split())
-    )
-    tokens = chain(
-        (
-            _leading_token(item)
-            for items in comments
-            for before, item in pairwise(items)
-            if before == _COMPATIBLE
-        ),
-        (first,),
-        (
-            product[1]
-            for product in in_comments
-            if "/" in product[0] or _BOT_WORDS.search(product[1])
-        ),
-        (product[1] for product in beside_comments),
-    )
-    return next((token for token in tokens if token and token.lower() not in _BROWSER), "")
+    for token in _candidates(header, first):
+        if token and token.lower() not in _BROWSER:
+            return token
+    return ""
+
+
+def _items_of(comment: str) -> list[str]:
+    return [item.strip() for item in comment.split(";")]
+
+
+def _candidates(header: str, first: str) -> Iterator[str]:
+    """Yield the products that may be the crawler, those in the surest places first."""
+    comments = [_items_of(comment) for comment in re.findall(_COMMENT, header)]
+    for items in comments:
+        for before, item in pairwise(items):
+            if before == _COMPATIBLE:
+                yield _leading_token(item)
+    yield first
+    product_in = re.compile(_PRODUCT).match
+    for item in chain.from_iterable(comments):
+        product = product_in(item)
+        if product and ("/" in product[0] or _BOT_WORDS.search(product[1])):
+            yield product[1]
+    for word in re.sub(_COMMENT, " ", header).split():
+        product = product_in(word)
+        if product:
+            yield product[1]

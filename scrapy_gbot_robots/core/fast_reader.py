@@ -5,23 +5,23 @@ agents)`, the merged rules of the first of a crawler's agents that has a group.
 
 Plan:
 
-1. Go through the lines once, and through those of a long file in blocks. Outside the crawler's groups only user-agent
-   lines matter, so a block without the word "user" is passed over as a whole. So is a long body,
-   such as an error page, in which no line begins with that word.
-2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, most lines begin with
-   "Disallow: " or "Allow: ". Split any other line at its colon and look the field name up among the
-   usual ways to write one. What is left goes to the careful reader (lines.py), unless its beginning
-   shows that it cannot matter.
-3. Keep the paths of a group's rules as written, and join them into one text at the end (patterns.py): decoding and
-   escaping happen once for the group and not once for each line.
+1. Go through the lines once, and through those of a long file in blocks. Outside the crawler's
+   groups only user-agent lines matter, so a block without the word "user" is passed over as a
+   whole. So is a long body, such as an error page, in which no line begins with that word.
+2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, most
+   lines begin with "Disallow: " or "Allow: ". Split any other line at its colon and look the field
+   name up among the usual ways to write one. What is left goes to the careful reader (lines.py),
+   unless its beginning shows that it cannot matter.
+3. Keep the paths of a group's rules as written, and join them into one text at the end
+   (patterns.py): decoding and escaping happen once for the group and not once for each line.
 
 A worked example, for the agents "mybot" and "*":
 
     1  User-agent: mybot     a usual name and one of the agents: a group begins
     2  Disallow: /a          the most usual name: path and line number are kept
-    3  disalow: /b           no usual name, but it begins like one: the careful reader finds the misspelling
+    3  disalow: /b           no usual name, but it begins like one: for the careful reader
     4  Sitemap: https://...  a usual name that matters to no group
-    5  User-agent: other     rules come before it, so a new group begins; it is for neither agent, so it is skipped
+    5  User-agent: other     rules come before it, so a group begins; it is for neither agent
 
 Warning: the careful reader is the specification. A shortcut may only skip lines that it would
 ignore for these agents; tests/fuzz compares the two.
@@ -61,33 +61,41 @@ _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 
-# The kind of line by its field name, in the usual ways to write it.
-_USUAL = {
-    way: kind
-    for kind, name in [
-        *((kind, name) for kind, name, _ in FIELDS),
-        *((UNUSED, name) for name in UNUSED_FIELDS),
-        *((kind, name) for name, kind in _OWN.items()),
-        (UNKNOWN, b""),  # blank lines
-    ]
-    for way in (name, name.capitalize(), name.title(), name.upper())
-}
-_AGENT_LINE = (
-    b"user"  # every user-agent line has it, in lower case, with nothing but white space before
-)
+
+def _usual_ways() -> dict[bytes, int]:
+    """Return the kind of line by its field name, in the usual ways to write it."""
+    kinds = {name: kind for kind, name, _ in FIELDS}
+    kinds.update(dict.fromkeys(UNUSED_FIELDS, UNUSED))
+    kinds.update(_OWN)
+    usual = {b"": UNKNOWN}  # blank lines
+    for name, kind in kinds.items():
+        for way in (name, name.capitalize(), name.title(), name.upper()):
+            usual[way] = kind
+    return usual
+
+
+def _beginnings() -> tuple[bytes, ...]:
+    """Return how each name begins that matters to a group."""
+    names = [*_OWN]
+    for kind, name, typos in FIELDS:
+        if kind != SITEMAP:
+            names += (name, *typos)
+    return tuple(names)
+
+
+_USUAL = _usual_ways()
+# every user-agent line has it, in lower case, with nothing but white space before
+_AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
 _MOST_PLACES = 1_000  # at which a user-agent line is looked for before lines are
 _MOST_INDENT = 100  # bytes that are looked at there; if all are white space, the line may be one
-_BEGINNINGS = (  # of all names looked for: a line that begins otherwise cannot matter
-    *(name for kind, written, typos in FIELDS if kind != SITEMAP for name in (written, *typos)),
-    *_OWN,
-)
+_BEGINNINGS = _beginnings()  # a line that begins otherwise cannot matter
 # First bytes of lines that matter, before a group and in one.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
-_IN_GROUP = _BEFORE_GROUP | {
-    letter for name in _BEGINNINGS for letter in (name[:1], name[:1].upper())
-}
+_IN_GROUP = _BEFORE_GROUP.union(
+    (name[:1] for name in _BEGINNINGS), (name[:1].upper() for name in _BEGINNINGS)
+)
 _SIGNAL_LINE = b"content-signal"
 _RUN = b"Disallow: "  # so begin most lines of real files
 _RUN_BYTES = len(_RUN)
@@ -98,9 +106,10 @@ _HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 
 
 class ScannedGroup:
-    """One group: the paths of its rules as written, with their lines, and its agents, each with the line that names it.
+    """One group: the paths of its rules as written, with their lines, and its agents.
 
-    A crawl delay or a `Content-` line is only for the agents that are named before it.
+    Each agent has the line that names it. A crawl delay or a `Content-` line is only for the agents
+    that are named before it.
     """
 
     __slots__ = (
@@ -123,9 +132,10 @@ class ScannedGroup:
         self.content_lines: list[ContentLine] = []
 
     def add_run(self, block: bytes, before: int) -> bool:
-        """Add the rules of a block if each of its lines begins with "Disallow: ", as its first one does.
+        """Add the rules of a block if each of its lines begins with "Disallow: ".
 
-        `before` is the number of lines before the block. Returns whether the rules were added.
+        The first one does.  `before` is the number of lines before the block. Returns whether the
+        rules were added.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):
@@ -135,7 +145,10 @@ class ScannedGroup:
         return True
 
     def add(self, kind: int, value: bytes, line: int, raw: bytes) -> None:
-        """Add what line `line` says, if it is an allow rule, a crawl delay or a `Content-` line; that one as written."""
+        """Add what an allow rule, a crawl delay or a `Content-` line says.
+
+        `line` is its number; `raw` is a `Content-` line as written.
+        """
         if kind == ALLOW:
             self.allows.append(value.strip())
             self.allow_lines.append(line)
@@ -148,15 +161,18 @@ class ScannedGroup:
 
 
 def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
-    """Return the rules for the first of `agents` (tokens in lower case, "*") that has a group in `body`."""
-    found = _Scan(agents, strict)
-    found.read(body)
-    for agent in agents if found.groups else ():
-        merged = [group for group in found.groups if agent in group.agents]
+    """Return the rules for the first of `agents` that has a group in `body`.
+
+    An agent is a token in lower case, or "*".
+    """
+    reader = _Scan(agents, strict)
+    reader.read(body)
+    for agent in agents if reader.groups else ():
+        merged = [group for group in reader.groups if agent in group.agents]
         if merged:
-            return _rules(merged, agent, strict, found.signals)
+            return _rules(merged, agent, strict, reader.signals)
     reason = NO_GROUP if agents else IGNORES_ROBOTS
-    return Rules(unmatched=reason, content_lines=tuple(found.signals))
+    return Rules(unmatched=reason, content_lines=tuple(reader.signals))
 
 
 class _Scan:
@@ -192,7 +208,10 @@ class _Scan:
                 self._read_block(block)
 
     def _is_read_at_once(self, block: bytes) -> bool:
-        """Read a block that cannot matter, or has plain disallow lines alone. Return whether it is one of these."""
+        """Read a block that cannot matter, or has plain disallow lines alone.
+
+        Return whether it is one of these.
+        """
         group = self._group
         if group is not None and not block.startswith(_RUN):
             return False
@@ -247,9 +266,10 @@ class _Scan:
         self._group, self._number = group, number
 
     def _group_of(self, value: bytes, group: ScannedGroup | None, line: int) -> ScannedGroup | None:
-        """Return the group of the lines after a user-agent line; None if these are for no agent that is looked for.
+        """Return the group of the lines after a user-agent line.
 
-        `value` is that of line `line`, in lower case; `group` is that of the lines before.
+        It is None if these are for no agent that is looked for. `value` is that of line `line`, in
+        lower case; `group` is that of the lines before.
         """
         self._seen_agent = True
         if group is not None and (group.disallows or group.allows):
@@ -266,7 +286,10 @@ class _Scan:
 
 
 def _may_have_agents(lower: bytes) -> bool:
-    """Whether a line of a text in lower case may be a user-agent line. An error page has none, however long it is."""
+    """Whether a line of a text in lower case may be a user-agent line.
+
+    An error page has none, however long it is.
+    """
     place = -1
     for _ in range(_MOST_PLACES):
         place = lower.find(_AGENT_LINE, place + 1)
@@ -288,19 +311,21 @@ def _rules(
         first.allow_lines += group.allow_lines
         first.disallows += group.disallows
         first.disallow_lines += group.disallow_lines
-    delays = [
-        delay for group in groups for line, delay in group.delays if line > group.agents[agent]
-    ]
-    content_lines = [
-        each for group in groups for each in group.content_lines if each[0] > group.agents[agent]
-    ]
+    delay: float | None = None
+    content_lines = [*signals]
+    for group in groups:
+        named_in = group.agents[agent]  # what stands before that line is for others
+        for line, secs in group.delays:
+            if delay is None and line > named_in:
+                delay = secs
+        content_lines += [content for content in group.content_lines if content[0] > named_in]
     return Rules(
         _patterns(first.allows, first.allow_lines),
         _patterns(first.disallows, first.disallow_lines),
         agent.decode("ascii"),
-        delays[0] if delays else None,
+        delay,
         strict,
-        content_lines=(*signals, *content_lines),
+        content_lines=tuple(content_lines),
     )
 
 

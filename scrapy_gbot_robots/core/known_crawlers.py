@@ -106,7 +106,10 @@ KNOWN_CRAWLERS = tuple(_rows())
 
 
 def _search_engines() -> Iterator[KnownCrawler]:
-    """Yield the crawlers that index whole sites; many sites leave out those of a part on purpose."""
+    """Yield the crawlers that index whole sites.
+
+    Many sites leave out those of a part on purpose.
+    """
     for row in KNOWN_CRAWLERS:
         if row.purpose == "search" and row.tokens[0] not in _PARTIAL:
             yield row

@@ -1,16 +1,17 @@
-"""Bytes of a robots.txt -> its lines, read as Google's parser reads them: field names, misspellings, flags and limits.
+"""Bytes of a robots.txt -> its lines, read as Google's parser reads them.
 
-This is the careful reader. It tells all there is to know about each line, and it is the
-specification of the fast reader (fast_reader.py): tests compare the two. Groups, remarks and lint
-use it; a crawl does so only for lines in an unusual form.
+A line has a field name and a value; there are misspellings, flags and limits. This is the careful
+reader. It tells all there is to know about each line, and it is the specification of the fast
+reader (fast_reader.py): tests compare the two. Groups, remarks and lint use it; a crawl does so
+only for lines in an unusual form.
 
 A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a
 disallow line, and the flags for a directive, a typo and a comment.
 
 Boundary: one line at a time. robots.py finds out which group it belongs to.
-Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification" ("File format",
-"Syntax"); and Google's parser, which is github.com/google/robotstxt. The parser's leniency is kept here unless `strict` asks
-for the written text alone.
+Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification"
+("File format", "Syntax"); and Google's parser, which is github.com/google/robotstxt. The parser's
+leniency is kept here unless `strict` asks for the written text alone.
 """
 
 from __future__ import annotations
@@ -82,7 +83,10 @@ _AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
 
 def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
-    """Return the kind of the field that `key` (white space stripped) names, and whether it is a misspelling."""
+    """Return the kind of the field that `key` names, and whether it is misspelt.
+
+    White space around `key` is stripped.
+    """
     lower = key.lower()
     for kind, name, typos in FIELDS:
         if lower == name:
@@ -95,9 +99,12 @@ def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
 
 
 def agent_of(value: bytes) -> bytes:
-    """Return the agent that a user-agent line names: "*", or a product token in lower case; b"" if it names none."""
-    found = _AGENT.match(value)
-    return found[0].lower() if found else b""
+    """Return the agent that a user-agent line names, b"" if it names none.
+
+    It is "*", or a product token in lower case.
+    """
+    agent = _AGENT.match(value)
+    return agent[0].lower() if agent else b""
 
 
 # A `Content-` line as it is written, with its number.
@@ -128,13 +135,19 @@ class Line(NamedTuple):
 
 
 def read_lines(body: bytes, *, strict: bool = False) -> Iterator[Line]:
-    """Yield each line of `body`. The text after the last line end is a line, even if it is empty."""
+    """Yield each line of `body`.
+
+    The text after the last line end is a line, even if it is empty.
+    """
     for number, raw in enumerate(split_lines(body), 1):
         yield read_line(number, raw, strict=strict)
 
 
 def split_lines(body: bytes) -> list[bytes]:
-    """Split at CR LF, CR and LF, and at nothing else. A byte-order mark is no part of the first line."""
+    """Split at CR LF, CR and LF, and at nothing else.
+
+    A byte-order mark is no part of the first line.
+    """
     text = without_bom(body)
     lines = text.splitlines()  # bytes.splitlines knows no other line ends, unlike str.splitlines
     if not lines or text.endswith((b"\n", b"\r")):
@@ -149,15 +162,18 @@ def without_bom(body: bytes) -> bytes:
 
 
 def _usable(raw: bytes) -> bytes:
-    """Return the part of a line that counts: up to a NUL, as in a C string, and to the limit (Google's parser)."""
+    """Return the part of a line that counts (Google's parser).
+
+    It ends at a NUL, as in a C string, and at the limit.
+    """
     return raw[:MAX_LINE_BYTES].partition(b"\0")[0]
 
 
 def content_blocks(body: bytes) -> Iterator[bytes]:
-    """Yield the lines of `body` in blocks, so that the lines of a hostile file are never all in memory.
+    """Yield the lines of `body` in blocks.
 
-    A block has whole lines, each as far as it counts. Each line but the last of the file ends with
-    LF.
+    So the lines of a hostile file are never all in memory. A block has whole lines, each as far as
+    it counts. Each line but the last of the file ends with LF.
     """
     text = without_bom(body)
     if _CR in text:
@@ -196,7 +212,10 @@ def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
 
 
 def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
-    """Return key, value and flags. A line of two words without a colon is split between them (Google's parser)."""
+    """Return key, value and flags.
+
+    A line of two words without a colon is split between them (Google's parser).
+    """
     key, colon, value = text.partition(b":")
     if colon:
         return key.strip(), value.strip(), 0

@@ -49,7 +49,8 @@ NO_ROBOTS_FILE = Kind(
 SHADOWED = Kind(
     "shadowed rule",
     ERROR,
-    '"{rule}" never decides for {whom}: "{rival}" in line {other} matches all of it and is preferred',
+    '"{rule}" never decides for {whom}: '
+    '"{rival}" in line {other} matches all of it and is preferred',
 )
 UNREADABLE = Kind("preference that says nothing", ERROR, "{what}")
 BAD_LICENSE = Kind("bad license", ERROR, "{what}")
@@ -205,7 +206,10 @@ def _is_understood(line: Line) -> bool:
 
 
 class _Join(NamedTuple):
-    """Two user-agent lines of one group, parted by more than comments: they look like two groups."""
+    """Two user-agent lines of one group that look like two groups.
+
+    More than comments parts them.
+    """
 
     before: int  # their lines
     after: int
@@ -222,10 +226,10 @@ def _joins_in(group: Group, all_lines: Sequence[Line]) -> list[_Join]:
 
 
 def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Find groups without rules, two that are one, and a site that is closed to search engines or all.
+    """Find groups without rules, two groups that are one, and closed sites.
 
-    Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
-    until it was public.
+    A site may be closed to search engines or to all. Only rules end the user-agent lines of a group
+    (Google's page). Many a site was closed only until it was public.
     """
     joins = [_joins_in(group, all_lines) for group in groups]
     closing_rules = [closing_rule(group.rules) for group in groups]

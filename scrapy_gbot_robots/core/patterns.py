@@ -1,4 +1,4 @@
-"""Patterns of rules: one against one path, all of a group in a compact form, and the order in which rules decide.
+"""Patterns of rules: alone, all of a group together, and the order in which they decide.
 
 A pattern matches the beginning of a path. "*" stands for any run of characters. "$" at the very end
 of the pattern stands for the end of the path. Nothing else is special.
@@ -8,9 +8,10 @@ follows, so the search never has to go back, and takes at most pattern x path st
 expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc": "/a" at 0, "b" at
 3, "c" at 5.
 
-A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and memory than it saves, so a
-`Trial` tries the patterns one by one.
-Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence for rules".
+A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and
+memory than it saves, so a `Trial` tries the patterns one by one.
+Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence
+for rules".
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ from typing import NamedTuple
 from .lines import INDEX_PAGE
 from .urls import escape
 
-_MANY_STARS = (
-    8  # from this number on, it pays to look first whether there is room for the last segment
-)
+# from this number on, it pays to look first whether there is room for the last segment
+_MANY_STARS = 8
 _IN_A_BYTE = 256  # a line number below this takes one byte
 
 # The memory of an index.
@@ -57,9 +57,10 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
-    """Return whether `rest`, the text after the first star of a pattern, matches `path` from place `end` on.
+    """Return whether `rest` matches `path` from place `end` on.
 
-    If `anchored`, the last segment of `rest` must be at the end of `path`.
+    It is the text after the first star of a pattern. If `anchored`, the last segment of `rest` must
+    be at the end of `path`.
     """
     stars = rest.count("*")
     if not stars:
@@ -78,10 +79,10 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
 
 
 def stand_in(pattern: str) -> str:
-    """Return one path that stands for all paths that `pattern` matches: any pattern that matches it matches all of them.
+    """Return one path that stands for all paths that `pattern` matches.
 
-    A NUL stands for what each "*" matches, and for what may follow if there is no "$". No pattern
-    holds a NUL.
+    Any pattern that matches it matches all of them. A NUL stands for what each "*" matches, and for
+    what may follow if there is no "$". No pattern holds a NUL.
     """
     return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
 
@@ -92,17 +93,21 @@ def covers(pattern: str, other: str) -> bool:
 
 
 def directory_of_index(pattern: str) -> str | None:
-    """Return the second pattern of an allow rule for an index page: "/d/$" for "/d/index.htm" (Google's parser)."""
+    """Return the second pattern of an allow rule for an index page (Google's parser).
+
+    It is "/d/$" for "/d/index.htm".
+    """
     slash = pattern.rfind("/")
-    return (
-        pattern[: slash + 1] + "$" if slash >= 0 and pattern.startswith(INDEX_PAGE, slash) else None
-    )
+    if slash >= 0 and pattern.startswith(INDEX_PAGE, slash):
+        return pattern[: slash + 1] + "$"
+    return None
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
-    """Return the number by which rules are compared: longer pattern first, then allow, then the earlier line.
+    """Return the number by which rules are compared.
 
-    Source: Google's page, "Order of precedence for rules", and for the line Google's parser.
+    The longer pattern comes first, then allow, then the earlier line. Source: Google's page, "Order
+    of precedence for rules", and for the line Google's parser.
     """
     return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
 
@@ -123,7 +128,10 @@ class Patterns(NamedTuple):
 
     @classmethod
     def of(cls, paths: bytes, lines: Sequence[int]) -> Patterns:
-        """Take the paths of rules, not yet escaped, with an LF between them, and the line of each."""
+        """Take the paths of rules, not yet escaped, and the line of each.
+
+        There is an LF between the paths.
+        """
         text = escape(paths).decode("ascii")
         if lines[-1] < _IN_A_BYTE:
             return cls(text, bytes(lines))
@@ -133,7 +141,10 @@ class Patterns(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many bytes of memory the patterns take once they are indexed. An estimate from measurements, rounded up."""
+        """How many bytes of memory the patterns take once they are indexed.
+
+        An estimate from measurements, rounded up.
+        """
         marks = self.text.count("*") + self.text.count("$") + self.text.count(INDEX_PAGE)
         return (
             _TEXT_COPIES * len(self.text)
@@ -150,11 +161,18 @@ class Patterns(NamedTuple):
         return list(zip(self.texts(), self.lines, strict=True))
 
     def directories(self) -> list[tuple[str, int]]:
-        """Return the patterns of the directories whose index page a rule names, each with the line of the rule."""
+        """Return the patterns of the directories whose index page a rule names.
+
+        Each has the line of the rule.
+        """
         if INDEX_PAGE not in self.text:
             return []
-        found = ((directory_of_index(text), line) for text, line in self.entries())
-        return [(directory, line) for directory, line in found if directory is not None]
+        directories: list[tuple[str, int]] = []
+        for text, line in self.entries():
+            directory = directory_of_index(text)
+            if directory is not None:
+                directories.append((directory, line))
+        return directories
 
 
 NO_PATTERNS = Patterns("", b"")
@@ -196,7 +214,10 @@ class RulesOfKind:
         return beginnings
 
     def longest(self, path: str) -> str:
-        """Return the longest pattern that matches `path`, of equally long ones the first; "" if none does."""
+        """Return the longest pattern that matches `path`, "" if none does.
+
+        Of equally long ones it is the first.
+        """
         beginnings = self._beginnings
         if beginnings is None:
             beginnings = self.beginnings()
@@ -234,7 +255,10 @@ class RulesOfKind:
 
 
 class Trial:
-    """The rules of a group, asked by trying one pattern after the other. The allow rules are seldom asked."""
+    """The rules of a group, asked by trying one pattern after the other.
+
+    The allow rules are seldom asked.
+    """
 
     barred: tuple[str, ...] = ()  # as those of an index, which takes more trouble to find some
     exempt: tuple[str, ...] = ()

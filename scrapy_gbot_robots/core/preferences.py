@@ -1,12 +1,14 @@
-"""What a robots.txt says about the use of its site's content: `Content-Usage` and `Content-Signal` lines.
+"""What a robots.txt says about the use of its site's content.
 
-Experimental: both fields are drafts, so names here may change. A preference that is not said is
-neither granted nor refused. The lines are read only if somebody asks for preferences: rules keep
-them as they are written. experimental/preferences.py has what is around that: headers and lint.
+`Content-Usage` and `Content-Signal` lines say it. Experimental: both fields are drafts, so names
+here may change. A preference that is not said is neither granted nor refused. The lines are read
+only if somebody asks for preferences: rules keep them as they are written.
+experimental/preferences.py has what is around that: headers and lint.
 
 Boundary: no verdict depends on preferences. The crawl decides how to heed them.
 Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
-draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org (`Content-Signal`).
+draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org
+(`Content-Signal`).
 """
 
 from __future__ import annotations
@@ -58,9 +60,12 @@ _ITEM = rf"(?:{_TOKEN}|{_OTHER}){_PARAMETERS}"
 _MEMBER = re.compile(
     rf"""
     (?P<key>{_KEY})
-    (?:=(?: (?P<token>{_TOKEN}) | {_OTHER} | \([ ]*(?:{_ITEM}(?:[ ]+{_ITEM})*)?[ ]*\) ))?   # an Inner List, 4.2.1.2
+    (?:=(?:
+        (?P<token>{_TOKEN}) | {_OTHER}
+        | \([ ]*(?:{_ITEM}(?:[ ]+{_ITEM})*)?[ ]*\)   # an Inner List, 4.2.1.2
+    ))?
     {_PARAMETERS}
-    (?:[ \t]*,[ \t]*(?!\Z)|\Z)                                                               # no comma at the end
+    (?:[ \t]*,[ \t]*(?!\Z)|\Z)                     # no comma at the end
     """.encode(),
     re.VERBOSE,
 )
@@ -88,9 +93,11 @@ class PreferenceChange(NamedTuple):
     """A preference about the use of content that turned. Experimental, as `Preferences` is.
 
     Attributes:
-        path: the pattern of the paths for which it turned; "/" stands for all that no longer pattern names.
+        path: the pattern of the paths for which it turned; "/" stands for all that no longer
+            pattern names.
         label: "train_ai", "search", "ai_use" or "use", as in `Preferences`.
-        before: what the old version says: True (granted), False (refused), a word for `use`, or None (not said).
+        before: what the old version says: True (granted), False (refused), a word for `use`, or
+            None (not said).
         after: what the new version says.
     """
 
@@ -104,40 +111,45 @@ NOTHING_SAID = Preferences()
 
 
 def said_by(stated: Collection[tuple[ContentLine, ...]], url: str | bytes) -> Preferences:
-    """Return what the site says about the content of `url`. `stated` are the lines for each of the crawlers that ask."""
+    """Return what the site says about the content of `url`.
+
+    `stated` are the lines for each of the crawlers that ask.
+    """
     return combined(_statements(lines).of(path_of(url)) for lines in stated)
 
 
-def combined(said: Iterable[Preferences]) -> Preferences:
-    """Return what counts if all of `said` apply: for each label the most restrictive."""
-    several = [NOTHING_SAID, *said]
-    train_ai, search, ai_use = (
-        min((getattr(each, label) for each in several), key=_STRICTEST.index)
-        for label, _, _ in LABELS
-    )
-    use = min((each.use for each in several), key=(*USES, None).index)
+def combined(statements: Iterable[Preferences]) -> Preferences:
+    """Return what counts if all of `statements` apply: for each label the most restrictive."""
+    several = [NOTHING_SAID, *statements]
+    lines: set[int] = set()
+    for preferences in several:
+        lines.update(preferences.lines)
     return Preferences(
-        train_ai,
-        search,
-        ai_use,
-        use,
-        tuple(sorted({line for each in several for line in each.lines})),
+        min((preferences.train_ai for preferences in several), key=_STRICTEST.index),
+        min((preferences.search for preferences in several), key=_STRICTEST.index),
+        min((preferences.ai_use for preferences in several), key=_STRICTEST.index),
+        min((preferences.use for preferences in several), key=(*USES, None).index),
+        tuple(sorted(lines)),
     )
 
 
 def turned_between(
     old: Sequence[ContentLine], new: Sequence[ContentLine]
 ) -> Iterator[PreferenceChange]:
-    """Yield the preferences that differ, by path. What turned for all paths is not told again for some of them."""
+    """Yield the preferences that differ, by path.
+
+    What turned for all paths is not told again for some of them.
+    """
     versions = _Statements(old), _Statements(new)
     for_all: set[PreferenceChange] = set()
-    for path in (
-        _ALL_PATHS,
-        *sorted({path for each in versions for path in each.paths} - {_ALL_PATHS}),
-    ):
-        said = [version.of(stand_in(path)) for version in versions]
-        for label in (*(label for label, _, _ in LABELS), "use"):
-            change = PreferenceChange(_ALL_PATHS, label, *(getattr(each, label) for each in said))
+    paths = {*versions[0].paths, *versions[1].paths} - {_ALL_PATHS}
+    labels = [label for label, _, _ in LABELS]
+    labels.append("use")
+    for path in (_ALL_PATHS, *sorted(paths)):
+        before, after = (version.of(stand_in(path)) for version in versions)
+        for label in labels:
+            values = getattr(before, label), getattr(after, label)
+            change = PreferenceChange(_ALL_PATHS, label, *values)
             if change.before != change.after and change not in for_all:
                 yield change._replace(path=path)
                 if path == _ALL_PATHS:
@@ -145,23 +157,30 @@ def turned_between(
 
 
 def usage_of(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
-    """Return what a Dictionary says, None if the bytes are no Dictionary. Only the Tokens y and n count."""
+    """Return what a Dictionary says, None if the bytes are no Dictionary.
+
+    Only the Tokens y and n count.
+    """
     members = read_dictionary(dictionary)
     if members is None:
         return None
-    train_ai, search, ai_use = (_USAGE_VALUES.get(members.get(key) or b"") for _, key, _ in LABELS)
+    tokens = (members.get(key) or b"" for _, key, _ in LABELS)
+    train_ai, search, ai_use = map(_USAGE_VALUES.get, tokens)
     return Preferences(train_ai, search, ai_use, None, lines)
 
 
 def signal_of(value: bytes, lines: tuple[int, ...]) -> Preferences:
-    """Return what the value of a Content-Signal says. If a key occurs twice, the more restrictive value counts."""
-    said: list[dict[str, Any]] = []
+    """Return what the value of a Content-Signal says.
+
+    If a key occurs twice, the more restrictive value counts.
+    """
+    statements: list[dict[str, Any]] = []
     for key, granted in pairs_of(value.decode("ascii", "replace")):
         if key in SIGNALS and granted in SIGNAL_VALUES:
-            said.append({SIGNALS[key]: SIGNAL_VALUES[granted]})
+            statements.append({SIGNALS[key]: SIGNAL_VALUES[granted]})
         elif key == "use" and granted in USES:
-            said.append({key: granted})
-    return combined(Preferences(**each, lines=lines) for each in said)
+            statements.append({key: granted})
+    return combined(Preferences(**fields, lines=lines) for fields in statements)
 
 
 def pairs_of(value: str) -> Iterator[tuple[str, str]]:
@@ -172,9 +191,10 @@ def pairs_of(value: str) -> Iterator[tuple[str, str]]:
 
 
 class _Statements:
-    """The preferences that a robots.txt states for one crawler: those of its group, and those before any group.
+    """The preferences that a robots.txt states for one crawler.
 
-    `paths` are the patterns that statements name. A statement without a path is about every path.
+    They are those of its group, and those before any group. `paths` are the patterns that
+    statements name. A statement without a path is about every path.
     """
 
     def __init__(self, lines: Sequence[ContentLine]) -> None:
@@ -186,12 +206,11 @@ class _Statements:
                 signals.append(signal_of(value, (number,)))
                 continue
             path, dictionary = path_and_dictionary(value)
-            said = usage_of(dictionary, (number,))
-            if (
-                said is not None
-            ):  # a line that is no Dictionary says nothing, so a shorter path may count
-                stated.setdefault(path, []).append(said)
-        said_by_path = {path: combined(said) for path, said in stated.items()}
+            usage = usage_of(dictionary, (number,))
+            # a line that is no Dictionary says nothing, so a shorter path may count
+            if usage is not None:
+                stated.setdefault(path, []).append(usage)
+        said_by_path = {path: combined(usages) for path, usages in stated.items()}
         self._signals = combined(signals)
         self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path counts as the shortest one
         self.paths = tuple(said_by_path)
@@ -199,7 +218,10 @@ class _Statements:
         self._said = tuple(said_by_path.values())
 
     def of(self, path: str) -> Preferences:
-        """Return what is said about `path`, as `path_of` gives it: as for rules, the longest path that matches decides."""
+        """Return what is said about `path`, as `path_of` gives it.
+
+        As for rules, the longest path that matches decides.
+        """
         decider = self._index.decider(path)
         usage = self._everywhere if decider == NO_RULE else self._said[line_of(decider)]
         return combined([usage, self._signals])
@@ -209,7 +231,10 @@ _statements = lru_cache(maxsize=_KEPT)(_Statements)
 
 
 def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
-    """Split the value of a Content-Usage line into its path, "" if it has none, and its Dictionary."""
+    """Split the value of a Content-Usage line into its path and its Dictionary.
+
+    The path is "" if there is none.
+    """
     value = value.strip()
     if value[:1] != b"/":
         return "", value

@@ -20,9 +20,8 @@ from .lines import Line, agent_of, split_lines
 from .urls import as_text, is_absolute, shown
 
 ERROR = "error"  # the line does nothing, or something else than it says
-WARNING = (
-    "warning"  # the line works for Google and fails elsewhere, or looks like more than it does
-)
+# the line works for Google and fails elsewhere, or looks like more than it does
+WARNING = "warning"
 NOTE = "note"  # harmless
 LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
 
@@ -89,7 +88,8 @@ COMMENT_IN_PATH = Kind(
 REGEX = Kind(
     "regular expression",
     ERROR,
-    'no crawler reads regular expressions: "{part}" is matched as it stands; "*" is anything, "$" the end',
+    'no crawler reads regular expressions: "{part}" is matched as it stands; '
+    '"*" is anything, "$" the end',
 )
 OVER_LONG = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
 NOT_UTF8 = Kind(
@@ -99,7 +99,8 @@ BAD_SITEMAP = Kind("bad sitemap", ERROR, "not one absolute http, https or ftp UR
 NOINDEX = Kind(
     "noindex",
     ERROR,
-    'Google does not use the field "{key}" and may index the page: use a robots meta tag or the header X-Robots-Tag',
+    'Google does not use the field "{key}" and may index the page: '
+    "use a robots meta tag or the header X-Robots-Tag",
 )
 NO_CRAWLER = Kind(
     "name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?'
@@ -125,7 +126,8 @@ _REMARKS = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_
 # What only regular expressions have. ".*" also is a dot and any run of characters, as in
 # "/index.*", so it has to stand where no file name has a dot.
 _REGEX = re.compile(
-    rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]|\\[dws](?![A-Za-z])|\\[.?/+*()]"
+    rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
+    rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)"
 )
 _DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star

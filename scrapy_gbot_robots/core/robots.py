@@ -1,16 +1,17 @@
-"""RobotsTxt: one robots.txt, ready to be asked; its groups, its sitemap lines, its lines of other fields.
+"""RobotsTxt: one robots.txt, ready to be asked; its groups, sitemaps and other lines.
 
-There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules (fast_reader.py, rules.py) ->
-Verdict, and bytes -> sitemaps. The careful way tells all there is to know, and is the specification of the fast one: bytes
--> lines (lines.py) -> groups, and remarks (remarks.py).
+There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules
+(fast_reader.py, rules.py) -> Verdict, and bytes -> sitemaps. The careful way tells all there is to
+know, and is the specification of the fast one: bytes -> lines (lines.py) -> groups, and remarks
+(remarks.py).
 
 A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the
 run: blank, sitemap, unknown and unreadable lines do not. Groups that name the same agent are merged
 later; a named group and that of "*" never are. Sitemap lines belong to no group.
 
 Nothing is read before it is asked for. No bytes raise: anything odd becomes a remark.
-Source: RFC 9309 2.2.1; Google's page ("Grouping of lines and rules", "Order of precedence for user agents", "sitemap");
-sitemaps.org; and where these are silent Google's parser.
+Source: RFC 9309 2.2.1; Google's page ("Grouping of lines and rules", "Order of precedence for user
+agents", "sitemap"); sitemaps.org; and where these are silent Google's parser.
 """
 
 from __future__ import annotations
@@ -97,9 +98,8 @@ class RobotsTxt:
         self._body = body
         self._strict = strict
         self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
-        self._cut = (
-            cut  # whether bytes past the size limit were left out (Google's page, "File format")
-        )
+        # whether bytes past the size limit were left out (Google's page, "File format")
+        self._cut = cut
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the bytes only: everything else can be read from them again."""
@@ -121,8 +121,9 @@ class RobotsTxt:
 
         Args:
             body: the bytes.
-            strict: whether to leave out what Google's parser accepts beyond the written text: misspelt field names, names
-                that only begin like a field's, a missing colon, index.htm for its directory.
+            strict: whether to leave out what Google's parser accepts beyond the written text:
+                misspelt field names, names that only begin like a field's, a missing colon,
+                index.htm for its directory.
             max_bytes: the rest of `body` is ignored (Google's page: 500 KiB); None means no limit.
             cut: whether more was served than `body`.
 
@@ -137,7 +138,10 @@ class RobotsTxt:
         return cls(raw[:max_bytes], strict, True)
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> bool:
-        """Return whether the crawler may fetch `url`: the answer of `verdict` without its reason, and faster."""
+        """Return whether the crawler may fetch `url`.
+
+        This is the answer of `verdict` without its reason, and faster.
+        """
         try:
             rules = self._rules[user_agent]
         except KeyError:
@@ -170,36 +174,41 @@ class RobotsTxt:
         return rules
 
     def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
-        """Return the crawl delay in seconds for the crawler, None if there is none. Google ignores this field."""
+        """Return the crawl delay in seconds for the crawler, None if there is none.
+
+        Google ignores this field.
+        """
         return self.rules_for(user_agent).crawl_delay
 
     def preferences(
         self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf
     ) -> Preferences:
-        """Return what the site says, in `Content-Usage` and `Content-Signal` lines, about the use of `url`'s content.
+        """Return what the site says about the use of the content of `url`.
 
-        The lines of the crawler's group count, and `Content-Signal` lines before any group. A URL
-        that is disallowed has no preference. Experimental: both fields are drafts (see
-        core/preferences.py).
+        `Content-Usage` and `Content-Signal` lines say it. The lines of the crawler's group count,
+        and `Content-Signal` lines before any group. A URL that is disallowed has no preference.
+        Experimental: both fields are drafts (see core/preferences.py).
         """
         return preferences_of(self.rules_for(user_agent), url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
-        """Return all lines of the field `name` in file order, each with the agents of its group. Case does not matter."""
+        """Return all lines of the field `name` in file order, each with the agents of its group.
+
+        Case does not matter.
+        """
         key = name.lower().encode("utf-8", "replace")
-        found = [
-            each
-            for each in _with_groups(self)
-            if each[0].key.lower() == key and each[0].flags & HAS_DIRECTIVE
-        ]
-        groups = {
-            id(group): group for _, group in found
-        }  # of which each may have thousands of agents
-        agents = {at: tuple(group.agents) for at, group in groups.items()}
-        return tuple(
-            FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
-            for line, group in found
-        )
+        matching: list[tuple[Line, Group]] = []
+        for line, group in _with_groups(self):
+            if line.key.lower() == key and line.flags & HAS_DIRECTIVE:
+                matching.append((line, group))
+        # Each group may have thousands of agents, which many lines share.
+        groups = {id(group): group for _, group in matching}
+        agents = {identity: tuple(group.agents) for identity, group in groups.items()}
+        lines: list[FieldLine] = []
+        for line, group in matching:
+            value = line.value.decode("utf-8", "replace")
+            lines.append(FieldLine(line.number, value, agents[id(group)]))
+        return tuple(lines)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
@@ -211,11 +220,8 @@ class RobotsTxt:
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once."""
-        return tuple(
-            dict.fromkeys(
-                sitemap.url for sitemap in sitemap_lines_of(self) if sitemap.url is not None
-            )
-        )
+        urls = (sitemap.url for sitemap in sitemap_lines_of(self) if sitemap.url is not None)
+        return tuple(dict.fromkeys(urls))
 
 
 # What the plugin needs to know of a robots.txt, and no user of `RobotsTxt`.
@@ -228,7 +234,8 @@ def lines_of(robotstxt: RobotsTxt) -> list[Line]:
 
 def groups_of(robotstxt: RobotsTxt) -> list[Group]:
     """Return the groups in file order, before groups for the same agent are merged."""
-    return list({id(group): group for _, group in _with_groups(robotstxt) if group.agents}.values())
+    groups = {id(group): group for _, group in _with_groups(robotstxt) if group.agents}
+    return list(groups.values())
 
 
 def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
@@ -244,7 +251,8 @@ def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
                 group = Group({}, [])
             group.agents.setdefault(agent_of(line.value).decode("ascii"), line.number)
         elif group.agents and line.kind in {ALLOW, DISALLOW}:
-            group.rules.append(Rule(line.kind == ALLOW, line.value.decode("ascii"), line.number))
+            pattern = line.value.decode("ascii")
+            group.rules.append(Rule(line.kind == ALLOW, pattern, line.number))
         yield line, group
 
 
@@ -258,19 +266,28 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
 
 
 def may_differ_within_groups(robotstxt: RobotsTxt) -> bool:
-    """Return whether there may be lines that count only for the agents before them. False is certain."""
+    """Return whether there may be lines that count only for the agents before them.
+
+    False is certain.
+    """
     lower = robotstxt._body.lower()  # noqa: SLF001
     return b"content-" in lower or CRAWL_DELAY in lower
 
 
 def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:
-    """Return whether there may be sitemap lines. False is certain: the word that begins one is nowhere in the file."""
+    """Return whether there may be sitemap lines.
+
+    False is certain: the word that begins one is nowhere in the file.
+    """
     return _BEGIN in robotstxt._body.lower()  # noqa: SLF001
 
 
 def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
-    """Return all sitemap lines in file order, also malformed ones. They belong to no group (Google's page)."""
-    found: list[SitemapLine] = []
+    """Return all sitemap lines in file order, also malformed ones.
+
+    They belong to no group (Google's page).
+    """
+    sitemaps: list[SitemapLine] = []
     number = 0
     for block in content_blocks(robotstxt._body):  # noqa: SLF001
         if _BEGIN not in block.lower():
@@ -281,9 +298,11 @@ def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
             if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
                 line = read_line(number, text, strict=robotstxt._strict)  # noqa: SLF001
                 if line.kind == SITEMAP:
-                    url = as_text(line.value)
-                    found.append(SitemapLine(number, url if is_absolute(url) else None, line.value))
-    return found
+                    url: str | None = as_text(line.value)
+                    if url is not None and not is_absolute(url):
+                        url = None
+                    sitemaps.append(SitemapLine(number, url, line.value))
+    return sitemaps
 
 
 def is_cut(robotstxt: RobotsTxt) -> bool:
@@ -292,5 +311,8 @@ def is_cut(robotstxt: RobotsTxt) -> bool:
 
 
 def size_of(robotstxt: RobotsTxt) -> int:
-    """Return how many bytes were parsed: by that, a caller knows whether reading the lines takes long."""
+    """Return how many bytes were parsed.
+
+    By that, a caller knows whether reading the lines takes long.
+    """
     return len(robotstxt._body)  # noqa: SLF001 - as above

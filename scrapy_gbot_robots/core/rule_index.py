@@ -6,27 +6,28 @@ decides, and allow wins a tie; of equal rules the first one is named.
 Operations wanted, for a group of thousands of rules and a path of a few dozen characters:
 
 * Build the index once, in time linear in the text of the rules.
-* `decider(path)`: the precedence of the rule that decides. One number holds the length of the pattern, the kind and the
-  line of a rule. So the highest number that matches decides, and there is no second search for the
-  line.
-* `allows_url(url, start)`: only the kind of that rule, for a path inside a URL. A crawl asks it for each request, so one
-  `startswith` with a few literal beginnings settles most questions before anything is cut out of
-  the URL.
+* `decider(path)`: the precedence of the rule that decides. One number holds the length of the
+  pattern, the kind and the line of a rule. So the highest number that matches decides, and there is
+  no second search for the line.
+* `allows_url(url, start)`: only the kind of that rule, for a path inside a URL. A crawl asks it for
+  each request, so one `startswith` with a few literal beginnings settles most questions before
+  anything is cut out of the URL.
 
 Plan: the disallow rules are asked first, since most paths match none of them. The allow rules are
 arranged in the same way, and asked if one could outweigh the disallow rule that was found.
 
-1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are sorted, and one bisection
-   finds the last stem that is not after the path. All stems that begin the path are that one, or
-   beginnings of that one. So a link leads from each stem to the next shorter stem that begins it,
-   and each stem knows the best precedence along its links.
-2. A wildcard pattern with a long text before its first star *hangs* on that stem, and is tried only for paths that begin
-   with it.
-3. Any other has a *needle*, its longest literal segment: it is tried only for paths that contain that. A few needles are
-   looked for one by one. More of one length are filed under their first or last five characters, shorter ones under
-   themselves: the path is cut into all its pieces of that length at once, and only patterns under one of these are tried.
-4. In a hostile file thousands of needles may have pieces that a long path has, too. Then all places of the path are
-   sorted, and one bisection for each needle says whether the path contains it.
+1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
+   sorted, and one bisection finds the last stem that is not after the path. All stems that begin
+   the path are that one, or beginnings of that one. So a link leads from each stem to the next
+   shorter stem that begins it, and each stem knows the best precedence along its links.
+2. A wildcard pattern with a long text before its first star *hangs* on that stem, and is tried only
+   for paths that begin with it.
+3. Any other has a *needle*, its longest literal segment: it is tried only for paths that contain
+   that. A few needles are looked for one by one. More of one length are filed under their first or
+   last five characters, shorter ones under themselves: the path is cut into all its pieces of that
+   length at once, and only patterns under one of these are tried.
+4. In a hostile file thousands of needles may have pieces that a long path has, too. Then all places
+   of the path are sorted, and one bisection for each needle says whether the path contains it.
 
 A worked example. The rules are
 
@@ -75,8 +76,10 @@ class Index:
     """The rules of a group, arranged for matching. It does not change once it is built.
 
     Attributes:
-        beginnings: the literal beginnings of the disallow rules without a needle; None if all rules are too many.
-        barred: a path that begins with one of these texts, and with none of `exempt`, is disallowed.
+        beginnings: the literal beginnings of the disallow rules without a needle; None if all rules
+            are too many.
+        barred: a path that begins with one of these texts, and with none of `exempt`, is
+            disallowed.
         exempt: as above.
         needles: texts of which each path has one that another disallow rule matches.
         wildcard_chars: how many characters the patterns have that may have to be tried.
@@ -99,19 +102,19 @@ class Index:
     def __init__(
         self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]
     ) -> None:
-        """Take the patterns of the rules, each with its line. Empty patterns never decide and are left out."""
+        """Take the patterns of the rules, each with its line.
+
+        Empty patterns never decide and are left out.
+        """
         stems, wild = _sorted_out(disallows, False)
         allow_stems, allow_wild = _sorted_out(allows, True)
         hung, needles = _filed(wild)
         allow_hung, allow_needles = _filed(allow_wild)
         self._disallows = _OneKind(stems, hung, needles)
         self._allows = _OneKind(allow_stems, allow_hung, allow_needles)
-        self._highest = max(
-            (*allow_stems.values(), *allow_wild.values()), default=0
-        )  # precedence of an allow rule
-        self.wildcard_chars = sum(map(len, wild)) + sum(
-            map(len, allow_wild)
-        )  # in patterns that may have to be tried
+        # the highest precedence of an allow rule
+        self._highest = max((*allow_stems.values(), *allow_wild.values()), default=0)
+        self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
         # If an allow rule matches and could outweigh a plain disallow rule, a path begins with one
         # of these.
@@ -131,7 +134,7 @@ class Index:
         # none of the needles is allowed.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self.beginnings = tuple(beginnings) if few else None
-        self.needles = [each[1] for each in needles] if few else []
+        self.needles = [needle for _, needle, _ in needles] if few else []
         # If they are many, a path that begins like none of the disallow rules is allowed.
         self._heads = None if escapes or needles else self._disallows.heads
         # A path that starts with a barred stem and with no exempt one is disallowed. `_final`: all
@@ -145,7 +148,10 @@ class Index:
         self._plain = not (escapes or wild or allow_wild)
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
-        """Return whether the rules allow `url`, as written. Its path begins with the slash at `start`."""
+        """Return whether the rules allow `url`, as written.
+
+        Its path begins with the slash at `start`.
+        """
         if self.beginnings is not None:
             if url.startswith(self.beginnings, start):
                 if self._final:
@@ -180,7 +186,10 @@ class Index:
 
 
 class _OneKind:
-    """The rules of one kind: the stems with the precedence of each, and the wildcard patterns as `_filed` gives them."""
+    """The rules of one kind: the stems with their precedences, and the wildcard patterns.
+
+    The patterns are as `_filed` gives them.
+    """
 
     __slots__ = ("_best", "_filed", "_hung", "_parents", "_stems", "_tried", "head", "heads")
 
@@ -202,25 +211,27 @@ class _OneKind:
         self._stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
-        self.heads = frozenset(
-            [stem[: self.head] for stem in stems]
-        )  # no other path begins with a stem
-        self._parents: list[
-            int
-        ] = []  # for each stem the link: the next shorter stem that begins it, -1 if none does
-        self._best: list[
-            int
-        ] = []  # for each stem the highest precedence of a plain rule, along its links
+        # no other path begins with a stem
+        self.heads = frozenset([stem[: self.head] for stem in stems])
+        # For each stem the link: the next shorter stem that begins it, -1 if none does.
+        self._parents: list[int] = []
+        # For each stem the highest precedence of a plain rule, along its links.
+        self._best: list[int] = []
         for number, stem in enumerate(stems):
             parent = number - 1
             while parent >= 0 and not stem.startswith(stems[parent]):
                 parent = self._parents[parent]
-            precedence = plain.get(stem, NO_RULE)
+            best = plain.get(stem, NO_RULE)
+            if parent >= 0:
+                best = max(best, self._best[parent])
             self._parents.append(parent)
-            self._best.append(max(precedence, self._best[parent]) if parent >= 0 else precedence)
+            self._best.append(best)
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence over `best` of a rule that matches `path`, `best` if there is none."""
+        """Return the highest precedence over `best` of a rule that matches `path`.
+
+        It is `best` if there is none.
+        """
         if path[: self.head] in self.heads:
             stems, parents = self._stems, self._parents
             number = bisect_right(stems, path) - 1
@@ -244,7 +255,10 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the highest precedence over `best` of a pattern in `filed` that matches `path`, `best` if there is none."""
+    """Return the highest precedence over `best` of a pattern that matches `path`.
+
+    It is `best` if none in `filed` does.
+    """
     if len(filed) * len(path) > _MUCH_WORK:
         filed = _likely(filed, path)
     for precedence, needle, pattern in filed:
@@ -257,7 +271,10 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 
 
 def _likely(filed: Sequence[Filed], path: str) -> list[Filed]:
-    """Return the patterns of which `path` has the needle and the last segment, at least their beginnings."""
+    """Return the patterns of which `path` has the needle and the last segment.
+
+    Of long ones, it has at least the beginnings.
+    """
     places = sorted({path[at : at + _PLACE] for at in range(len(path))})
     likely = []
     for rule in filed:
@@ -269,14 +286,20 @@ def _likely(filed: Sequence[Filed], path: str) -> list[Filed]:
 
 
 def _is_in(places: Sequence[str], text: str) -> bool:
-    """Return whether one of the sorted `places` begins with `text`, or with the beginning of a long one."""
+    """Return whether one of the sorted `places` begins with `text`.
+
+    Of a long `text`, only the beginning is compared.
+    """
     beginning = text[:_PLACE]
     number = bisect_left(places, beginning)
     return number < len(places) and places[number].startswith(beginning)
 
 
 def _file(filed: Filed, size: int, by_piece: dict[str, list[Filed]]) -> None:
-    """File a pattern under the first or the last piece of its needle, where there are fewer: many begin or end alike."""
+    """File a pattern under the first or the last piece of its needle.
+
+    The piece with fewer patterns is taken: many needles begin or end alike.
+    """
     needle = filed[1]
     first, last = needle[:size], needle[-size:]
     piece = first if len(by_piece.get(first, ())) <= len(by_piece.get(last, ())) else last
@@ -286,19 +309,21 @@ def _file(filed: Filed, size: int, by_piece: dict[str, list[Filed]]) -> None:
 def _sorted_out(
     rules: Iterable[tuple[str, int]], allow: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the stems and the wildcard patterns of the rules of one kind, each with its highest precedence."""
+    """Return the stems and the wildcard patterns of the rules of one kind.
+
+    Each has its highest precedence.
+    """
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
     least = precedence_of(0, allow, 0)
     for pattern, line in rules:
         stem = pattern.rstrip("*")  # stars at the end only add to the length
         is_wild = "*" in stem or pattern[-1:] == "$"
-        found, key = (wild, pattern) if is_wild else (stems, stem)
-        precedence = (
-            least + (len(pattern) << LENGTH_BITS) - 2 * line
-        )  # as precedence_of, without the call
-        if pattern and found.get(key, 0) < precedence:
-            found[key] = precedence
+        kind, key = (wild, pattern) if is_wild else (stems, stem)
+        # as precedence_of, without the call
+        precedence = least + (len(pattern) << LENGTH_BITS) - 2 * line
+        if pattern and kind.get(key, 0) < precedence:
+            kind[key] = precedence
     return stems, wild
 
 
@@ -311,9 +336,10 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
         needle = max(later, key=len, default="")
         # A needle as long as the stem is the better choice: the slash at the beginning of a stem is
         # in every path.
-        (needles if len(needle) >= len(stem) else hung.setdefault(stem, [])).append(
-            (precedence, needle, pattern)
-        )
+        patterns = needles
+        if len(needle) < len(stem):
+            patterns = hung.setdefault(stem, [])
+        patterns.append((precedence, needle, pattern))
     return hung, needles
 
 

@@ -1,10 +1,10 @@
 """The rules that one crawler follows, and what they say about a URL.
 
-Of the rules that match, the most specific one decides: the one with the longest pattern, in bytes as escaped. Of two that
-are equally long, the allow rule wins; of equal rules, the first one is named. A rule without a path never decides. If no
-rule matches, the URL is allowed.
-Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 9309 2.2.2; for ties and for the length of
-"*" and "$", Google's parser.
+Of the rules that match, the most specific one decides: the one with the longest pattern, in bytes
+as escaped. Of two that are equally long, the allow rule wins; of equal rules, the first one is
+named. A rule without a path never decides. If no rule matches, the URL is allowed.
+Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 9309 2.2.2; for ties
+and for the length of "*" and "$", Google's parser.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ _BYTES_EACH = 2_700  # without the patterns, with the index
 # What trying the rules has cost is counted in tries of them with an ordinary path. The index is
 # built when that is as much as it takes itself, so nobody pays more than twice what is needed.
 _TRIES = 25
-_ORDINARY_PATH = (
-    250  # characters; with wildcards, it takes twice as long to try a path of twice as many
-)
+# characters; with wildcards, it takes twice as long to try a path of twice as many
+_ORDINARY_PATH = 250
 _TESTS_IN_A_TRY = 4  # of one URL among several: whether rules must be tried at all
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 
@@ -40,9 +39,8 @@ _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 _LONG_NS = 5_000_000
 _NS_OF_CHAR = 50  # for each character of a pattern: a segment may be a single one
 _NS_OF_COMPARISON = 0.25  # of a character of a pattern with one of the path
-_CHARS_PER_BYTE = (
-    4  # to read a byte of a `Content-` line takes as long as to try so many characters of patterns
-)
+# to read a byte of a `Content-` line takes as long as to try so many characters of patterns
+_CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
 _BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
 
@@ -86,41 +84,42 @@ class Rules:
         unmatched: str = NO_MATCH,
         content_lines: tuple[ContentLine, ...] = (),
     ) -> None:
-        """Take the rules. `unmatched` is the reason that a verdict gives if none of them matches."""
+        """Take the rules.
+
+        `unmatched` is the reason that a verdict gives if none of them matches.
+        """
         self._allows = allows
         self._disallows = disallows
         self._strict = strict
-        self._content_lines = (
-            content_lines  # those that are for the crawler, as they are written, with their numbers
-        )
+        # those that are for the crawler, as they are written, with their numbers
+        self._content_lines = content_lines
         self._unmatched = unmatched
         self._index: Index | None = None
         self._trial: Trial | None = None
-        self._undecided: Verdict | None = (
-            None  # the verdict if no rule decides, once it was asked for
-        )
+        # the verdict if no rule decides, once it was asked for
+        self._undecided: Verdict | None = None
         self._spent = 0  # what trying the rules has cost
         # How URLs of the last site begin, up to and with the first slash of their path.
         self._site: str | tuple[()] = _NO_SITE
-        self._group = (
-            group  # the token whose rules these are, "*", or None if no group is for the crawler
-        )
+        # the token whose rules these are, "*", or None if no group is for the crawler
+        self._group = group
         self.crawl_delay = crawl_delay
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rules without the index, which can be built again."""
-        said = self._unmatched, self._content_lines
         return Rules, (
             self._allows,
             self._disallows,
             self._group,
             self.crawl_delay,
             self._strict,
-            *said,
+            self._unmatched,
+            self._content_lines,
         )
 
     def __repr__(self) -> str:
-        return f"<Rules of group {self._group!r}: {len(self._allows.lines)} allow, {len(self._disallows.lines)} disallow>"
+        allows, disallows = len(self._allows.lines), len(self._disallows.lines)
+        return f"<Rules of group {self._group!r}: {allows} allow, {disallows} disallow>"
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
@@ -184,7 +183,10 @@ class Rules:
         return Verdict(allow, Rule(allow, text, line), reason, self._group)
 
     def _verdict_of_no_rule(self) -> Verdict:
-        """Return the verdict if no rule decides. It names the first rule without a path, an allow rule before others."""
+        """Return the verdict if no rule decides.
+
+        It names the first rule without a path, an allow rule before others.
+        """
         for allow, patterns in ((True, self._allows), (False, self._disallows)):
             texts = patterns.texts()
             if "" in texts:
@@ -193,7 +195,10 @@ class Rules:
         return Verdict(True, None, self._unmatched, self._group)
 
     def _asked(self, path: str) -> Trial | Index:
-        """Return what to ask about `path`: the rules one by one, or the index if trying them has cost as much."""
+        """Return what to ask about `path`: the rules one by one, or the index.
+
+        It is the index if trying the rules has cost as much.
+        """
         self._spent += self._cost(len(path))
         return self._tried() if self._spent <= _TRIES else self._indexed()
 
@@ -231,7 +236,7 @@ class Rules:
 
     def _indexed(self) -> Index:
         """Build the index."""
-        from .rule_index import NO_RULES, Index  # noqa: PLC0415 - most hosts are never asked so often
+        from .rule_index import NO_RULES, Index  # noqa: PLC0415 - few hosts are asked so often
 
         index = NO_RULES
         if self._allows.text or self._disallows.text:
@@ -276,7 +281,10 @@ class RulesOfAll(Rules):
         return bytearray(map(min, zip(*columns, strict=True)))
 
     def verdict(self, url: str | bytes) -> Verdict:
-        """Return the verdict for the first crawler that may not fetch `url`, with its name; if all may, for the first."""
+        """Return the verdict for the first crawler that may not fetch `url`, with its name.
+
+        If all may, it is that for the first.
+        """
         for name, rules in self.by_crawler:
             verdict = rules.verdict(url)
             if not verdict.allowed:
@@ -289,18 +297,24 @@ class RulesOfAll(Rules):
 
 def parts_of(rules: Rules) -> tuple[Rules, ...]:
     """Return the rules of each of the crawlers that `rules` are for."""
-    return (
-        tuple(part for _, part in rules.by_crawler) if isinstance(rules, RulesOfAll) else (rules,)
-    )
+    if isinstance(rules, RulesOfAll):
+        return tuple(part for _, part in rules.by_crawler)
+    return (rules,)
 
 
 def weight_of(rules: Rules) -> int:
-    """Return how many bytes of memory `rules` take at the most, with their indexes. An estimate from measurements."""
+    """Return how many bytes of memory `rules` take at the most, with their indexes.
+
+    An estimate from measurements.
+    """
     return sum(part._weight() for part in parts_of(rules))  # noqa: SLF001
 
 
 def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
-    """Return what the site says about the use of the content of `url`: nothing if `url` is disallowed."""
+    """Return what the site says about the use of the content of `url`.
+
+    It says nothing if `url` is disallowed.
+    """
     from .preferences import said_by  # noqa: PLC0415 - most crawls never ask
 
     stated = [lines for part in parts_of(rules) if (lines := content_lines_of(part))]
@@ -319,10 +333,11 @@ def allowed_each(rules: Rules, urls: Sequence[str], is_plain: bool) -> bytearray
 
 
 def takes_long(rules: Rules, url: str | bytes) -> bool:
-    """Return whether `allowed`, `verdict` or `preferences_of` may take more than some five milliseconds for `url`.
+    """Return whether a question about `url` may take more than some five milliseconds.
 
-    Code that must not be held up asks such a question in a thread. The estimate is on the safe
-    side: each pattern with a wildcard counts as the most hostile one, and as one that is tried.
+    The questions are `allowed`, `verdict` and `preferences_of`. Code that must not be held up asks
+    such a question in a thread. The estimate is on the safe side: each pattern with a wildcard
+    counts as the most hostile one, and as one that is tried.
     """
     return any(part._takes_long(url) for part in parts_of(rules))  # noqa: SLF001
 
@@ -330,12 +345,10 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 def entries_of(rules: Rules) -> list[Rule]:
     """Return the rules of one crawler in file order."""
     kinds = (True, rules._allows), (False, rules._disallows)  # noqa: SLF001
-    found = [
-        Rule(allow, pattern, line)
-        for allow, patterns in kinds
-        for pattern, line in patterns.entries()
-    ]
-    return sorted(found, key=lambda rule: rule.line)
+    entries: list[Rule] = []
+    for allow, patterns in kinds:
+        entries += [Rule(allow, pattern, line) for pattern, line in patterns.entries()]
+    return sorted(entries, key=lambda rule: rule.line)
 
 
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:

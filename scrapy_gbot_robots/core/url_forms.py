@@ -5,9 +5,10 @@ take out dot segments, decode escapes that need none, escape what a URL may not 
 an empty query. `/x/../private` and `/%70rivate` then arrive as `/private`. So a URL is judged in
 every form that a client may give it, and refused if one of them is.
 
-Boundary: nothing is sent. Escapes of `/`, `%` and of bytes past ASCII are never decoded, since no client does that.
-Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser") for browsers; what
-yarl (aiohttp), httpx and urllib3 do.
+Boundary: nothing is sent. Escapes of `/`, `%` and of bytes past ASCII are never decoded, since no
+client does that.
+Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser")
+for browsers; what yarl (aiohttp), httpx and urllib3 do.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ _BROWSERS_DOTS = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")  # url.spec.whatwg
 
 
 def as_sent(url: str) -> str:
-    """Return `url` without the characters that clients drop first: white space around it, line ends and tabs.
+    """Return `url` without the characters that clients drop first.
 
-    The rest says where a request goes: `" http://example.com/"` goes to example.com.
+    They are white space around it, line ends and tabs. The rest says where a request goes: `"
+    http://example.com/"` goes to example.com.
     """
     if url.isprintable() and url[:1] != " " and url[-1:] != " ":
         return url
@@ -61,12 +63,12 @@ def as_sent(url: str) -> str:
 
 
 def other_forms(url: str | bytes) -> tuple[str, ...]:
-    """Return the URLs, other than `url` as written, that some client sends for it; () for nearly all URLs.
+    """Return the URLs, other than `url` as written, that some client sends for it.
 
-    Takes an absolute URL. Each form once, at most four: the URL as Python's own clients read it;
-    without dot segments; as browsers do that, with `%2e` for a dot and a backslash for a slash; and
-    without needless escapes and dot segments. None has user-info that holds a `;`, at which
-    Google's parser takes the path to begin.
+    There are none for nearly all URLs. Takes an absolute URL. Each form once, at most four: the URL
+    as Python's own clients read it; without dot segments; as browsers do that, with `%2e` for a dot
+    and a backslash for a slash; and without needless escapes and dot segments. None has user-info
+    that holds a `;`, at which Google's parser takes the path to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     has_dots = "/." in text and _DOT_SEGMENT.search(text)
@@ -95,7 +97,10 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
 
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
-    """Return whether `rules` allow `url` in every form in which a client may send it. Faster than `verdict_on_all_forms`."""
+    """Return whether `rules` allow `url` in every form in which a client may send it.
+
+    Faster than `verdict_on_all_forms`.
+    """
     if not rules.allowed(url):
         return False
     forms = other_forms(url)
@@ -122,9 +127,9 @@ def allowed_each_in_all_forms(rules: Rules, urls: Sequence[str]) -> bytearray:
 
 
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
-    """Return the verdict on `url` in every form in which a client may send it. The first disallowed form decides.
+    """Return the verdict on `url` in every form in which a client may send it.
 
-    If that is not the URL as written, the reason names it.
+    The first disallowed form decides. If that is not the URL as written, the reason names it.
     """
     verdict = rules.verdict(url)
     if verdict.allowed:
@@ -136,26 +141,29 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
 
 
 def _without_dots(path: str, *dots: str) -> str:
-    """Take out dot segments (RFC 3986 5.2.4), which are written as one of `dots`; at the root `..` leads nowhere."""
+    """Take out dot segments, each written as one of `dots` (RFC 3986 5.2.4).
+
+    At the root `..` leads nowhere.
+    """
     segments = path.split("/")[1:]
     if not any(segment.lower() in dots for segment in segments):
         return path
-    kept: list[str] = []
+    remaining: list[str] = []
     for segment in segments:
         if segment.lower() not in dots:
-            kept.append(segment)
+            remaining.append(segment)
         elif segment not in _ONE_DOT:
-            del kept[-1:]
+            del remaining[-1:]
     if segments[-1].lower() in dots:
-        kept.append("")
-    return "/" + "/".join(kept)
+        remaining.append("")
+    return "/" + "/".join(remaining)
 
 
 def _rewritten(text: str, decoded: frozenset[str]) -> str:
     """Decode the escapes of the characters in `decoded`, and escape what a URL may not hold."""
 
-    def write(found: re.Match[str]) -> str:
-        odd = found[0]
+    def write(match: re.Match[str]) -> str:
+        odd = match[0]
         if len(odd) == 1:
             return f"%{ord(odd):02X}"
         char = chr(int(odd[1:], 16))

@@ -1,8 +1,9 @@
-"""URLs: the origin for which one robots.txt is valid, the path that a rule is compared with, and percent-escaping.
+"""URLs: the origin of a robots.txt, the path that rules are compared with, escaping.
 
-Boundary: nothing is fetched, and no name is resolved. `..` and `//` stay as written, as in Google's parser.
-Source: RFC 9309 2.2.2 and 2.3, Google's page ("Location and valid range"), and Google's parser for the path of odd URLs; for
-hosts the URL standard (url.spec.whatwg.org).
+Boundary: nothing is fetched, and no name is resolved. `..` and `//` stay as written, as in Google's
+parser.
+Source: RFC 9309 2.2.2 and 2.3, Google's page ("Location and valid range"), and Google's parser for
+the path of odd URLs; for hosts the URL standard (url.spec.whatwg.org).
 """
 
 from __future__ import annotations
@@ -23,11 +24,8 @@ _LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
-DEFAULT_PORTS = {
-    "http": 80,
-    "https": 443,
-    "ftp": 21,
-}  # the protocols with a robots.txt, by Google's page
+# the protocols with a robots.txt, by Google's page
+DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 ROBOTS_PATH = "/robots.txt"  # case-sensitive, only at the root
 
 _MAX_HOST = 1_000  # characters
@@ -44,11 +42,11 @@ _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
 def path_of(url: str | bytes) -> str:
-    """Return the text that rules are compared with: path, parameters and query of `url`, escaped; "/" if it has none.
+    """Return the text that rules are compared with, "/" if `url` has none.
 
-    As in Google's parser, any text has a path, and a NUL ends it: "//a/b" gives "/b",
-    "example.com?a" gives "/?a", "mailto:a@b" gives "/". Text past ASCII is percent-encoded as
-    UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
+    It is path, parameters and query, escaped. As in Google's parser, any text has a path, and a NUL
+    ends it: "//a/b" gives "/b", "example.com?a" gives "/?a", "mailto:a@b" gives "/". Text past
+    ASCII is percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
     """
     if isinstance(url, bytes):
         text = escape(url).decode("ascii")
@@ -56,35 +54,38 @@ def path_of(url: str | bytes) -> str:
         text = escape_text(url)
     else:
         raise TypeError(f"a URL is str or bytes, not {type(url).__name__}")
-    found = _PATH.match(text)
-    if not found:
+    match = _PATH.match(text)
+    if not match:
         return "/"
-    path = found[1]
+    path = match[1]
     if "\0" in path:  # Google's parser takes the path as a C string
         path = path.partition("\0")[0]
     return path if path[0] == "/" else "/" + path
 
 
 def prefix_of(url: str) -> str:
-    """Return the beginning of `url`, up to and with the first slash of its path; "" if it has another form."""
-    found = _PREFIX.match(url)
-    return found[0] if found else ""
+    """Return the beginning of `url`, up to and with the first slash of its path.
+
+    It is "" if `url` does not have the form scheme://authority/path.
+    """
+    match = _PREFIX.match(url)
+    return match[0] if match else ""
 
 
 def split_path(url: str | bytes) -> tuple[str, str]:
-    """Return the beginning of `url`, up to and with the first slash of its path, and the path as `path_of` gives it.
+    """Return the beginning of `url`, as `prefix_of`, and its path, as `path_of`.
 
     In any other URL that begins like that, the path begins at the same slash. The beginning is ""
     if `url` does not have the form scheme://authority/path.
     """
     if not isinstance(url, str):
         return "", path_of(url)
-    found = _PREFIX.match(url)
-    if not found:
+    match = _PREFIX.match(url)
+    if not match:
         return "", path_of(url)
     if is_as_compared(url):
-        return found[0], url[found.end() - 1 :]
-    return found[0], path_of(url)
+        return match[0], url[match.end() - 1 :]
+    return match[0], path_of(url)
 
 
 def is_as_compared(text: str) -> bool:
@@ -93,26 +94,37 @@ def is_as_compared(text: str) -> bool:
 
 
 def escape(raw: bytes) -> bytes:
-    """Percent-encode the bytes past ASCII, and turn escapes into upper case. Nothing is decoded (Google's parser)."""
+    """Percent-encode the bytes past ASCII, and turn escapes into upper case.
+
+    Nothing is decoded (Google's parser).
+    """
     if raw.isascii() and (_PERCENT not in raw or not _LOOSE_ESCAPE.search(raw)):
         return raw
     return _LOOSE_BYTES.sub(_tightened, raw)
 
 
-def _tightened(found: re.Match[bytes]) -> bytes:
-    loose = found[0]
-    return loose.upper() if loose[0] == _PERCENT else b"".join(map(_ESCAPED.__getitem__, loose))
+def _tightened(match: re.Match[bytes]) -> bytes:
+    loose = match[0]
+    if loose[0] == _PERCENT:
+        return loose.upper()
+    return b"".join(map(_ESCAPED.__getitem__, loose))
 
 
 def escape_text(text: str) -> str:
-    """Return the UTF-8 form of `text`, escaped by `escape`. A lone surrogate is encoded as if UTF-8 had it."""
+    """Return the UTF-8 form of `text`, escaped by `escape`.
+
+    A lone surrogate is encoded as if UTF-8 had it.
+    """
     if text.isascii() and "%" not in text:
         return text
     return escape(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
 def as_text(raw: bytes) -> str:
-    """Return UTF-8 as text. What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules."""
+    """Return UTF-8 as text.
+
+    What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules.
+    """
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -120,7 +132,10 @@ def as_text(raw: bytes) -> str:
 
 
 def shown(text: str, limit: int = 200) -> str:
-    """Return `text` for a log line: characters that are not printable are escaped, and all after `limit` are cut."""
+    """Return `text` for a log line.
+
+    Characters that are not printable are escaped, and all after `limit` are cut.
+    """
     cut = text if len(text) <= limit else text[:limit] + "..."
     if cut.isprintable():
         return cut
@@ -128,12 +143,14 @@ def shown(text: str, limit: int = 200) -> str:
 
 
 class Origin(NamedTuple):
-    """The part of the web for which one robots.txt is valid (Google's page, "Location and valid range").
+    """The part of the web for which one robots.txt is valid.
+
+    Source: Google's page, "Location and valid range".
 
     Attributes:
         scheme: http, https or ftp.
-        host: in lower case and punycode; an IPv6 address is in brackets. With a final dot it is another host, whose
-            robots.txt is asked for under that name.
+        host: in lower case and punycode; an IPv6 address is in brackets. With a final dot it is
+            another host, whose robots.txt is asked for under that name.
         port: also if it is the default.
     """
 
@@ -161,7 +178,10 @@ class Origin(NamedTuple):
 
     @classmethod
     def of_robots_txt(cls, url: str | bytes) -> Origin | None:
-        """Return the origin whose robots.txt is at `url`, None if the path of `url` is not exactly /robots.txt."""
+        """Return the origin whose robots.txt is at `url`.
+
+        None if the path of `url` is not exactly /robots.txt.
+        """
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")
         if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
@@ -177,12 +197,9 @@ class Origin(NamedTuple):
         return f"{self}{ROBOTS_PATH}"
 
     def __str__(self) -> str:
-        default = self.port == DEFAULT_PORTS.get(self.scheme)
-        return (
-            f"{self.scheme}://{self.host}"
-            if default
-            else f"{self.scheme}://{self.host}:{self.port}"
-        )
+        if self.port == DEFAULT_PORTS.get(self.scheme):
+            return f"{self.scheme}://{self.host}"
+        return f"{self.scheme}://{self.host}:{self.port}"
 
 
 def is_absolute(url: str) -> bool:
@@ -230,7 +247,10 @@ def _ipv6(name: str) -> str:
 
 
 def _host(name: str) -> str:
-    """Convert `name` as browsers do: unescape, map (UTS 46), lower-case, punycode. Labels in ASCII are not checked."""
+    """Convert `name` as browsers do: unescape, map (UTS 46), lower-case, punycode.
+
+    Labels in ASCII are not checked.
+    """
     if "%" in name:
         name = _unescape(name)
     if not name.isascii():
@@ -251,13 +271,17 @@ def _unescape(text: str) -> str:
 
 
 def _punycode_labels(name: str) -> list[str]:
-    """Map and encode each label. Labels that are no IDNA names, such as an emoji, are encoded as browsers do."""
+    """Map and encode each label.
+
+    Labels that are no IDNA names, such as an emoji, are encoded as browsers do.
+    """
     import idna  # noqa: PLC0415 - its tables are large, and most hosts are ASCII
 
     name = idna.uts46_remap(name, std3_rules=False, transitional=False)
     labels = name.split(".")
     if len(name) > _MAX_NAME or max(map(len, labels)) > _MAX_LABEL:
-        raise ValueError(f"longer than {_MAX_NAME} characters, or a label longer than {_MAX_LABEL}")
+        limits = f"longer than {_MAX_NAME} characters, or a label longer than {_MAX_LABEL}"
+        raise ValueError(limits)
     return [
         label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}"
         for label in labels

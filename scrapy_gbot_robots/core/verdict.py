@@ -1,4 +1,4 @@
-"""What the rules of a robots.txt say about one URL: the answer, the rule that decides, and the reason.
+"""What a robots.txt says about one URL: the answer, the rule that decides, the reason.
 
 A verdict is a value. Log line, exception, stats and command show the same one, so they cannot
 disagree.
@@ -25,7 +25,8 @@ class Rule(NamedTuple):
 
     Attributes:
         allow: whether it allows.
-        pattern: its path, percent-escaped, so that it is ASCII. A rule without a path has an empty one.
+        pattern: its path, percent-escaped, so that it is ASCII. A rule without a path has an empty
+            one.
         line: the number of its line, from 1.
     """
 
@@ -45,7 +46,8 @@ class Verdict(NamedTuple):
         allowed: whether it may.
         rule: the rule that decides. If none does, a rule without a path, or None.
         reason: a short English phrase.
-        group: the product token whose rules were used, "*" for the global group, None if there is no group.
+        group: the product token whose rules were used, "*" for the global group, None if there is
+            no group.
         crawler: if several crawlers were asked for, the name of the one that is refused.
         override: the key of the user's override that decided, None if the robots.txt itself did.
     """
@@ -58,7 +60,10 @@ class Verdict(NamedTuple):
     override: str | None = None
 
     def __str__(self) -> str:
-        """Return one line for a log. It is printable and of bounded length, whatever the robots.txt holds."""
+        """Return one line for a log.
+
+        It is printable and of bounded length, whatever the robots.txt holds.
+        """
         answer = "allowed" if self.allowed else "disallowed"
         if self.crawler is not None:
             answer += f" for {shown(self.crawler)}"

@@ -1,7 +1,7 @@
-"""Preferences about the use of content around a robots.txt: in headers, and what lint says of the lines.
+"""Preferences about the use of content in headers, and what lint says of the lines.
 
-core/preferences.py reads the lines of a robots.txt; its names for those who combine both stand here,
-too. Experimental: both fields are drafts, so names here may change.
+core/preferences.py reads the lines of a robots.txt; its names for those who combine both stand
+here, too. Experimental: both fields are drafts, so names here may change.
 
 Boundary: no verdict depends on preferences.
 Sources: as core/preferences.py; RSL 1.0 (`License`).
@@ -32,10 +32,10 @@ __all__ = ["LABELS", "NOTHING_SAID", "Preferences", "combined", "of_headers", "o
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
-    """Return what a response says by the values of its `Content-Usage` and `Content-Signal` headers.
+    """Return what a response says by its `Content-Usage` and `Content-Signal` headers.
 
-    Several `Content-Usage` headers are one Dictionary (RFC 9651 4.2). Headers are about their
-    response only.
+    `usage` and `signals` are their values. Several `Content-Usage` headers are one Dictionary (RFC
+    9651 4.2). Headers are about their response only.
     """
     return combined(
         [
@@ -46,14 +46,19 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
 
 
 def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
-    """Yield what is wrong in lines about the use of content, each with its line and the name of its kind."""
+    """Yield what is wrong in lines about the use of content.
+
+    Each has its line and the name of its kind.
+    """
     usage, signals = robotstxt.fields("content-usage"), robotstxt.fields("content-signal")
     yield from _on_usage(usage)
     for line, value, _ in signals:
         text = _unread_signal(value)
         if text:
             yield line, "preference that says nothing", text
-    speaking = {agent for field in (*usage, *signals) for agent in field.agents}
+    speaking: set[str] = set()
+    for field in (*usage, *signals):
+        speaking.update(field.agents)
     if "*" in speaking:
         yield from _on_silent_groups(robotstxt, speaking)
     for line, value, _ in robotstxt.fields("license"):
@@ -63,30 +68,26 @@ def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
 
 def _on_usage(lines: Iterable[FieldLine]) -> Iterator[tuple[int, str, str]]:
     """Find values that say nothing, and `y` and `n` for the same path of the same group."""
-    said: dict[tuple[tuple[str, ...], str, bytes], tuple[bytes, int]] = {}
+    firsts: dict[tuple[tuple[str, ...], str, bytes], tuple[bytes, int]] = {}
     for line, value, agents in lines:
         path, dictionary = path_and_dictionary(value.encode())
         members = read_dictionary(dictionary)
         if members is None:
-            why = (
-                "keys are in lower case"
-                if read_dictionary(dictionary.lower()) is not None
-                else "see RFC 9651, 3.2"
-            )
-            yield (
-                line,
-                "preference that says nothing",
-                f"not a dictionary, so the line is ignored: {why}",
-            )
+            why = "see RFC 9651, 3.2"
+            if read_dictionary(dictionary.lower()) is not None:
+                why = "keys are in lower case"
+            text = f"not a dictionary, so the line is ignored: {why}"
+            yield line, "preference that says nothing", text
             continue
         for key, token in [(key, members[key]) for _, key, _ in LABELS if key in members]:
             if token not in {b"y", b"n"}:
                 text = f'only y and n count in Content-Usage: "{key.decode()}" says nothing here'
                 yield line, "preference that says nothing", text
                 continue
-            before, first = said.setdefault((agents, path, key), (token, line))
+            before, first = firsts.setdefault((agents, path, key), (token, line))
             if before != token:
-                text = f'"{key.decode()}" is {before.decode()} in line {first} for the same path: n counts'
+                statement = f'"{key.decode()}" is {before.decode()} in line {first}'
+                text = f"{statement} for the same path: n counts"
                 yield line, "contradicting preferences", text
 
 
@@ -105,7 +106,10 @@ def _unread_signal(value: str) -> str:
 def _on_silent_groups(
     robotstxt: RobotsTxt, speaking: Collection[str]
 ) -> Iterator[tuple[int, str, str]]:
-    """Find groups for named crawlers without preferences: those of the group for all do not count for them."""
+    """Find groups for named crawlers without preferences.
+
+    Those of the group for all do not count for them.
+    """
     named: dict[str, int] = {}
     for group in groups_of(robotstxt):
         for agent, line in group.agents.items():

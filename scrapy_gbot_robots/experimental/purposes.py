@@ -22,25 +22,27 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_ATTRIBUTES = {
-    key.decode(): attribute for attribute, key, _ in LABELS
-}  # of `Preferences`, by purpose
+# of `Preferences`, by purpose
+_ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}
 PURPOSES = tuple(_ATTRIBUTES)
 
 GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
 
 
-def word_on(purpose: str, said: Preferences) -> str:
-    """Whether `said` grants or refuses a purpose: "granted", "refused" or "unsaid"."""
-    return {True: GRANTED, False: REFUSED}.get(getattr(said, _ATTRIBUTES[purpose]), UNSAID)
+def word_on(purpose: str, stated: Preferences) -> str:
+    """Whether `stated` grants or refuses a purpose: "granted", "refused" or "unsaid"."""
+    return {True: GRANTED, False: REFUSED}.get(getattr(stated, _ATTRIBUTES[purpose]), UNSAID)
 
 
-def refusal(purposes: Iterable[str], said: Preferences, who: str = "the site") -> Verdict | None:
-    """Return why a page may not be used for `purposes`, None if it may. `who` names the author of `said`."""
-    refused = [purpose for purpose in purposes if word_on(purpose, said) == REFUSED]
+def refusal(purposes: Iterable[str], stated: Preferences, who: str = "the site") -> Verdict | None:
+    """Return why a page may not be used for `purposes`, None if it may.
+
+    `who` names the author of `stated`.
+    """
+    refused = [purpose for purpose in purposes if word_on(purpose, stated) == REFUSED]
     if not refused:
         return None
-    where = f" (line {', '.join(map(str, said.lines))})" if said.lines else ""
+    where = f" (line {', '.join(map(str, stated.lines))})" if stated.lines else ""
     return Verdict(allowed=False, rule=None, reason=f"{who} refuses {', '.join(refused)}{where}")
 
 
@@ -56,49 +58,58 @@ class PreferenceCheck:
     def of_crawl(
         cls, crawler: Crawler, purposes: tuple[str, ...], preferences: str
     ) -> PreferenceCheck | None:
-        """Return the check for the settings of a crawl; None if it has no purposes, or reads no preferences."""
-        return (
-            cls(purposes, crawler, refuses=preferences == "refuse")
-            if purposes and preferences != "off"
-            else None
-        )
+        """Return the check for the settings of a crawl.
 
-    def before(self, request: Request, said: Preferences) -> Verdict | None:
-        """Note what robots.txt has `said` about the page of `request`; return a verdict if that forbids the request."""
-        request.meta[PREFERENCES] = _note(said)
-        verdict = refusal(self._purposes, said) if self._refuses else None
+        None if the crawl has no purposes, or reads no preferences.
+        """
+        if not purposes or preferences == "off":
+            return None
+        return cls(purposes, crawler, refuses=preferences == "refuse")
+
+    def before(self, request: Request, stated: Preferences) -> Verdict | None:
+        """Note what robots.txt has `stated` about the page of `request`.
+
+        Returns a verdict if that forbids the request.
+        """
+        request.meta[PREFERENCES] = _note(stated)
+        verdict = refusal(self._purposes, stated) if self._refuses else None
         if verdict is not None:
-            self._count(said)
+            self._count(stated)
         return verdict
 
     def after(self, request: Request, response: Response) -> Verdict | None:
-        """Add what the headers of `response` say; return a verdict if they keep the response from the spider."""
+        """Add what the headers of `response` say.
+
+        Returns a verdict if they keep the response from the spider.
+        """
         noted = request.meta.get(PREFERENCES)
         if noted is None:
             return None
         headers = response.headers
         by_header = of_headers(headers.getlist("Content-Usage"), headers.getlist("Content-Signal"))
-        said = combined([_from_note(noted), by_header])
-        request.meta[PREFERENCES] = _note(said)
-        self._count(said)
+        stated = combined([_from_note(noted), by_header])
+        request.meta[PREFERENCES] = _note(stated)
+        self._count(stated)
         for purpose in self._purposes:
             if word_on(purpose, by_header) == REFUSED:
                 self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/by_header")
-        return refusal(self._purposes, by_header, "a header of the page") if self._refuses else None
+        if not self._refuses:
+            return None
+        return refusal(self._purposes, by_header, "a header of the page")
 
-    def _count(self, said: Preferences) -> None:
+    def _count(self, stated: Preferences) -> None:
         for purpose in self._purposes:
             self._crawler.stats.inc_value(
-                f"gbot_robots/preference/{purpose}/{word_on(purpose, said)}"
+                f"gbot_robots/preference/{purpose}/{word_on(purpose, stated)}"
             )
 
 
-def _note(said: Preferences) -> dict[str, Any]:
+def _note(stated: Preferences) -> dict[str, Any]:
     """The preferences as plain values, for `request.meta`."""
     return {
-        **{purpose: word_on(purpose, said) for purpose in PURPOSES},
-        "use": said.use,
-        "lines": list(said.lines),
+        **{purpose: word_on(purpose, stated) for purpose in PURPOSES},
+        "use": stated.use,
+        "lines": list(stated.lines),
     }
 
 
