@@ -343,6 +343,10 @@ LAUGHS = b"".join(
             id="billion-laughs",
         ),
         pytest.param(
+            b'<!DOCTYPE u [<!ENTITY x "short">]>' + urlset(url(b"http://e/&x;"))[39:],
+            id="short",
+        ),
+        pytest.param(
             b'<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
             + urlset(url(b"http://e/&x;"))[39:],
             id="local-file",
