@@ -30,10 +30,9 @@ from ..core.urls import Origin, as_text, shown
 from ..policy.decoding import DecodeError, decoded
 from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
-from .arrow import BODY, STATUS, URL, beginnings, need, need_text
+from .arrow import BODY, STATUS, URL, batches_of, beginnings, need, need_text, parquet_file
 from .judging import BulkError
 from .messages import MOST_HEAD, BrokenMessageError, Message, NoMessageError, message_of
-from .parquet import batches_of, parquet_file
 
 _Reader: TypeAlias = "io.BufferedReader[Any]"
 

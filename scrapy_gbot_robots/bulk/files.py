@@ -17,9 +17,8 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from ..core.urls import as_text, shown
-from .arrow import URL, need
+from .arrow import URL, batches_of, need, parquet_file
 from .judging import BulkError
-from .parquet import batches_of, parquet_file
 
 URL_SUFFIXES = (".parquet", ".csv")
 Lines: TypeAlias = Callable[

@@ -26,9 +26,17 @@ from ..core.verdict import Verdict
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
-from . import archives, crawlers
+from . import archives
 from .command import FINE, FOUND, CommandError
-from .inputs import STDIN, add_shared, overrides_checked, size_of, url_batches, versions
+from .inputs import (
+    STDIN,
+    add_shared,
+    crawlers_named,
+    overrides_checked,
+    size_of,
+    url_batches,
+    versions,
+)
 from .output import Part, Terminal, printable
 
 if TYPE_CHECKING:
@@ -108,7 +116,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         )
     if options.workers < 1:
         raise CommandError(f"--workers must be at least 1, got {options.workers}")
-    askers, gbot = crawlers.named(options.agents, settings, err), GbotSettings.of(settings)
+    askers, gbot = crawlers_named(options.agents, settings, err), GbotSettings.of(settings)
     files: list[str] = []
     if options.diff:
         files = [options.diff[1], options.diff[0]]  # the new one first

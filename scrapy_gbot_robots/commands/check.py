@@ -27,8 +27,7 @@ from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND
-from .crawlers import named
-from .inputs import add_shared, checked_url, read, typed
+from .inputs import add_shared, checked_url, crawlers_named, read, typed
 from .output import Terminal
 from .overrides import override_facts
 
@@ -65,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    askers = named(options.agents, settings, err, options.mode)
+    askers = crawlers_named(options.agents, settings, err, options.mode)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
     by = _by_file

@@ -12,9 +12,8 @@ from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..fetching.host_lookup import leads_inside
 from ..report.summary import count
-from . import crawlers
 from .command import FAILED, FINE, FOUND, CommandError
-from .inputs import add_shared, origin_of, typed
+from .inputs import add_shared, crawlers_named, origin_of, typed
 from .output import Terminal
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the sitemaps; return FOUND if one cannot be fetched, FAILED if a robots.txt cannot."""
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler
 
-    asker, *others = crawlers.named(options.agents, settings, err)
+    asker, *others = crawlers_named(options.agents, settings, err)
     if others:
         raise CommandError("--as must name one crawler here")
     origins = list(dict.fromkeys(map(origin_of, options.hosts)))

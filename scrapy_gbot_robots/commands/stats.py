@@ -28,9 +28,9 @@ from ..experimental.preferences import LABELS
 from ..policy.outages import State
 from ..report.summary import count
 from ..settings import GbotSettings
-from . import archives, crawlers
+from . import archives
 from .command import FINE, CommandError
-from .inputs import add_shared
+from .inputs import add_shared, crawlers_named
 from .output import Terminal
 
 _TOP = 20
@@ -84,7 +84,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError(
             f"{options.archives[0]}: not an archive by its name: {', '.join(archives.SUFFIXES)}"
         )
-    askers = crawlers.named(options.agents, settings, err) if options.agents else []
+    askers = crawlers_named(options.agents, settings, err) if options.agents else []
     gbot = GbotSettings.of(settings)
     crawlers_asked = [asker.crawler for asker in askers]
     judge = Judge(crawlers_asked, policy=gbot.policy, strict=gbot.strict, max_bytes=gbot.max_bytes)

@@ -15,8 +15,8 @@ import pytest
 from scrapy_gbot_robots import Crawler, Origin
 from scrapy_gbot_robots.bulk import audit
 from scrapy_gbot_robots.bulk.archives import Capture, Reading
+from scrapy_gbot_robots.bulk.arrow import batches_of, parquet_file
 from scrapy_gbot_robots.bulk.judging import BulkError, Judge
-from scrapy_gbot_robots.bulk.parquet import batches_of, parquet_file
 from scrapy_gbot_robots.bulk.store import Store
 
 from ..support.archives import record, response, warc
