@@ -1,7 +1,4 @@
-"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches everything on in one line.
-
-What the user has set wins.
-"""
+"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches on everything; the user's settings win."""
 
 from __future__ import annotations
 
@@ -34,22 +31,13 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    (
-        "SPIDER_MIDDLEWARES",
-        ProvenanceSpiderMiddleware,
-        0,
-    ),  # next to the engine: it sees the items that pipelines get
+    # Next to the engine: it sees the items that pipelines get.
+    ("SPIDER_MIDDLEWARES", ProvenanceSpiderMiddleware, 0),
     ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
-    (
-        "SPIDER_MIDDLEWARES",
-        SitemapSpiderMiddleware,
-        950,
-    ),  # next to the spider: no middleware counts what it drops
-    (
-        "DOWNLOADER_MIDDLEWARES",
-        SitemapDownloaderMiddleware,
-        90,
-    ),  # before all that retries, redirects or forbids
+    # Next to the spider: no middleware counts what it drops.
+    ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
+    # Before all that retries, redirects or forbids.
+    ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
 _BETTER_QUEUES = {
@@ -75,16 +63,15 @@ class Addon:
         for name, component, position in COMPONENTS:
             configured = settings.getdict(name)
             if component not in map(_loaded, configured):
-                settings.set(
-                    name, {**configured, component: position}, settings.getpriority(name) or 0
-                )
+                _keep_priority(settings, name, {**configured, component: position})
         if not settings.getbool("ROBOTSTXT_OBEY"):
-            # A spider's own settings are a decision.
-            of_spider = settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]
+            level = logging.WARNING
+            if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
+                level = logging.INFO  # a spider's own settings are a decision
             logger.log(
-                logging.INFO if of_spider else logging.WARNING,
-                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, "
-                "though the scrapy-gbot-robots add-on is on",
+                level,
+                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the "
+                "scrapy-gbot-robots add-on is on",
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
@@ -105,8 +92,8 @@ class Addon:
             queue = better
             _keep_priority(settings, "SCHEDULER_PRIORITY_QUEUE", better)
             logger.info(
-                "SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.%s in place of Scrapy's: "
-                "requests wait in it for their robots.txt",
+                "SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.%s in place of Scrapy's: requests "
+                "wait in it for their robots.txt",
                 better.__name__,
             )
         if settings.getbool("ROBOTSTXT_OBEY") and needs_front(scheduler, queue):
@@ -114,34 +101,30 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        configured = settings.getdict("DOWNLOADER_MIDDLEWARES")
-        positions = {_loaded(name): at for name, at in configured.items()}
-        robots_middlewares = {
-            cls: at
-            for cls, at in positions.items()
-            if isclass(cls) and issubclass(cls, RobotsTxtMiddleware)
-        }
-        ours = {
-            at for cls, at in robots_middlewares.items() if issubclass(cls, GbotRobotsTxtMiddleware)
-        }
-        position = robots_middlewares.pop(RobotsTxtMiddleware, POSITION)
+        """Put our middleware in the place of Scrapy's, unless the user has decided otherwise."""
+        middlewares: dict[Any, int | None] = {}  # as they will be
+        positions: dict[type, int | None] = {RobotsTxtMiddleware: POSITION}  # those for robots.txt
+        for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
+            cls = _loaded(name)
+            if cls is not RobotsTxtMiddleware:
+                middlewares[name] = at
+            if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
+                positions[cls] = at
+        position = positions.pop(RobotsTxtMiddleware)
+        ours: set[int | None] = set()  # positions of our middleware, and of subclasses of it
+        others: list[type] = []  # what the user has switched on in place of Scrapy's
+        for cls, at in positions.items():
+            if issubclass(cls, GbotRobotsTxtMiddleware):
+                ours.add(at)
+            elif at is not None:
+                others.append(cls)
         if position is None and not ours:
-            _warn_of_others([cls for cls, at in robots_middlewares.items() if at is not None])
+            _warn_of_others(others)
         elif ours != {None}:  # otherwise the user has disabled it, and keeps Scrapy's
-            others = {
-                name: at
-                for name, at in configured.items()
-                if _loaded(name) is not RobotsTxtMiddleware
-            }
-            added = (
-                {} if ours else {GbotRobotsTxtMiddleware: position}
-            )  # unless the user has added a subclass
-            replaced = {**others, STOCK: None, **added}
-            settings.set(
-                "DOWNLOADER_MIDDLEWARES",
-                replaced,
-                settings.getpriority("DOWNLOADER_MIDDLEWARES") or 0,
-            )
+            middlewares[STOCK] = None
+            if not ours:  # the user has added none
+                middlewares[GbotRobotsTxtMiddleware] = position
+            _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
@@ -150,10 +133,7 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 
 
 def _loaded(name: Any) -> Any:
-    """The component that `name` names.
-
-    `name` itself if there is none: of one that is off, Scrapy needs no more.
-    """
+    """The component that `name` names, else `name`: of one that is off, Scrapy needs no more."""
     try:
         return load_object(name)
     except Exception:  # of the module, too; if the component is on, Scrapy raises it
@@ -164,15 +144,14 @@ def _warn_of_others(classes: list[type]) -> None:
     """Warn that in the place of Scrapy's middleware is one of the user's, or none."""
     if not classes:
         logger.warning(
-            "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, "
-            "so the scrapy-gbot-robots add-on adds none either: this crawl does not obey robots.txt"
+            "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the "
+            "scrapy-gbot-robots add-on adds none either: this crawl does not obey robots.txt"
         )
         return
     logger.warning(
-        "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, "
-        "so the scrapy-gbot-robots add-on adds none: this crawl obeys robots.txt as that class "
-        "does, not as Googlebot does when a robots.txt is redirected, or is answered by an error "
-        "or not at all. Derive the class from scrapy_gbot_robots.GbotRobotsTxtMiddleware "
-        "to have both",
+        "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, so the "
+        "scrapy-gbot-robots add-on adds none: this crawl obeys robots.txt as that class does, not "
+        "as Googlebot does when a robots.txt is redirected, or is answered by an error or not at "
+        "all. Derive the class from scrapy_gbot_robots.GbotRobotsTxtMiddleware to have both",
         ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in classes),
     )

@@ -24,7 +24,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from os import SEEK_END
@@ -45,16 +45,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import ScrapyPriorityQueue
 
-
 Send = Callable[[Request], Coroutine[Any, Any, Response]]
-
 
 _T = TypeVar("_T")
 
-_FETCH_ONE_PAGE = (
-    "scrapy.commands.fetch",
-    "scrapy.commands.parse",
-)  # `scrapy view` is a kind of `scrapy fetch`
+# `scrapy view` is a kind of `scrapy fetch`.
+_FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")
 
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
@@ -66,9 +62,8 @@ _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 def is_for_one_page(crawler: Crawler) -> bool:
     """Whether one of Scrapy's commands runs this crawl for one page that a person waits for.
 
-    These are shell, fetch, view, parse.
-
-    The shell is the only one that sets a dupefilter. The others replace the spider's `start`.
+    These are shell, fetch, view and parse. The shell is the only one that sets a dupefilter. The
+    others replace the spider's `start`.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -119,7 +114,9 @@ class Overhearing:
         if signal not in _RECEIVED or LISTENER not in named["request"].meta:
             return results
         goes_on = named["request"].meta[LISTENER].goes_on(named.get("data", b""))
-        return [] if goes_on else [(self._overhear, _STOP)]
+        if goes_on:
+            return []
+        return [(self._overhear, _STOP)]
 
 
 class DownloadSlots:
@@ -144,12 +141,16 @@ class DownloadSlots:
     def key(self, request: Request) -> str:
         """The key of the slot of `request`; the same for all if this downloader does not say."""
         key = getattr(self._downloader, "get_slot_key", None)
-        return "" if key is None else str(key(request))
+        if key is None:
+            return ""
+        return str(key(request))
 
     def active(self, key: str) -> int:
         """The number of requests that the slot with `key` has."""
         slot = self.by_key.get(key)
-        return 0 if slot is None else len(slot.active)
+        if slot is None:
+            return 0
+        return len(slot.active)
 
     def delay(self, request: Request) -> float:
         """The delay, in seconds, of the slot of `request`."""
@@ -160,12 +161,16 @@ class DownloadSlots:
     def delay_of(self, key: str) -> float:
         """The delay, in seconds, of the slot with `key`; 0 if there is none."""
         slot = self.by_key.get(key)
-        return 0.0 if slot is None else slot.delay
+        if slot is None:
+            return 0.0
+        return slot.delay
 
     def queued_secs(self, key: str) -> float:
         """For how many seconds the slot with `key` keeps back the requests that are in it."""
         slot = self.by_key.get(key)
-        return 0.0 if slot is None else len(slot.queue) * slot.delay
+        if slot is None:
+            return 0.0
+        return len(slot.queue) * slot.delay
 
 
 async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
@@ -177,8 +182,7 @@ async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
     engine: Any = crawler.engine
     downloader: Any = getattr(engine, "downloader", None)
     send = getattr(downloader, "_enqueue_request", None)
-    is_known = isinstance(downloader, Downloader) and type(downloader).fetch is Downloader.fetch
-    if not is_known or send is None:  # a downloader of the user's own, or a mocked engine
+    if send is None or not _is_scrapys(downloader):  # one of the user's own, or a mocked engine
         response: Response = await engine.download_async(request)
         return response
     while True:
@@ -187,6 +191,13 @@ async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
             _tell_of_response(crawler, request, result)
             return result
         request = result  # a middleware sends it again
+
+
+def _is_scrapys(downloader: object) -> bool:
+    """Whether a downloader fetches as Scrapy's does."""
+    if not isinstance(downloader, Downloader):
+        return False
+    return type(downloader).fetch is Downloader.fetch
 
 
 def _tell_of_response(crawler: Crawler, request: Request, response: Response) -> None:
@@ -217,7 +228,9 @@ def is_closing(crawler: Crawler) -> bool:
     Scrapy has no signal for it before the scheduler is closed.
     """
     slot = _engine_slot(crawler)
-    return slot is not None and slot.closing is not None
+    if slot is None:
+        return False
+    return slot.closing is not None
 
 
 def next_of(requests: ScrapyPriorityQueue) -> Request | None:
@@ -229,7 +242,7 @@ def next_of(requests: ScrapyPriorityQueue) -> Request | None:
         queue: Any = queues.get(requests.curprio or 0)
         if queue:
             request: Request | None = None
-            # a queue of the user's own has no `peek`, or its file is damaged
+            # A queue of the user's own has no `peek`, or its file is damaged.
             with suppress(Exception):
                 request = queue.peek()
             if isinstance(queue, LifoDiskQueue):  # it would write its next request over this one
@@ -240,7 +253,8 @@ def next_of(requests: ScrapyPriorityQueue) -> Request | None:
 
 def urgency_of(requests: ScrapyPriorityQueue) -> int:
     """By what number the next of `requests` comes before others, the smaller the earlier."""
-    if requests._start_queues:  # noqa: SLF001  then `pop` may have left the number of a request that has gone
+    # `pop` may have left the number of a request that has gone.
+    if requests._start_queues:  # noqa: SLF001
         requests._update_curprio()  # noqa: SLF001
     return requests.curprio or 0
 
@@ -249,7 +263,11 @@ def is_idle(crawler: Crawler) -> bool:
     """Whether no request is scheduled or being downloaded, so that no response will come."""
     engine: Any = crawler.engine
     slot = _engine_slot(crawler)
-    return slot is None or not (engine.downloader.active or slot.scheduler.has_pending_requests())
+    if slot is None:
+        return True
+    if engine.downloader.active:
+        return False
+    return not slot.scheduler.has_pending_requests()
 
 
 def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
@@ -258,17 +276,22 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     `Crawler.get_downloader_middleware` raises where the downloader is one of the user's own that
     has no middlewares.
     """
-    manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
-    for middleware in getattr(manager, "middlewares", ()):
+    for middleware in _downloader_middlewares(crawler):
         if isinstance(middleware, kind):
             return middleware
     return None
 
 
+def _downloader_middlewares(crawler: Crawler) -> Iterable[object]:
+    """The downloader middlewares of a crawl; none if its downloader does not say."""
+    manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
+    middlewares: Iterable[object] = getattr(manager, "middlewares", ())
+    return middlewares
+
+
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     """Whether a downloader middleware of the project's own stands before `middleware`."""
-    manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
-    for other in getattr(manager, "middlewares", ()):
+    for other in _downloader_middlewares(crawler):
         if other is middleware:
             return False
         room = type(other).__module__.partition(".")[0]
@@ -291,7 +314,8 @@ def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
     """Whether `sitemap_follow` of a SitemapSpider matches the URL of a sitemap."""
-    return any(pattern.search(url) for pattern in spider._follow)  # noqa: SLF001  compiled once, by Scrapy
+    patterns = spider._follow  # noqa: SLF001  compiled once, by Scrapy
+    return any(pattern.search(url) for pattern in patterns)
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
@@ -299,7 +323,11 @@ def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
 
     None if no rule matches it.
     """
-    return next((callback for pattern, callback in spider._cbs if pattern.search(url)), None)  # noqa: SLF001
+    for pattern, callback in spider._cbs:  # noqa: SLF001
+        if pattern.search(url):
+            method: Callable[..., Any] = callback
+            return method
+    return None
 
 
 def around_sending(
@@ -313,7 +341,6 @@ def around_sending(
         handlers.download_request_async = partial(send_with, send)
 
 
-def _engine_slot(
-    crawler: Crawler,
-) -> Any:  # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest
+def _engine_slot(crawler: Crawler) -> Any:
+    # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest.
     return getattr(crawler.engine, "_slot", None)

@@ -1,7 +1,4 @@
-"""What a crawl keeps of one origin's robots.txt.
-
-Its state, and the rules for the crawlers that asked.
-"""
+"""What a crawl keeps of one origin's robots.txt: its state, and the rules for its crawlers."""
 
 from __future__ import annotations
 
@@ -29,10 +26,8 @@ if TYPE_CHECKING:
 
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
-_FEW_AGENTS, _BYTES_OF_MANY = (
-    16,
-    2**20,
-)  # an answer for more than 16 agents keeps no more bytes of rules than this
+_FEW_AGENTS = 16
+_BYTES_OF_MANY = 2**20  # an answer for more agents than that keeps no more bytes of rules
 _CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
 # of memory for an answer without rules, with its origin and its place in the cache; measured
 _BYTES_EACH = 1000
@@ -73,7 +68,10 @@ class Answer:
         self.origin: Final = origin
         self.state: Final = decision.state
         self.status: Final = status
-        self.fetched_at: Final = decision.copy.fetched_at if decision.copy else None
+        fetched_at = None
+        if decision.copy:
+            fetched_at = decision.copy.fetched_at
+        self.fetched_at: Final = fetched_at
         self.source: Final = source
         self._why = decision.why
         self._rules: dict[RobotsAgent, Rules] = {}
@@ -98,13 +96,15 @@ class Answer:
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt says about the use of `url`'s content; the URL must be allowed."""
-        return (
-            preferences_of(self._rules[agent], url) if self.state is State.RULES else NOTHING_SAID
-        )
+        if self.state is not State.RULES:
+            return NOTHING_SAID
+        return preferences_of(self._rules[agent], url)
 
     def crawl_delay(self, agent: RobotsAgent) -> float | None:
         """The seconds between two requests that the group of `agent` asks for, or None."""
-        return self._rules[agent].crawl_delay if self.state is State.RULES else None
+        if self.state is not State.RULES:
+            return None
+        return self._rules[agent].crawl_delay
 
 
 class CachedAnswer(Answer):
@@ -125,25 +125,24 @@ class CachedAnswer(Answer):
         """
         super().__init__(origin, decision, status, source)
         copy = decision.copy
-        self.redirected_to = copy.url if copy is not None and copy.url != origin.robots_url else ""
+        self.redirected_to = ""  # the URL that the robots.txt came from, if not its own
+        self.walled = False  # a bot wall answered, not the site
+        if copy is not None:
+            self.walled = copy.kind is Kind.WALL
+            if copy.url != origin.robots_url:
+                self.redirected_to = copy.url
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
         self.temporary_since = time.monotonic()  # when this crawl first noticed that
         self.site_available = False  # another page of the origin was served since then
-        self.one_page = (
-            decision.one_page
-        )  # one page may be requested, to see if the site is available
-        self.walled = (
-            copy is not None and copy.kind is Kind.WALL
-        )  # a bot wall answered, not the site
-        self.given_at = (
-            time.time()
-        )  # when this answer was made; this and the next two in seconds since the epoch
+        # One page may be requested, to see if the site is available.
+        self.one_page = decision.one_page
+        # These three are in seconds since the epoch.
+        self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when it may be
-        self.robots_sha256: str | None = (
-            None  # of its body, in hexadecimal, if there is one and a setting needs it
-        )
+        # Of its body, in hexadecimal, if there is one and a setting needs it.
+        self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
         if before is not None and before.temporary and self.temporary:  # the same outage
             self.temporary_since = before.temporary_since
@@ -162,12 +161,16 @@ class CachedAnswer(Answer):
     @property
     def failure(self) -> Failure | None:
         """What the last fetch failed of; None if it did not, or a server has said by a status."""
-        return None if self.outage is None else self.outage.failure
+        if self.outage is None:
+            return None
+        return self.outage.failure
 
     @property
     def cause(self) -> str:
         """What is wrong with an unreachable robots.txt, in a few words."""
-        return self.why if self.outage is None else self.outage.cause
+        if self.outage is None:
+            return self.why
+        return self.outage.cause
 
     @property
     def trouble(self) -> Trouble:
@@ -180,7 +183,9 @@ class CachedAnswer(Answer):
 
         A request may wait for a better answer.
         """
-        return self.temporary and self.state is State.FULL_DISALLOW and not self.one_page
+        if not self.temporary or self.one_page:
+            return False
+        return self.state is State.FULL_DISALLOW
 
     def is_good(self, now: float) -> bool:
         """Whether the answer still counts at `now`.
@@ -191,14 +196,18 @@ class CachedAnswer(Answer):
 
     def knows(self, agent: RobotsAgent) -> bool:
         """Whether `verdict` and `allowed` can be called with `agent`."""
-        return self.state is not State.RULES or agent in self._rules
+        if self.state is not State.RULES:
+            return True
+        return agent in self._rules
 
     def takes_long(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules.
 
         Call them in a thread then.
         """
-        return self.state is State.RULES and takes_long(self._rules[agent], url)
+        if self.state is not State.RULES:
+            return False
+        return takes_long(self._rules[agent], url)
 
     def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
         """Keep the rules for more crawlers. If there are too many, the oldest are dropped."""
@@ -215,10 +224,12 @@ class CachedAnswer(Answer):
 
         A second call gets False.
         """
-        if not self.one_page or (
-            self._rules and not (agent in self._rules and self._rules[agent].allowed(url))
-        ):
+        if not self.one_page:
             return False
+        if self._rules:  # of the last copy
+            rules = self._rules.get(agent)
+            if rules is None or not rules.allowed(url):
+                return False
         self.one_page = False
         return True
 
@@ -238,10 +249,11 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
 def is_waited_for(answer: CachedAnswer, request: Request | None = None) -> bool:
     """Whether requests should wait for a better answer.
 
-    One with meta.PROBE waits only if the server sent a response.
-
-    A robots.txt request that a middleware of the project drops would be dropped again.
+    One with meta.PROBE waits only if the server sent a response. A robots.txt request that a
+    middleware of the project drops would be dropped again.
     """
     if not answer.bars_for_now or answer.failure is Failure.DROPPED:
         return False
-    return request is None or answer.status is not None or not request.meta.get(PROBE)
+    if request is None or answer.status is not None:
+        return True
+    return not request.meta.get(PROBE)

@@ -23,18 +23,18 @@ from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for
 from .robotparser import GbotRobotParser
 
-# The signal `DECIDED(answer, copy)` is the archive's: `copy` is the definite answer that decides now,
-# None if there is none.
+# The signal `DECIDED(answer, copy)` is the archive's: `copy` is the definite answer that decides
+# now, None if there is none.
 DECIDED = object()
 
-MOST_WARNED = (
-    10  # unreachable files, and walls; a broad crawl has thousands, and the summary counts them
-)
+# Unreachable files, and walls; a broad crawl has thousands, and the summary counts them.
+MOST_WARNED = 10
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 # What a project can do that drops its own robots.txt requests.
 _WHAT_TO_DO = (
-    ", and no request waits for it. Let that middleware pass requests with meta['dont_obey_robotstxt'], "
-    "which robots.txt requests have; or set that key in the requests of pages that need no robots.txt"
+    ", and no request waits for it. Let that middleware pass requests with "
+    "meta['dont_obey_robotstxt'], which robots.txt requests have; or set that key in the requests "
+    "of pages that need no robots.txt"
 )
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class CrawlEvents:
         self._settings = settings
         self._background = background
         self._handlers = 0  # coroutines of signal handlers that run
-        self._said: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
+        self._logged: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
@@ -73,11 +73,10 @@ class CrawlEvents:
             stats.inc_value("gbot_robots/bytes", len(outcome.body))
             if outcome.cut:
                 self.count("cut")
-                most = self._settings.max_bytes
                 logger.info(
                     "%s is longer than %d bytes; the rest of it is ignored",
                     shown(outcome.url),
-                    most,
+                    self._settings.max_bytes,
                 )
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
@@ -90,8 +89,10 @@ class CrawlEvents:
         """
         self.count("errors")
         kind = type(error).__name__
-        self._said[kind] += 1
-        trace = error if self._said[kind] == 1 else None
+        self._logged[kind] += 1
+        trace = None
+        if self._logged[kind] == 1:
+            trace = error
         logger.error(
             "%s %s failed: %s: %s", what, origin.robots_url, kind, shown(str(error)), exc_info=trace
         )
@@ -99,10 +100,7 @@ class CrawlEvents:
     def answered(
         self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None
     ) -> None:
-        """Log and count the new `answer` of an origin, for `request`.
-
-        It replaces the answer `before`.
-        """
+        """Log and count the new `answer` of an origin, for `request`; it replaces `before`."""
         if before is None or before.state is not answer.state:
             self._stats.inc_value(_STATS_BY_STATE[answer.state])
             if before is not None:
@@ -114,7 +112,9 @@ class CrawlEvents:
             source = f"{source}, {age_secs} s old"
         if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
             self._tell_of_state(answer, source)
-        was_temporary = before is not None and before.temporary
+        was_temporary = False
+        if before is not None:
+            was_temporary = before.temporary
         if answer.temporary and not was_temporary:
             self._tell_of_outage(answer, request)
         elif was_temporary and not answer.temporary:
@@ -126,7 +126,10 @@ class CrawlEvents:
         logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
         if answer.walled:
             self.count("walled")
-            sentence = "%s: a bot wall answered, not the site (%s). By GBOT_ROBOTS_REFUSED = %r this means %s%s"
+            sentence = (
+                "%s: a bot wall answered, not the site (%s). "
+                "By GBOT_ROBOTS_REFUSED = %r this means %s%s"
+            )
             self._warn(sentence, answer, self._settings.refused)
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request | None) -> None:
@@ -172,18 +175,21 @@ class CrawlEvents:
             self._background.start(self._compare(origin, before, now))
 
     async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
-        old, new = (self._settings.parse(copy.body, cut=copy.cut) for copy in (before, now))
+        old = self._settings.parse(before.body, cut=before.cut)
+        new = self._settings.parse(now.body, cut=now.cut)
         changed = await run_in_thread(changes, old, new)
         if changed:
             self.count("changed")
-            agents = [agent for change in changed[:10] for agent in change.agents[:10]]
+            agents: list[str] = []
+            for change in changed[:10]:
+                agents += change.agents[:10]
             logger.info("%s has new rules for %s", origin.robots_url, ", ".join(agents[:10]))
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
         """Warn of what an answer means by a setting, if few have been in this `sentence`."""
-        self._said[sentence] += 1
-        if self._said[sentence] <= MOST_WARNED:
+        self._logged[sentence] += 1
+        if self._logged[sentence] <= MOST_WARNED:
             why = shown(answer.why)  # from the storage, to which others may write
             logger.warning(
                 sentence, answer.origin.robots_url, why, setting, answer.state.value, rest

@@ -1,6 +1,4 @@
-"""The front of another scheduler.
-
-Its requests wait behind gates, too, as they do in a queue of ours.
+"""The front lets the requests of another scheduler wait behind gates, too.
 
 A scheduler of the user's own, scrapy-redis, and Scrapy's scheduler with a priority queue of the
 user's own know no gates. The add-on puts a *front* before such a scheduler: it sets `SCHEDULER` to
@@ -129,8 +127,8 @@ class Front:
                 scheduler.__class__ = cls  # the user's class has named itself
             except TypeError:
                 logger.warning(
-                    "%s makes schedulers of a class that cannot be changed: requests wait for their robots.txt "
-                    "in the downloader",
+                    "%s makes schedulers of a class that cannot be changed: requests wait for "
+                    "their robots.txt in the downloader",
                     cls.__mro__[2].__qualname__,
                 )
                 return scheduler
@@ -210,8 +208,8 @@ class Front:
             if not self._has_failed:
                 self._has_failed = True
                 logger.warning(
-                    "The scheduler failed: %r. %d of its requests wait for their robots.txt; they stay, and it is "
-                    "asked again each %g seconds",
+                    "The scheduler failed: %r. %d of its requests wait for their robots.txt; they "
+                    "stay, and it is asked again each %g seconds",
                     error,
                     len(pen),
                     ASK_AGAIN_SECS,

@@ -1,6 +1,4 @@
-"""The gates between the scheduler's queue and the engine.
-
-Requests stay in the queue until their origin is settled.
+"""The gates between the scheduler's queue and the engine, closed until an origin is settled.
 
 Each origin that has requests in a queue has a *gate*, a machine of states. `TRANSITIONS` has all
 ways from state to state, and `Gates._go` is the one place that changes a state.
@@ -205,10 +203,7 @@ class Gates:
     # What the queue calls.
 
     def join(self, line: Line, origin: Origin, request: Request, number: int = 1) -> Gate:
-        """Note that `line` has so many more requests of `origin`, such as `request`.
-
-        Return its gate.
-        """
+        """Note `number` more requests of `origin` in `line`, such as `request`; return its gate."""
         gate = line.gate
         if gate is None:
             gate = line.gate = self._gates.get(origin) or self._new_gate(origin, request)
@@ -222,10 +217,7 @@ class Gates:
         return gate
 
     def admit(self, gate: Gate, line: Line) -> bool:
-        """Return whether the next request of `line` may be handed out.
-
-        If not, the line waits until it is ready.
-        """
+        """Return whether the next request of `line` may be handed out. If not, `line` waits."""
         if gate.lets_pass(time.monotonic()):
             return True
         if gate.state is State.OPEN:
@@ -265,10 +257,7 @@ class Gates:
         return answer is not None and not self.is_worth_waiting(answer)
 
     def shut(self, origin: Origin) -> None:
-        """Shut the gate of `origin` if it is open.
-
-        Its robots.txt has turned out to be unreachable.
-        """
+        """Shut the gate of `origin` if it is open: its robots.txt is unreachable."""
         gate = self._gates.get(origin)
         if gate is not None and gate.state is State.OPEN:
             self._go(gate, State.EXPIRED)

@@ -1,4 +1,4 @@
-"""When requests that wait for an unreachable robots.txt are given up, and when a host is dead or gone.
+"""When requests for an unreachable robots.txt are given up, and when a host is dead or gone.
 
 Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set
 back.

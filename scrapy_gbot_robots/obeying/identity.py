@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
-_LOOKS = (
-    100  # at requests that are sent, to see whether their User-Agent is the one that was judged
-)
+# At requests that are sent, to see whether their User-Agent is the one that was judged.
+_LOOKS = 100
 _CONTACT = re.compile(r"https?://|\S@\S")
 
 logger = logging.getLogger(__name__)
@@ -38,20 +38,22 @@ class UserAgent(NamedTuple):
     @property
     def hint(self) -> str | None:
         """A warning for the user; None if there is no need for one."""
-        crawler, cut = RobotsCrawler.of(self.text), cut_token(self.text)
+        crawler = RobotsCrawler.of(self.text)
+        name = crawler.name
+        cut = cut_token(self.text)
         if not agents_heeded(crawler):
-            problem = (
-                f"names {crawler.name}, which heeds no robots.txt, so this crawl obeys no rules"
-            )
+            problem = f"names {name}, which heeds no robots.txt, so this crawl obeys no rules"
         elif cut is not None:
             problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
-        elif not crawler.name or is_browser_like(self.text):
+        elif not name or is_browser_like(self.text):
             problem = "names no crawler of yours, so that no robots.txt can address this crawl"
-        elif is_known(crawler.name):
-            problem = f"names a well-known crawler: the rules for {crawler.name} count, {_of_others(crawler)}"
+        elif is_known(name):
+            others = _of_others(crawler)
+            problem = f"names a well-known crawler: the rules for {name} count, {others}"
         else:
             return None
-        return f"{self.source}, {self.text!r}, {problem}. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
+        advice = "Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
+        return f"{self.source}, {self.text!r}, {problem}. {advice}"
 
 
 def _of_others(crawler: RobotsCrawler) -> str:
@@ -63,29 +65,26 @@ def _of_others(crawler: RobotsCrawler) -> str:
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
-    """Return the default user agent.
-
-    `ROBOTSTXT_USER_AGENT`, else what Scrapy's later middlewares send.
-    """
+    """Return `ROBOTSTXT_USER_AGENT`, else the default that Scrapy's later middlewares send."""
     name = settings["ROBOTSTXT_USER_AGENT"]
-    return (
-        UserAgent(str(name), "ROBOTSTXT_USER_AGENT") if name else _sent_by_scrapy(settings, spider)
-    )
+    if name:
+        return UserAgent(str(name), "ROBOTSTXT_USER_AGENT")
+    return _sent_by_scrapy(settings, spider)
 
 
 def _sent_by_scrapy(settings: BaseSettings, spider: Spider | None) -> UserAgent:
-    by_default_headers = Headers(
-        without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS"))
-    ).get("User-Agent")
-    candidates = (
-        (by_default_headers and by_default_headers.decode("latin-1"), "DEFAULT_REQUEST_HEADERS"),
-        (getattr(spider, "user_agent", None), "the spider's user_agent"),
-        (settings["USER_AGENT"], "USER_AGENT"),
-    )
-    return next(
-        (UserAgent(str(text), source) for text, source in candidates if text),
-        UserAgent("", "USER_AGENT"),
-    )
+    """Return the User-Agent that Scrapy gives a request without one; its text may be empty."""
+    headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS")))
+    by_default_headers = headers.get("User-Agent")
+    if by_default_headers:
+        return UserAgent(by_default_headers.decode("latin-1"), "DEFAULT_REQUEST_HEADERS")
+    of_spider = getattr(spider, "user_agent", None)
+    if of_spider:
+        return UserAgent(str(of_spider), "the spider's user_agent")
+    of_settings = settings["USER_AGENT"]
+    if of_settings:
+        return UserAgent(str(of_settings), "USER_AGENT")
+    return UserAgent("", "USER_AGENT")
 
 
 class CrawlerIdentity:
@@ -130,42 +129,57 @@ class CrawlerIdentity:
 
     def _reached_downloader(self, request: Request) -> None:
         """Warn once if a downloader middleware behind ours sets another User-Agent."""
-        sent, default = request.headers.get("User-Agent"), _agent_named(self._default or "")
-        if not sent or request.meta.get("dont_obey_robotstxt") or default not in self._judged:
+        header = request.headers.get("User-Agent")
+        if not header or request.meta.get("dont_obey_robotstxt"):
+            return
+        if self._default is None or _agent_named(self._default) not in self._judged:
             return
         self._looks -= 1
-        is_late = _agent_named(sent.decode("latin-1")) not in self._judged
+        sent = header.decode("latin-1")
+        is_late = _agent_named(sent) not in self._judged
         if is_late or not self._looks:
             self._crawler.signals.disconnect(
                 self._reached_downloader, signals.request_reached_downloader
             )
         if is_late:
             logger.warning(
-                "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets the User-Agent after "
-                "GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the name whose rules count, or give that middleware "
-                "a lower number",
+                "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets "
+                "the User-Agent after GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the "
+                "name whose rules count, or give that middleware a lower number",
                 self._default,
                 shown(str(request)),
-                sent.decode("latin-1"),
+                sent,
             )
 
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler, or crawlers, whose rules count for `request`.
 
-        That is of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the one that it
-        will get.
+        They are those of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the header
+        that it will get.
         """
         if self._asked_as is not None:
             return self._asked_as
         if self._default is None:
             self._default = of_project(self._crawler.settings, self._crawler.spider).text
-        sent = None if self._name else request.headers.get("User-Agent")
-        agent = _agent_named(sent.decode("latin-1") if sent else self._default)
+        text = self._default
+        if not self._name:
+            header = request.headers.get("User-Agent")
+            if header:
+                text = header.decode("latin-1")
+        agent = _agent_named(text)
         self._judged.add(agent)
         return agent
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""
         agent = self.agent(request)
-        crawlers = agent if isinstance(agent, AllOf) else (agent,)
-        return frozenset(token.lower() for crawler in crawlers for token in crawler.tokens)
+        tokens = set[str]()
+        for crawler in _crawlers_of(agent):
+            tokens.update(token.lower() for token in crawler.tokens)
+        return frozenset(tokens)
+
+
+def _crawlers_of(agent: RobotsAgent) -> Iterable[RobotsCrawler]:
+    if isinstance(agent, AllOf):
+        return agent
+    return (agent,)

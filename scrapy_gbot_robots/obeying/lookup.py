@@ -1,6 +1,4 @@
-"""Where a crawl learns what an origin's robots.txt says.
-
-From memory, else from the storage, else by one fetch for all.
+"""What an origin's robots.txt says: from memory, from the storage, or by one fetch for all.
 
 Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
 It runs in the background and belongs to no request: cancelling one does not affect the others.
@@ -33,9 +31,10 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from ..concurrency import Background, Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
+from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Entry, State, available, decide, is_to_be_confirmed, renew
+from ..policy.outages import Copy, Entry, State, available, decide, is_to_be_confirmed, renew
 from ..policy.outcome import Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -44,14 +43,12 @@ from .answer import CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
-READ_IN_THREAD_BYTES = (
-    32 * 2**10
-)  # a hostile body of that size takes 8 ms to read, an ordinary one less than 1
+# A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
+READ_IN_THREAD_BYTES = 32 * 2**10
 _REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
-_FIRST_POLL_SECS, _LONGEST_POLL_SECS = (
-    0.05,
-    1.0,
-)  # pauses between looks whether the holder of the lease is done
+# Pauses between looks whether the holder of the lease is done.
+_FIRST_POLL_SECS = 0.05
+_LONGEST_POLL_SECS = 1.0
 
 
 class AnswerCache:
@@ -80,14 +77,19 @@ class AnswerCache:
 
     def put(self, answer: CachedAnswer) -> None:
         """Cache `answer`, in place of the last one of its origin."""
-        old = self._answers.pop(answer.origin, None)
-        self._bytes += answer.weight - (old.weight if old is not None else 0)
+        replaced = self._answers.pop(answer.origin, None)
+        if replaced is not None:
+            self._bytes -= replaced.weight
+        self._bytes += answer.weight
         self._answers[answer.origin] = answer
-        while len(self._answers) > self._most_answers or (
-            self._bytes > self._most_bytes and len(self._answers) > 1
-        ):
-            _, gone = self._answers.popitem(last=False)
-            self._bytes -= gone.weight
+        while self._is_too_full():
+            _, dropped = self._answers.popitem(last=False)
+            self._bytes -= dropped.weight
+
+    def _is_too_full(self) -> bool:
+        if len(self._answers) > self._most_answers:
+            return True
+        return self._bytes > self._most_bytes and len(self._answers) > 1
 
 
 @dataclass(slots=True, eq=False)
@@ -98,9 +100,8 @@ class PendingLookup:
     request: Request | None
     is_ahead: bool  # of time: what another process fetches, this one need not fetch
     agents: set[RobotsAgent] = field(default_factory=set)  # whose rules are read
-    then: list[Callable[[CachedAnswer | None], object]] = field(
-        default_factory=list
-    )  # called at the end
+    # Called at the end.
+    then: list[Callable[[CachedAnswer | None], object]] = field(default_factory=list)
     answer: CachedAnswer | None = None  # in the end; None if the look-up was cancelled
 
 
@@ -122,26 +123,19 @@ class Lookup:
         self._began_at = time.time()
 
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
-        """The answer for `origin` if it is in memory, still good, and knows the rules of `agent`.
-
-        Else None.
-        """
+        """The answer for `origin` in memory; None unless it is good and knows `agent`'s rules."""
         answer = self._cache.get(origin)
-        return (
-            answer
-            if answer is not None and answer.is_good(time.time()) and answer.knows(agent)
-            else None
-        )
+        if answer is None or not answer.is_good(time.time()) or not answer.knows(agent):
+            return None
+        return answer
 
     def use(
         self, origin: Origin, agent: RobotsAgent, request: Request | None = None
     ) -> CachedAnswer | None:
         """Return the `cached` answer that `request` gets.
 
-        Count it, unless the request may wait for a better one.
-
-        A look-up starts if the answer is soon stale. Until that has ended, requests still get the
-        old answer.
+        It is counted, unless the request may wait for a better one. A look-up starts if the answer
+        is soon stale. Until that has ended, requests still get the old answer.
         """
         answer = self.cached(origin, agent)
         if answer is not None:
@@ -157,7 +151,7 @@ class Lookup:
     ) -> CachedAnswer:
         """The answer for `origin`, fetched if need be.
 
-        As `request` would be fetched, as far as settings say so.
+        It is fetched as `request` would be, as far as settings say so.
 
         Raises:
             Closing: the crawl is closing.
@@ -174,22 +168,29 @@ class Lookup:
     async def teach(self, answer: CachedAnswer, agent: RobotsAgent) -> bool:
         """Let `answer` know the rules of one more `agent`, from the stored copy.
 
-        Return whether it does.
-
-        So the requests of several agents that have waited for one answer get it, even if it expires
-        at once.
+        Return whether it does. So the requests of several agents that have waited for one answer
+        get it, even if it expires at once.
         """
-        if not answer.knows(agent):
-            entry = await self._storage.get(str(answer.origin))
-            copy = None if entry is None else entry.copy
-            if copy is None or copy.fetched_at != answer.fetched_at:
-                return False  # another robots.txt has come
-            robotstxt = self._settings.parse(copy.body, cut=copy.cut)
-            if len(copy.body) > READ_IN_THREAD_BYTES:
-                await run_in_thread(answer.learn, robotstxt, (agent,))
-            else:
-                answer.learn(robotstxt, (agent,))
+        if answer.knows(agent):
+            return True
+        entry = await self._storage.get(str(answer.origin))
+        if entry is None or entry.copy is None:
+            return False
+        if entry.copy.fetched_at != answer.fetched_at:
+            return False  # another robots.txt has come
+        await self._read(entry.copy, answer, (agent,))
         return True
+
+    async def _read(
+        self, copy: Copy, answer: CachedAnswer, agents: tuple[RobotsAgent, ...]
+    ) -> RobotsTxt:
+        """Let `answer` learn the rules of `agents` from `copy`; return the robots.txt."""
+        robotstxt = self._settings.parse(copy.body, cut=copy.cut)
+        if len(copy.body) > READ_IN_THREAD_BYTES:
+            await run_in_thread(answer.learn, robotstxt, agents)
+        else:
+            answer.learn(robotstxt, agents)
+        return robotstxt
 
     def look_up(
         self,
@@ -200,7 +201,7 @@ class Lookup:
     ) -> None:
         """Look the answer for `origin` up, and call `then` with it.
 
-        With None if the crawl closes before.
+        If the crawl closes before, `then` is called with None.
 
         A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the
         rules already, the answer does not know `agent`. Without `then` this is a look-up ahead of
@@ -217,10 +218,7 @@ class Lookup:
             self._background.start(self._look_up(pending), then=lambda: self._finish(pending))
 
     def site_answered(self, origin: Origin) -> None:
-        """Note that a page of `origin` was served.
-
-        Its server is up, even if its robots.txt is unreachable.
-        """
+        """Note that a page of `origin` was served: its server is up, whatever its robots.txt."""
         answer = self._cache.get(origin)
         if answer is None or not answer.temporary or answer.site_available:
             return
@@ -274,22 +272,18 @@ class Lookup:
         if before is not None and before.site_available:
             entry = available(entry)
         decision = decide(entry, time.time(), settings.policy)
-        known = entry.outage or entry.copy
-        answer = CachedAnswer(
-            pending.origin, decision, known.status if known else None, source, before=before
-        )
-        copy = decision.copy or (entry.copy if decision.one_page else None)
+        status = _status_of(entry)
+        answer = CachedAnswer(pending.origin, decision, status, source, before=before)
+        copy = decision.copy
+        if copy is None and decision.one_page:
+            copy = entry.copy
         robotstxt = None
         if copy is not None:
             if settings.provenance:
                 answer.robots_sha256 = provenance.hash_of(copy)
-            robotstxt = settings.parse(copy.body, cut=copy.cut)
-            if len(copy.body) > READ_IN_THREAD_BYTES:
-                await run_in_thread(answer.learn, robotstxt, tuple(pending.agents))
-            else:
-                answer.learn(robotstxt, tuple(pending.agents))
+            robotstxt = await self._read(copy, answer, tuple(pending.agents))
         self._cache.put(answer)
-        if robotstxt is not None and answer.fetched_at not in {None, before and before.fetched_at}:
+        if robotstxt is not None and _is_new(answer, before):
             self._events.learnt(robotstxt, answer, pending.request)
         self._events.answered(answer, before, pending.request)
         self._events.decided(answer, decision.copy)
@@ -312,14 +306,21 @@ class Lookup:
                 break
             if entry is not None and self._is_good(entry):
                 self._events.count("lookup/storage")
-                return entry, Source.ANOTHER if poll_secs else Source.STORED
-            if not poll_secs:
+                if poll_secs:
+                    return entry, Source.ANOTHER
+                return entry, Source.STORED
+            if poll_secs:
+                poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
+            else:
                 self._events.count("lease/waited")
-            poll_secs = min(2 * poll_secs or _FIRST_POLL_SECS, _LONGEST_POLL_SECS)
+                poll_secs = _FIRST_POLL_SECS
             await pause(poll_secs)
         if poll_secs:
             self._events.count("lease/taken_over")
-        self._events.count("lookup/refreshed" if pending.is_ahead else "lookup/fetched")
+        if pending.is_ahead:
+            self._events.count("lookup/refreshed")
+        else:
+            self._events.count("lookup/fetched")
         return await self._fetch(pending.origin, entry, pending.request)
 
     async def _fetch(
@@ -329,7 +330,7 @@ class Lookup:
 
         If this is cancelled, `StorageClient.close` gives the lease back.
 
-        What no server has said now is for this crawl alone, and is not stored: a response from
+        What no server has just sent is for this crawl alone, and is not stored: a response from
         Scrapy's HTTP cache, and that a middleware of this project has dropped the request.
         """
         began = time.monotonic()
@@ -337,31 +338,50 @@ class Lookup:
             outcome = await self._fetcher.fetch(origin, request)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
-        # from a download handler or a bug here: no definite answer, so the ladder decides
+        # From a download handler or a bug here: no definite answer, so the ladder decides.
         except Exception as error:
             self._events.failed("Fetching", origin, error)
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
-        is_dropped = isinstance(outcome, Unreachable) and outcome.failure is Failure.DROPPED
-        is_stored = not (outcome.recalled or is_dropped)
-        await self._storage.store_and_release(str(origin), latest if is_stored else None)
+        to_store: Entry | None = latest
+        if outcome.recalled:
+            to_store = None
+        if isinstance(outcome, Unreachable) and outcome.failure is Failure.DROPPED:
+            to_store = None
+        await self._storage.store_and_release(str(origin), to_store)
         self._events.fetched(outcome, time.monotonic() - began)
         if outcome.recalled:
-            return (
-                (entry, Source.STORED)
-                if entry and self._is_good(entry)
-                else (latest, Source.HTTP_CACHE)
-            )
-        self._events.compare(origin, entry.copy if entry else None, latest.copy)
+            if entry and self._is_good(entry):
+                return entry, Source.STORED
+            return latest, Source.HTTP_CACHE
+        if entry is not None:
+            self._events.compare(origin, entry.copy, latest.copy)
         return latest, Source.FETCHED
 
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
-        """Whether `entry` need not be fetched again.
-
-        `ahead` of time, if it need not be refreshed.
-        """
+        """Whether `entry` need not be fetched again; `ahead` of time: need not be refreshed."""
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
         if is_to_be_confirmed(decision, self._began_at):
             return False
-        return now < (decision.refresh_at if ahead else decision.ask_at)
+        if ahead:
+            return now < decision.refresh_at
+        return now < decision.ask_at
+
+
+def _is_new(answer: CachedAnswer, before: CachedAnswer | None) -> bool:
+    """Whether a definite answer is behind `answer`, and not the one that was behind `before`."""
+    if answer.fetched_at is None:
+        return False
+    if before is None:
+        return True
+    return answer.fetched_at != before.fetched_at
+
+
+def _status_of(entry: Entry) -> int | None:
+    """The status code behind `entry`: of its outage, else of its copy; None if none came."""
+    if entry.outage is not None:
+        return entry.outage.status
+    if entry.copy is not None:
+        return entry.copy.status
+    return None

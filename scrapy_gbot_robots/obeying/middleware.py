@@ -1,6 +1,4 @@
-"""The downloader middleware.
-
-Each request waits for its origin's robots.txt, and then goes on or is refused.
+"""The downloader middleware lets each request go on or refuses it, by its origin's robots.txt.
 
 It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `dont_obey_robotstxt`
 in meta are the same.
@@ -110,7 +108,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the middleware.
 
-        One that looks at responses, if a setting needs that: other crawls pay nothing for it.
+        If a setting needs it, this is one that looks at responses: other crawls pay nothing for it.
         """
         settings = GbotSettings.of(crawler.settings)
         if settings.unreachable == "google-2026" or settings.purposes:
@@ -410,7 +408,8 @@ def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
     parser = settings["ROBOTSTXT_PARSER"]
     if set_by_user and load_object(parser) is not GbotRobotParser:
         logger.warning(
-            "ROBOTSTXT_PARSER = %r has no effect: GbotRobotsTxtMiddleware always uses GbotRobotParser",
+            "ROBOTSTXT_PARSER = %r has no effect: "
+            "GbotRobotsTxtMiddleware always uses GbotRobotParser",
             parser,
         )
 
@@ -428,7 +427,7 @@ def _warn_of_another(settings: BaseSettings) -> None:
     names = [f"{cls.__module__}.{cls.__qualname__}" for cls in is_on]
     if len(names) > 1:
         logger.warning(
-            "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. Set all but one to None, or "
-            'use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
+            "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. "
+            'Set all but one to None, or use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
             " and ".join(names),
         )

@@ -1,14 +1,15 @@
-"""Overrides in a crawl (`GBOT_ROBOTS_OVERRIDES`), read once.
-
-They apply where the answer for a request is judged.
+"""`GBOT_ROBOTS_OVERRIDES` in a crawl: read once, they apply where a request is judged.
 
 `policy.overrides` says what an override means. What it does here:
 
     override     what decides                 the robots.txt of the site
-    disallow     full disallow                is not fetched: the crawl sends nothing to this host
-    ignore       full allow                   is fetched for its sitemaps and its crawl-delay, and to count what it would
-    own rules    these rules                  refuse; a request waits for it for at most `WAIT_SECS`
-    as, delay    the site's own robots.txt    decides; requests wait for it as they do without an override
+    disallow     full disallow                is not fetched: this host is sent nothing
+    ignore       full allow                   is fetched, see below
+    own rules    these rules                  is fetched, see below
+    as, delay    the site's own robots.txt    decides; requests wait for it as ever
+
+With `ignore` and with rules of one's own, the site's robots.txt is fetched for its sitemaps and its
+crawl-delay, and to count what it would refuse. A request waits for it for at most `WAIT_SECS`.
 """
 
 from __future__ import annotations
@@ -67,9 +68,7 @@ class Ruling(NamedTuple):
 
     answer: CachedAnswer  # the answer that decides
     agent: RobotsAgent  # the crawler whose rules count
-    of_site: (
-        CachedAnswer | None
-    )  # the answer of the site's own robots.txt; None while that is not known
+    of_site: CachedAnswer | None  # of the site's own robots.txt; None while that is not known
     override: Override | None = None  # the one behind the answer, or that has a crawl-delay
 
     @property
@@ -78,20 +77,25 @@ class Ruling(NamedTuple):
 
         Those of the site, if an override ignores them.
         """
-        is_ignored = self.override is not None and self.override.action is Action.IGNORE
-        answer = self.of_site if is_ignored else self.answer
-        return answer.crawl_delay(self.agent) if answer is not None else None
+        answer: CachedAnswer | None = self.answer
+        if self.override is not None and self.override.action is Action.IGNORE:
+            answer = self.of_site
+        if answer is None:
+            return None
+        return answer.crawl_delay(self.agent)
 
     def named(self, verdict: Verdict) -> Verdict:
         """Return `verdict` with the override named in it."""
-        return verdict if self.override is None else self.override.named(verdict)
+        if self.override is None:
+            return verdict
+        return self.override.named(verdict)
 
 
 def answer_of(override: Override, origin: Origin, agent: RobotsAgent) -> CachedAnswer:
     """Return the answer of an override that decides in place of the robots.txt of `origin`."""
-    answer = CachedAnswer(
-        origin, Decision(_STATES[override.action], MOST_SPECIFIC, False, math.inf, math.inf)
-    )
+    state = _STATES[override.action]
+    decision = Decision(state, MOST_SPECIFIC, False, math.inf, math.inf)
+    answer = CachedAnswer(origin, decision)
     if override.robotstxt is not None:
         answer.learn(override.robotstxt, [agent])
     return answer
@@ -114,20 +118,30 @@ class CrawlOverrides:
         self._overrides = overrides_of(settings)
         self._slow: set[Origin] = set()  # their robots.txt did not come within `WAIT_SECS`
         now = time.time()
-        for standing, level, what in (
-            (Standing.RUN_OUT, logging.WARNING, "run out and not applied"),
-            (Standing.RUNS_OUT_SOON, logging.INFO, "run out soon"),
-        ):
-            ended = [each for each in self._overrides.values() if each.standing(now) is standing]
-            if ended:
-                names = ", ".join(f"{each.key!r} on {each.until} ({each.reason})" for each in ended)
-                logger.log(
-                    level, "%s: %d %s: %s", SETTING, len(ended), what, shown(names, _LONGEST_LIST)
-                )
+        run_out = self._entries(Standing.RUN_OUT, now)
+        if run_out:
+            names = shown(", ".join(run_out), _LONGEST_LIST)
+            text = "%s: %d run out and not applied: %s"
+            logger.warning(text, SETTING, len(run_out), names)
+        run_out_soon = self._entries(Standing.RUNS_OUT_SOON, now)
+        if run_out_soon:
+            names = shown(", ".join(run_out_soon), _LONGEST_LIST)
+            logger.info("%s: %d run out soon: %s", SETTING, len(run_out_soon), names)
+
+    def _entries(self, standing: Standing, now: float) -> list[str]:
+        """Return a line of text for each override that has this `standing` at `now`."""
+        entries: list[str] = []
+        for override in self._overrides.values():
+            if override.standing(now) is standing:
+                entry = f"{override.key!r} on {override.until} ({override.reason})"
+                entries.append(entry)
+        return entries
 
     def of(self, origin: Origin) -> Override | None:
         """The override that counts at `origin` now."""
-        return self._overrides.of(origin, time.time()) if self._overrides else None
+        if not self._overrides:
+            return None
+        return self._overrides.of(origin, time.time())
 
     def agent(self, override: Override | None, request: Request) -> RobotsAgent:
         """The crawler whose rules count for `request`, where `override` counts."""
@@ -140,7 +154,7 @@ class CrawlOverrides:
     ) -> CachedAnswer | None:
         """The answer that decides about `request`, if it is known without a look-up.
 
-        At `origin` `override` counts.
+        `override` is the one that counts at `origin`, if any.
         """
         agent = self.agent(override, request)
         if override is not None and override.decides:
@@ -157,15 +171,17 @@ class CrawlOverrides:
         Raises:
             Closing: the crawl is closing.
         """
-        own = None
+        of_site = None
         if override.action is not Action.DISALLOW:
+            secs = WAIT_SECS
+            if origin in self._slow:
+                secs = 0.0
             try:
-                secs = 0.0 if origin in self._slow else WAIT_SECS
-                own = await within(secs, self._lookup.ask(origin, agent, request))
+                of_site = await within(secs, self._lookup.ask(origin, agent, request))
             except TimeoutError:
                 if len(self._slow) < _MOST_SLOW:
                     self._slow.add(origin)
-        return Ruling(answer_of(override, origin, agent), agent, own, override)
+        return Ruling(answer_of(override, origin, agent), agent, of_site, override)
 
     def note_use(
         self,
@@ -196,7 +212,9 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
         ValueError: an override is wrong, or a file cannot be read; the message names the setting,
         the rule and the value.
     """
-    value = _content(gbot.overrides) if isinstance(gbot.overrides, Path) else gbot.overrides
+    value = gbot.overrides
+    if isinstance(value, Path):
+        value = _content(value)
     return read_overrides(value, partial(_beginning, gbot.max_bytes + 1), gbot.parse)
 
 
@@ -209,12 +227,8 @@ def _content(path: Path) -> Any:
         import tomllib  # noqa: PLC0415  Python 3.11 and newer
 
         return tomllib.loads(text)
-    except (
-        ImportError,
-        OSError,
-        ValueError,
-        RecursionError,
-    ) as error:  # JSON, TOML and UTF-8 errors are ValueErrors
+    # Errors of JSON, TOML and UTF-8 are ValueErrors.
+    except (ImportError, OSError, ValueError, RecursionError) as error:
         raise ValueError(
             f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}"
         ) from error

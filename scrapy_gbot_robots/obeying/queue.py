@@ -7,7 +7,7 @@ whose origin is not settled waits at its gate (`gates`). All others are *ready*:
 
     push                     pop
      |                        |
-     |   ring of slots:    slot  ->  slot  ->  slot     those with a ready line, the one served last at the end
+     |   ring of slots:    slot  ->  slot  ->  slot     with a ready line; served last: at the end
      |                      |
      v    heap of a slot:  line, line, ...              by priority; equal ones by turns
     line --- not settled ---> gate --- settled ---> ready
@@ -94,10 +94,7 @@ class Line:
 
 
 class _Ring:
-    """The lines that are ready, in a heap for each download slot.
-
-    The slot that was served last is at the end.
-    """
+    """The lines that are ready, in a heap for each slot; the slot served last is at the end."""
 
     def __init__(self, downloader: DownloadSlots, gates: Gates | None, *, is_by_slot: bool) -> None:
         self.is_by_slot = is_by_slot  # there is a heap for each download slot, and not one for all
@@ -215,13 +212,14 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     ) -> DownloaderAwarePriorityQueue:
         """Make a queue.
 
-        One of Scrapy's own if Scrapy has changed so much that this class does not work.
+        It is one of Scrapy's own if Scrapy has changed so much that this class does not work.
         """
         if hasattr(DownloaderAwarePriorityQueue, "pqfactory"):
             return super().from_crawler(crawler, *args, **named)
         if not named.get("key"):  # of the two queues of a crawl with a JOBDIR, the one in memory
             logger.warning(
-                "%s needs pqfactory, which this Scrapy lacks: requests wait for their robots.txt in the downloader",
+                "%s needs pqfactory, which this Scrapy lacks: requests wait for their robots.txt "
+                "in the downloader",
                 cls.__name__,
             )
         return DownloaderAwarePriorityQueue.from_crawler(crawler, *args, **named)
@@ -344,8 +342,8 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             return state
         if self._is_by_slot:
             raise ValueError(
-                f"{type(self).__name__} cannot resume what a queue without download slots has left: set "
-                "SCHEDULER_PRIORITY_QUEUE as it was"
+                f"{type(self).__name__} cannot resume what a queue without download slots has "
+                "left: set SCHEDULER_PRIORITY_QUEUE as it was"
             )
         return {_SCRAPYS_OWN: state}
 
@@ -454,9 +452,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 class StrictOriginPriorityQueue(OriginPriorityQueue):
     """An `OriginPriorityQueue` for those who had `scrapy.pqueues.ScrapyPriorityQueue`.
 
-    Priorities count across all hosts.
-
-    Requests of equal priority and different origins take turns.
+    Priorities count across all hosts. Requests of equal priority and different origins take turns.
     """
 
     _is_by_slot = False

@@ -28,9 +28,8 @@ def _scheme_of(url: str) -> tuple[str, str]:
 def is_subject(request: Request) -> bool:
     """Whether a robots.txt decides about `request`.
 
-    Not if `dont_obey_robotstxt` is set in its meta.
-
-    A request to get a robots.txt is subject to that robots.txt, which may be known already.
+    None does if `dont_obey_robotstxt` is set in its meta. A request to get a robots.txt is subject
+    to that robots.txt, which may be known already.
     """
     if request.meta.get("dont_obey_robotstxt"):
         return False
