@@ -36,7 +36,8 @@ NO_URL = 3  # the text has no origin
 _MEANING = (NO, YES, UNREACHABLE, None)
 _WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
 _MOST_DIGITS = 9  # of a status in text
-_MOST_HELD = 96 * 2**20  # bytes of robots.txt files, and of memory, roughly, that their rules take
+# bytes of robots.txt files, and of memory, roughly, that their rules take
+_MOST_HELD = 96 * 2**20
 
 _BEHIND_SCHEME = len("https://")
 
@@ -56,7 +57,8 @@ class Served(NamedTuple):
     body: bytes = b""  # content-decoded
     cut: bool = False  # whether more was served than `body` has
     why: str = "robots.txt not asked yet"  # the reason in words, if `status` is None
-    wall: str = ""  # whose wall has answered in place of the site, if more than the body shows that
+    # whose wall has answered in place of the site, if more than the body shows that
+    wall: str = ""
     # of a crawl, if there is one; then only `body` and `cut` count beside it
     decision: Decision | None = None
 

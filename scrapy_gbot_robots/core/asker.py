@@ -96,7 +96,8 @@ def hints_on(names: Iterable[str]) -> list[str]:
     for name in names:
         meant = meant_by(name)
         if meant:
-            hints.append(f'no known crawler is called "{name}"; did you mean {" or ".join(meant)}?')
+            names_meant = " or ".join(meant)
+            hints.append(f'no known crawler is called "{name}"; did you mean {names_meant}?')
     return hints
 
 

@@ -174,7 +174,8 @@ def _by_pattern(rules: Rules) -> _RulesByPattern:
 class ChangeInWords(NamedTuple):
     """One line about a change."""
 
-    sign: str  # "-" or "+" for a rule, "!" if all is closed or opened, "?" if not compared, or ""
+    # "-" or "+" for a rule, "!" if all is closed or opened, "?" if not compared, or ""
+    sign: str
     text: str
     line: int | None = None  # of a rule, in the version that has it
 

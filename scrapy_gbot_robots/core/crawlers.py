@@ -186,8 +186,11 @@ def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
     """
     if not isinstance(user_agent, Crawler):
         user_agent = _one_token(product_token(user_agent))
-    tokens = tuple(token.lower().encode("ascii", "replace") for token in user_agent.tokens if token)
-    return (*tokens, GLOBAL) if user_agent.heeds_global else tokens
+    tokens = filter(None, user_agent.tokens)
+    agents = [token.lower().encode("ascii", "replace") for token in tokens]
+    if user_agent.heeds_global:
+        agents.append(GLOBAL)
+    return tuple(agents)
 
 
 def product_token(user_agent: str | bytes) -> str:

@@ -89,7 +89,8 @@ _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
 _MOST_PLACES = 1_000  # at which a user-agent line is looked for before lines are
-_MOST_INDENT = 100  # bytes that are looked at there; if all are white space, the line may be one
+# bytes that are looked at there; if all are white space, the line may be one
+_MOST_INDENT = 100
 _BEGINNINGS = _beginnings()  # a line that begins otherwise cannot matter
 # First bytes of lines that matter, before a group and in one.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
@@ -101,7 +102,8 @@ _RUN = b"Disallow: "  # so begin most lines of real files
 _RUN_BYTES = len(_RUN)
 _ALLOW_LINE = b"Allow: "  # and so most others
 _ALLOW_BYTES = len(_ALLOW_LINE)
-_LONG = 4_096  # bytes; a longer body is looked through for user-agent lines before it is split
+# bytes; a longer body is looked through for user-agent lines before it is split
+_LONG = 4_096
 _HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 
 
@@ -187,7 +189,8 @@ class _Scan:
     def __init__(self, agents: tuple[bytes, ...], strict: bool) -> None:
         self._agents = agents
         self._strict = strict
-        self._group: ScannedGroup | None = None  # the group of the present line, if it is wanted
+        # the group of the present line, if it is wanted
+        self._group: ScannedGroup | None = None
         self._number = 0  # of the last line read
         self._seen_agent = False
         self.groups: list[ScannedGroup] = []

@@ -71,10 +71,12 @@ UNUSED_FIELDS = frozenset(
 
 # skipped at the very start, also if only its first bytes are there (Google's parser)
 BOM = b"\xef\xbb\xbf"
-MAX_BYTES = 512_000  # Google's page, "File format": 500 KiB, content after that is ignored
+# Google's page, "File format": 500 KiB, content after that is ignored
+MAX_BYTES = 512_000
 MAX_LINE_BYTES = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
 
-INDEX_PAGE = "/index.htm"  # Google's parser: an allow rule for it allows its directory, too
+# Google's parser: an allow rule for it allows its directory, too
+INDEX_PAGE = "/index.htm"
 
 # RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a
 # user-agent line is ignored. "*" is a star alone or one that white space follows (Google's parser).
@@ -149,7 +151,8 @@ def split_lines(body: bytes) -> list[bytes]:
     A byte-order mark is no part of the first line.
     """
     text = without_bom(body)
-    lines = text.splitlines()  # bytes.splitlines knows no other line ends, unlike str.splitlines
+    # bytes.splitlines knows no other line ends, unlike str.splitlines
+    lines = text.splitlines()
     if not lines or text.endswith((b"\n", b"\r")):
         lines.append(b"")
     return lines

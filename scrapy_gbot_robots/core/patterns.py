@@ -260,7 +260,8 @@ class Trial:
     The allow rules are seldom asked.
     """
 
-    barred: tuple[str, ...] = ()  # as those of an index, which takes more trouble to find some
+    # as those of an index, which takes more trouble to find some
+    barred: tuple[str, ...] = ()
     exempt: tuple[str, ...] = ()
 
     __slots__ = ("_allowing", "_allows", "_disallowing", "_strict")

@@ -212,7 +212,8 @@ class _Statements:
                 stated.setdefault(path, []).append(usage)
         said_by_path = {path: combined(usages) for path, usages in stated.items()}
         self._signals = combined(signals)
-        self._everywhere = said_by_path.pop("", NOTHING_SAID)  # no path counts as the shortest one
+        # no path counts as the shortest one
+        self._everywhere = said_by_path.pop("", NOTHING_SAID)
         self.paths = tuple(said_by_path)
         self._index = Index(zip(self.paths, range(len(self.paths)), strict=True), ())
         self._said = tuple(said_by_path.values())

@@ -132,7 +132,8 @@ _REGEX = re.compile(
 )
 _DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another star
 _NOINDEX = b"noindex"
-_PRODUCT = re.compile(rb"[A-Za-z_-]+/")  # a product token with a version, as in a User-Agent header
+# a product token with a version, as in a User-Agent header
+_PRODUCT = re.compile(rb"[A-Za-z_-]+/")
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
 _MAX_FIELD = 30  # characters; a longer name is no misspelling
 _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
@@ -272,7 +273,8 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     elif len(agent) == len(value):
         names = meant_by(agent)
         if names:
-            yield finding(number, NO_CRAWLER, agent=text, names=" or ".join(names[:MOST_NAMES]))
+            meant = " or ".join(names[:MOST_NAMES])
+            yield finding(number, NO_CRAWLER, agent=text, names=meant)
     elif _has_several_names(text):
         advice = ": write one user-agent line for each name"
         yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)

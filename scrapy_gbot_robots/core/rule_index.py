@@ -62,7 +62,8 @@ from .urls import path_of
 
 Filed = tuple[int, str, str]  # a wildcard pattern: its precedence, its needle, and itself
 
-_FEW_STEMS = 40  # up to this number, one startswith with all of them is faster than a bisection
+# up to this number, one startswith with all of them is faster than a bisection
+_FEW_STEMS = 40
 # Up to this number of one length, looking for each needle is faster than cutting the path into
 # pieces.
 _FEW_NEEDLES = 100

@@ -179,7 +179,9 @@ class Rules:
             return self._undecided
         allow, line = precedence & 1 > 0, line_of(precedence)
         text = self._tried().kind(allow).text(line)
-        reason = MOST_SPECIFIC if len(text) == precedence >> LENGTH_BITS else INDEX_OF_DIRECTORY
+        reason = MOST_SPECIFIC
+        if len(text) != precedence >> LENGTH_BITS:
+            reason = INDEX_OF_DIRECTORY
         return Verdict(allow, Rule(allow, text, line), reason, self._group)
 
     def _verdict_of_no_rule(self) -> Verdict:
@@ -223,7 +225,8 @@ class Rules:
             wildcard_chars += self._index.wildcard_chars
         else:
             is_ready = self._trial is not None and self._spent + self._cost(chars) <= _TRIES
-            if not is_ready and len(self._disallows.lines) + len(self._allows.lines) > _MANY_RULES:
+            rules = len(self._disallows.lines) + len(self._allows.lines)
+            if not is_ready and rules > _MANY_RULES:
                 return True
             texts = (self._disallows.text, self._allows.text)
             wildcard_chars += sum(len(text) for text in texts if "*" in text)
@@ -270,7 +273,8 @@ class RulesOfAll(Rules):
         return RulesOfAll, (self.by_crawler,)
 
     def __repr__(self) -> str:
-        return f"<RulesOfAll: {', '.join(f'{name} {rules!r}' for name, rules in self.by_crawler)}>"
+        rules_by_name = (f"{name} {rules!r}" for name, rules in self.by_crawler)
+        return f"<RulesOfAll: {', '.join(rules_by_name)}>"
 
     def allowed(self, url: str | bytes) -> bool:
         """Return whether all of the crawlers may fetch `url`."""

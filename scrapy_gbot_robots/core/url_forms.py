@@ -48,7 +48,8 @@ _UNRESERVED = (
 _DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
 _DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
 _ONE_DOT = frozenset({".", "%2e", "%2E"})
-_BROWSERS_DOTS = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")  # url.spec.whatwg.org; in any case
+# url.spec.whatwg.org; in any case
+_BROWSERS_DOTS = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")
 
 
 def as_sent(url: str) -> str:
@@ -136,7 +137,8 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
         for form in other_forms(url):
             other = rules.verdict(form)
             if not other.allowed:
-                return other._replace(reason=f"some download handlers send it as {shown(form)}")
+                reason = f"some download handlers send it as {shown(form)}"
+                return other._replace(reason=reason)
     return verdict
 
 

@@ -225,7 +225,8 @@ def _odd_origin(url: str) -> Origin:
 
 
 def _host_and_port(authority: str, default: int) -> tuple[str, int]:
-    if "\\" in authority:  # browsers end the host here; other clients read user-info up to an "@"
+    # browsers end the host here; other clients read user-info up to an "@"
+    if "\\" in authority:
         raise ValueError("a backslash before the path")
     name, colon, port = authority.rpartition("@")[2].rpartition(":")
     if not colon or not re.fullmatch("[0-9]*", port):

@@ -36,7 +36,10 @@ class Rule(NamedTuple):
 
     def __str__(self) -> str:
         """Return the rule as in a robots.txt, printable and of bounded length."""
-        return f"{'Allow' if self.allow else 'Disallow'}: {shown(self.pattern)}".rstrip(" ")
+        field = "Disallow"
+        if self.allow:
+            field = "Allow"
+        return f"{field}: {shown(self.pattern)}".rstrip(" ")
 
 
 class Verdict(NamedTuple):
