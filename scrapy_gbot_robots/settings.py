@@ -27,7 +27,7 @@ from scrapy.utils.project import data_path, inside_project
 from .core.crawlers import AllOf, Crawler, RobotsAgent, cut_token
 from .core.robots import RobotsTxt
 from .engine import is_for_one_page
-from .experimental.purposes import PURPOSES
+from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
 from .policy.overrides import json_of
 

@@ -23,7 +23,7 @@ from ..core.rules import Rules, preferences_of, weight_of
 from ..core.url_forms import allowed_each_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
-from ..experimental.purposes import refusal
+from ..experimental.preferences import refusal
 from ..policy.outages import Decision, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
 from ..policy.overrides import Action, Override, Overrides

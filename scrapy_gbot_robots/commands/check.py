@@ -22,7 +22,7 @@ from ..core.lines import split_lines
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..experimental.purposes import refusal, word_on
+from ..experimental.preferences import refusal, word_on
 from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
@@ -32,7 +32,7 @@ from .output import Terminal
 from .overrides import override_facts
 
 if TYPE_CHECKING:
-    from ..experimental.preferences import Preferences
+    from ..core.preferences import Preferences
     from .project_crawl import ProjectCrawl, RobotsState
 
 

@@ -19,7 +19,7 @@ from ..core.asker import NAMED, Asker, as_one, hints_on, names_in
 from ..core.crawlers import Crawler, RobotsAgent
 from ..core.known_crawlers import meant_by
 from ..core.urls import Origin, as_text
-from ..experimental.purposes import PURPOSES
+from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
 from ..policy.outages import Copy
 from ..policy.overrides import Overrides

@@ -21,10 +21,10 @@ from ..bulk.store import Store
 from ..core.crawlers import Crawler
 from ..core.lines import FIELDS, HAS_DIRECTIVE
 from ..core.patterns import directory_of_index, matches
+from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt, groups_by_agent, groups_of, lines_of
 from ..core.urls import shown
 from ..core.verdict import Rule
-from ..experimental.preferences import LABELS
 from ..policy.outages import State
 from ..report.summary import count
 from ..settings import GbotSettings

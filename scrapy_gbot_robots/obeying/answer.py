@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Final
 from scrapy import Request
 
 from ..core.crawlers import RobotsAgent
+from ..core.preferences import NOTHING_SAID
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of, takes_long, weight_of
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.urls import Origin
 from ..core.verdict import Verdict
-from ..experimental.preferences import NOTHING_SAID
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, Outage, State
 from ..policy.outcome import Failure
 from .giving_up import Trouble
 
 if TYPE_CHECKING:
-    from ..experimental.preferences import Preferences
+    from ..core.preferences import Preferences
 
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 

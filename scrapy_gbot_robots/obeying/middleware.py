@@ -27,7 +27,7 @@ from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..engine import is_bypassed
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
-from ..experimental.purposes import PreferenceCheck
+from ..experimental.preferences import PreferenceCheck
 from ..fetching.failures import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED

@@ -12,7 +12,7 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 
 from ..concurrency import run_in_thread
-from ..experimental.purposes import GRANTED, REFUSED, UNSAID
+from ..experimental.preferences import GRANTED, REFUSED, UNSAID
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from ..sitemaps.discovery import left_out

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core.crawlers import AllOf
-from scrapy_gbot_robots.core.preferences import read_dictionary
-from scrapy_gbot_robots.core.rules import preferences_of, weight_of
-from scrapy_gbot_robots.experimental.preferences import (
+from scrapy_gbot_robots.core.preferences import (
     NOTHING_SAID,
     Preferences,
     combined,
-    of_headers,
+    read_dictionary,
 )
+from scrapy_gbot_robots.core.rules import preferences_of, weight_of
+from scrapy_gbot_robots.experimental.preferences import of_headers
 
 # The example of draft-ietf-aipref-attach
 DRAFT = b"""User-Agent: *

@@ -29,7 +29,7 @@ HOOKS = {
         "get_processed_item",
     ),
     *("process_item", "open_spider"),
-    *("push", "pop", "peek"),  # of a scheduler's queue
+    *("push", "pop", "peek", "close"),  # of a scheduler's queue
     *(
         "process_request",
         "process_response",
