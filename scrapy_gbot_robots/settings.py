@@ -171,7 +171,7 @@ def one_of(*names: str) -> ValueType[str]:
 
 
 def redis_url_of_project(settings: BaseSettings) -> str:
-    """Return the URL that scrapy-redis has, too."""
+    """The URL that scrapy-redis would use."""
     url = settings.get("REDIS_URL")
     if url:
         return str(url)
@@ -385,7 +385,10 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 
 
 def mistakes(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that does nothing, such as a misspelt one."""
+    """Yield a sentence for each setting that does nothing, such as a misspelt one.
+
+    Yield one, too, if the directory of GBOT_ROBOTS_SQLITE_PATH does not exist yet.
+    """
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(str(name) for name in settings):
         beginning = _LOOKS_OURS.match(name)

@@ -424,6 +424,7 @@ def _fields(head: bytes) -> dict[str, str]:
 
 
 def _wall(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    """Whose bot wall answered; "" if the site did."""
     outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=headers)
     return outcome.wall if isinstance(outcome, Unavailable) else ""
 

@@ -107,14 +107,14 @@ def message_of(block: bytes, *, is_cut: bool, broken: str, most: int) -> Message
     """
     head = _answer_head(block)
     headers = head.headers
-    if head.status in _WITHOUT_BODY and not head.is_framed:
+    if head.status in _WITHOUT_BODY and not head.is_http2_or_3:
         return Message(head.status, headers, b"", is_cut=False, may_be_empty=True)
-    _check(headers, is_framed=head.is_framed)
+    _check(headers, is_http2_or_3=head.is_http2_or_3)
     codings = headers.all("transfer-encoding")
     length = None
     if not codings:
         length = _length_of(headers)
-    ends = bool(codings) or length is not None or head.is_framed
+    ends = bool(codings) or length is not None or head.is_http2_or_3
     try:
         if broken:
             raise BrokenMessageError(f"the body ended early ({shown(broken, 20)})")  # noqa: TRY301
@@ -133,7 +133,7 @@ class _Head(NamedTuple):
     status: int
     headers: Headers
     rest: bytes  # what follows
-    is_framed: bool  # whether it came over HTTP/2 or 3
+    is_http2_or_3: bool  # whether it came over HTTP/2 or 3
 
 
 def _answer_head(block: bytes) -> _Head:
@@ -184,12 +184,12 @@ def _lines_of_head(block: bytes) -> tuple[list[bytes], bytes]:
         lines.append(line)
 
 
-def _check(headers: Headers, *, is_framed: bool) -> None:
+def _check(headers: Headers, *, is_http2_or_3: bool) -> None:
     """Check what a client rejects, whatever the status says. Raises BrokenMessageError."""
     codings = headers.all("transfer-encoding")
     if codings and {coding.lower() for coding in codings} != {_CHUNKED}:
         raise BrokenMessageError(f"Transfer-Encoding {', '.join(codings)[:80]!r} is not undone")
-    if not is_framed:
+    if not is_http2_or_3:
         return
     forbidden = [name for name in _OF_CONNECTION if headers.all(name)]
     if forbidden:
@@ -218,7 +218,7 @@ def _measured(head: _Head, most: int, length: int | None, *, is_cut: bool) -> tu
     """Return a body of `length` bytes, or as long as the answer is, and whether it is cut."""
     raw = head.rest
     if length is not None and len(raw) >= length:
-        if head.is_framed and length < len(raw):
+        if head.is_http2_or_3 and length < len(raw):
             raise BrokenMessageError("the body is longer than its length says")
         raw, is_cut = raw[:length], False
     elif length is not None and len(raw) <= most and not is_cut:

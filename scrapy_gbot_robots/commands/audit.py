@@ -356,7 +356,7 @@ class AnswerRows:
         """
         self._holds = hold
         if self._is_table:
-            self._write(self._cells(piece))
+            self._write(self._table_columns(piece))
             return
         columns = [*piece.columns, *piece.answers]
         for verdicts in piece.verdicts:
@@ -388,7 +388,8 @@ class AnswerRows:
                 titles.append("RULE")
         return [*titles, "URL"]
 
-    def _cells(self, piece: Piece) -> list[Sequence[str]]:
+    def _table_columns(self, piece: Piece) -> list[Sequence[str]]:
+        """Return columns for people: of each crawler the answers and the rules, last the URLs."""
         columns: list[Sequence[str]] = []
         for answers, verdicts in zip(piece.answers, piece.verdicts, strict=True):
             columns.append([_WORDS[answer] for answer in answers])

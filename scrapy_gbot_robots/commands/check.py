@@ -78,7 +78,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         _show(check, out)
     if any(check.unreachable for check in checks):
         return FAILED
-    if any(check.refused_purpose or not check.decided.allowed for check in checks):
+    if any(check.is_purpose_refused or not check.decided.allowed for check in checks):
         return FOUND
     return FINE
 
@@ -148,14 +148,14 @@ class Check:
         return self.asker.judged(self.verdict)
 
     @property
-    def is_itself(self) -> bool:
+    def is_for_robots_txt(self) -> bool:
         """Whether the URL is that of a robots.txt."""
         return self.verdict.reason == ROBOTS_TXT_ITSELF
 
     @property
     def unreachable(self) -> bool:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
-        if self.is_itself or self.state is None:
+        if self.is_for_robots_txt or self.state is None:
             return False
         if self.override is not None and self.override.decides:
             return False
@@ -167,9 +167,9 @@ class Check:
         return self.robotstxt.preferences(self.url, self.asker.crawler)
 
     @property
-    def refused_purpose(self) -> bool:
+    def is_purpose_refused(self) -> bool:
         """Whether the site refuses one of the purposes. It does not count under an override."""
-        if self.is_itself or self.override is not None:
+        if self.is_for_robots_txt or self.override is not None:
             return False
         return refusal(self.purposes, self.preferences) is not None
 
@@ -304,7 +304,7 @@ def _show(check: Check, out: Terminal) -> None:
     if check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
     out.fact("crawler", str(check.asker))
-    if check.body is not None and not check.is_itself:
+    if check.body is not None and not check.is_for_robots_txt:
         out.fact("group", check.group)
     if check.purposes:
         _show_preferences(check, out)

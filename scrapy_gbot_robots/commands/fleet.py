@@ -14,7 +14,7 @@ from ..policy.outages import span
 from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import StorageError
-from ..storage.client import redis_of
+from ..storage.client import redis_opener
 from .command import FINE, FOUND, CommandError
 from .inputs import add_shared
 from .output import Terminal
@@ -46,7 +46,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.redis:
         gbot = replace(gbot, redis_url=options.redis, redis_client=None)
     try:
-        with closing(redis_of(gbot, settings)()) as storage:
+        with closing(redis_opener(gbot, settings)()) as storage:
             fleet, server = storage.fleet(_MOST_ORIGINS), storage.server
     except (ImportError, ValueError, StorageError) as error:
         raise CommandError(str(error)) from None

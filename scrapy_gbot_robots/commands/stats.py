@@ -124,10 +124,7 @@ def _cells(row: Mapping[str, Any], wholes: Mapping[str, int]) -> list[str]:
 
 
 def _cell(name: str, row: Mapping[str, Any]) -> str:
-    """Return a cell of a row: a number has its share.
-
-    No number stands for what is beyond the last one.
-    """
+    """Return a cell of a row: a number has its share, and None is written "more"."""
     value, whole = row[name], row.get(_WHOLE.get(name, ""))
     if not isinstance(value, int):
         return "more" if value is None else value

@@ -54,7 +54,7 @@ from ..policy.walls import HEADERS
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
 from .failures import NotCachedError, failure_of
-from .host_lookup import leads_inside
+from .private_redirects import leads_inside
 
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 
@@ -164,17 +164,17 @@ class Exchange:
         return response
 
     def _take_out_headers(self, request: Request) -> None:
-        """Take out empty headers, and credentials for another proxy.
-
-        Some handlers would send the empty ones.
-        """
+        """Take out empty headers, which some handlers send, and credentials for another proxy."""
         for name in NEVER_SENT:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
-        if proxy and request.headers.get(_PROXY_HEADER) != self._credentials:
-            return  # they are of a middleware that has chosen this proxy
-        if not proxy or proxy != request.meta.get(_AUTHORISED, self._proxy):
+        is_of_a_middleware = is_for_this_proxy = False
+        if proxy:
+            # A middleware that has chosen the proxy has given its credentials, too.
+            is_of_a_middleware = request.headers.get(_PROXY_HEADER) != self._credentials
+            is_for_this_proxy = proxy == request.meta.get(_AUTHORISED, self._proxy)
+        if not (is_of_a_middleware or is_for_this_proxy):
             request.headers.pop(_PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:
@@ -306,7 +306,7 @@ class HttpCache:
                 self._middleware.ignore_missing
                 and self._middleware.policy.should_cache_request(request)
             )
-        return False
+        return False  # after a suppressed error
 
     def stored(self, request: Request) -> Response | None:
         """The stored response for `request`; None if there is none."""
@@ -315,7 +315,7 @@ class HttpCache:
                 self._crawler.spider, request
             )
             return response
-        return None
+        return None  # after a suppressed error
 
     def store(self, request: Request, response: Response) -> None:
         """Store what a server has sent for `request`, if the policy agrees."""
@@ -353,7 +353,7 @@ class Fetcher:
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
-        self._is_bounding = False
+        self._has_wrapped_handler = False
 
     def robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
@@ -544,9 +544,9 @@ class Fetcher:
         exchange = Exchange(robots_request, most_bytes, secs_left)
         robots_request.meta.update(_OWN_META, download_timeout=secs_left)
         robots_request.meta[LISTENER] = exchange
-        dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
-        if not self._is_bounding:
-            self._is_bounding = True
+        _offer_empty_headers(robots_request)
+        if not self._has_wrapped_handler:
+            self._has_wrapped_handler = True
             around_sending(self._crawler, _send_of_exchange)
         async with self._places:
             with self._overhearing.listening():
@@ -570,6 +570,12 @@ class Fetcher:
                         _PROXY_HEADER, None
                     )  # otherwise an archive would contain it
         return exchange
+
+
+def _offer_empty_headers(request: Request) -> None:
+    """Add the headers that are never sent, empty; the exchange takes them out before it sends."""
+    # The update of `Headers` itself would work the names out again for each request.
+    dict.update(request.headers, {name: [] for name in NEVER_SENT})
 
 
 async def _send_of_exchange(send: Send, request: Request) -> Response:

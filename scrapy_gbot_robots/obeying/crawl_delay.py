@@ -34,7 +34,7 @@ from ..core.verdict import Verdict
 from ..engine import DownloadSlots, Send, around_sending
 from ..settings import GbotSettings
 from ..storage.base import StorageError
-from ..storage.client import redis_of
+from ..storage.client import redis_opener
 from .overrides import Ruling
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class SharedTurns:
     """Lets the requests of a slot wait for their turn among all processes that share a Redis."""
 
     def __init__(self, settings: GbotSettings, crawler: Crawler) -> None:
-        self._opens = redis_of(settings, crawler.settings)
+        self._opens = redis_opener(settings, crawler.settings)
         self._stats = crawler.stats
         self._redis: RedisStorage | None = None
         self._thread = OneThread()

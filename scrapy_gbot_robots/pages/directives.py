@@ -116,10 +116,7 @@ def _add(directives: Directives, name: str, text: str) -> None:
 
 
 def _limit(text: str) -> float | None:
-    """A number for what a limit leaves of characters, seconds or `_PREVIEWS`; -1 is no limit.
-
-    None if it is no limit.
-    """
+    """What a limit leaves of characters, seconds or `_PREVIEWS`: inf for -1; None if unreadable."""
     if text in _PREVIEWS:
         return _PREVIEWS.index(text)
     if text == "-1":

@@ -25,7 +25,7 @@ from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
 from .directives import KNOWN, at_time
-from .page import NOFOLLOW, QUALIFIED, directives_of, links_left, said_by
+from .page import NOFOLLOW, QUALIFIED, directives_of, links_not_to_follow, said_by
 
 _LINK_METHODS = frozenset({"GET", "HEAD"})
 
@@ -50,8 +50,8 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
         self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
-        # `links_left` of pages
-        self._links_left: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
+        # `links_not_to_follow` of pages
+        self._links_not_to_follow: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._drop = frozenset(map(str.lower, settings.tags_drop))
         for word in sorted(self._drop - KNOWN):
             logger.warning(
@@ -80,11 +80,13 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             or request.meta.get(FOLLOW)
         ):
             return request
-        if response not in self._links_left:
+        if response not in self._links_not_to_follow:
             directives = said_by(response)
             is_whole = directives is not None and "nofollow" in directives
-            self._links_left[response] = links_left(response, self._rels, whole_page=is_whole)
-        if urldefrag(request.url).url not in self._links_left[response]:
+            self._links_not_to_follow[response] = links_not_to_follow(
+                response, self._rels, whole_page=is_whole
+            )
+        if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request
         self.crawler.stats.inc_value("gbot_robots/tags/links_left")
         about = {"page": response.url, "request": request}

@@ -86,10 +86,10 @@ def _named(start: bytes, names: Collection[str]) -> Iterator[str]:
                 yield element.get("content", "")
 
 
-def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = False) -> set[str]:
+def links_not_to_follow(
+    response: TextResponse, rels: Set[str], *, whole_page: bool = False
+) -> set[str]:
     """The URLs, without fragments, of the links that a page asks not to follow.
-
-    Scrapy keeps the page that is parsed for it.
 
     A URL is not among them if one of several links to it may be followed.
 
@@ -102,6 +102,7 @@ def links_left(response: TextResponse, rels: Set[str], *, whole_page: bool = Fal
     if not whole_page and not (b"rel" in lower and any(rel.encode() in lower for rel in rels)):
         return set()
     try:
+        # Scrapy keeps the parsed page, so that it is parsed once only.
         base, root = get_base_url(response), response.selector.root
     except ValueError:  # the page names an impossible base URL, on which Scrapy's selectors fail
         base, root = response.url, Selector(text=response.text).root
@@ -146,5 +147,5 @@ class RobotsLinkExtractor(LinkExtractor):
         links: list[Link] = super().extract_links(response)
         if not links or not isinstance(response, HtmlResponse):
             return links
-        unfollowed = links_left(response, self._rels)
+        unfollowed = links_not_to_follow(response, self._rels)
         return [link for link in links if urldefrag(link.url).url not in unfollowed]

@@ -181,12 +181,12 @@ def _is_not_found(saying: str) -> bool:
     for clause in _CLAUSE_END.split(_folded(unescape(saying))):
         words = clause.split()
         gist = " ".join(word for word in words if word not in _ERROR)
-        if ("404" in words and not gist) or _ALONE.match(gist) or _is_about_a_page(gist):
+        if ("404" in words and not gist) or _ALONE.match(gist) or _says_page_is_missing(gist):
             return True
     return False
 
 
-def _is_about_a_page(gist: str) -> bool:
+def _says_page_is_missing(gist: str) -> bool:
     """Whether a clause says of a page that it was not found.
 
     Where a part of the site is missing, the site is down.

@@ -177,7 +177,7 @@ class OverrideUse:
 
     def __init__(self, override: Override) -> None:
         self.override = override
-        self.requests = self.blocked = self.against = 0
+        self.requests = self.blocked = self.let_go_on = 0  # the last: against robots.txt
 
 
 class CrawlCounts:
@@ -221,4 +221,4 @@ class CrawlCounts:
         use = self.overrides.setdefault(override.key, OverrideUse(override))
         use.requests += 1
         use.blocked += refusal is not None
-        use.against += against_robotstxt
+        use.let_go_on += against_robotstxt

@@ -131,7 +131,7 @@ def _tables(counts: CrawlCounts) -> Iterator[str]:
 def _override_row(use: OverrideUse) -> Sequence[str | int]:
     override = use.override
     until = "" if override.until is None else str(override.until)
-    numbers = (use.requests, use.blocked, use.against)
+    numbers = (use.requests, use.blocked, use.let_go_on)
     return (*numbers, override.key, override.what, override.reason, until)
 
 

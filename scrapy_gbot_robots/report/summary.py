@@ -124,7 +124,7 @@ def _overrides(counts: CrawlCounts) -> Iterator[str]:
             f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
         )
         requests = f"{count(use.requests, 'request')}, {use.blocked:,} blocked"
-        yield f"override for {about}: {requests}, {use.against:,} against robots.txt"
+        yield f"override for {about}: {requests}, {use.let_go_on:,} against robots.txt"
     if len(counts.overrides) > _MOST:
         yield f"overrides: {len(counts.overrides) - _MOST:,} more"
 

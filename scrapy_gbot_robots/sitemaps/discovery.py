@@ -365,7 +365,11 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
 
 
 def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
-    """Whether a spider is fed: always with "feed", with "auto" unless it finds its pages itself."""
+    """Whether a spider is fed the sitemaps that its crawl finds.
+
+    With "feed" it always is. With "auto" it is, unless it finds its pages itself or names a sitemap
+    that is no robots.txt.
+    """
     if settings.sitemaps == "feed":
         return True
     if follows_links(spider):

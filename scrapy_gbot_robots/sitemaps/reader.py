@@ -279,7 +279,9 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
         nonlocal end_of_verbatim
         mark = match[0]
         if mark.startswith("&#"):
-            return _characters(mark)  # anywhere: in a broken file lxml may see no CDATA here
+            return _repaired_references(
+                mark
+            )  # anywhere: in a broken file lxml may see no CDATA here
         if end_of_verbatim:
             if mark == end_of_verbatim:
                 end_of_verbatim = ""
@@ -298,8 +300,13 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
     yield _MARKS.sub(repair, tail)
 
 
-def _characters(references: str) -> str:
-    """Join the halves of characters that are written as two references: lxml fails over a half."""
+def _repaired_references(references: str) -> str:
+    """Return character references such that lxml does not fail over them.
+
+    If XML allows all of their characters, `references` is returned as it is. Otherwise it becomes
+    text, in which the halves of a character are joined: "&#xD83D;&#xDE00;" becomes the one
+    character U+1F600.
+    """
     text = ""
     for match in _REFERENCE.finditer(references):
         decimal, hexadecimal = match.groups()

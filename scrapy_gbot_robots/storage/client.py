@@ -133,13 +133,13 @@ def choice_of(
         from .redis import place_of  # noqa: PLC0415  redis-py is an extra
 
         where = settings.redis_client or place_of(settings.redis_url)
-        return StorageChoice(name, redis_of(settings, crawler.settings), f"redis at {where}")
+        return StorageChoice(name, redis_opener(settings, crawler.settings), f"redis at {where}")
     rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
     storage_cls = _loaded("GBOT_ROBOTS_STORAGE", rule, name, _is_storage)
     return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
 
 
-def redis_of(
+def redis_opener(
     settings: GbotSettings, scrapy_settings: BaseSettings | None
 ) -> Callable[[], RedisStorage]:
     """Return what opens the Redis of the settings, by its URL or by the user's client.

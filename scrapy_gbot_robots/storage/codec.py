@@ -95,7 +95,7 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     return entry
 
 
-def longest(max_body: int = MAX_BODY) -> int:
+def most_bytes(max_body: int = MAX_BODY) -> int:
     """Return the most bytes that an entry can have for `decode` to read it."""
     return _FACTS_AT + _FACTS_BYTES + max_body
 

@@ -46,7 +46,7 @@ from typing import Any, TypeVar
 
 from ..policy.outages import KEEP_DAYS, Entry
 from .base import Found, Result, Storage, StorageError, Wanted
-from .codec import MAX_BODY, decode, encode, longest
+from .codec import MAX_BODY, decode, encode, most_bytes
 
 try:
     import redis
@@ -187,7 +187,7 @@ class RedisStorage(Storage):
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
-        with self._asked():
+        with self._translating_errors():
             return bool(self._redis.delete(self._key("entry", origin)))
 
     def origins(self) -> Iterator[str]:
@@ -241,7 +241,7 @@ class RedisStorage(Storage):
         with self._pipeline() as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
                 keys = self._key("entry", origin), self._key("lease", origin)
-                options = _millisecs(secs), int(beside_entry), longest(self._max_body)
+                options = _millisecs(secs), int(beside_entry), most_bytes(self._max_body)
                 pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, *options)
             answers = pipe.execute()
         self._lead = int(answers[-1][2]) - time.monotonic()
@@ -294,7 +294,7 @@ class RedisStorage(Storage):
 
         Returns 0 if the turn was taken; else for how many seconds it is not free yet.
         """
-        with self._asked():
+        with self._translating_errors():
             answer = self._redis.eval(_TURN, 1, f"{_PREFIX}turn:{slot}", self._id, _millisecs(secs))
             return max(0.0, int(answer) / 1000)
 
@@ -303,7 +303,7 @@ class RedisStorage(Storage):
 
         The report ends by itself soon after the last beat.
         """
-        with self._asked():
+        with self._translating_errors():
             self._redis.set(f"{_PREFIX}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
 
     def fleet(self, most_origins: int) -> dict[str, Any]:
@@ -317,7 +317,7 @@ class RedisStorage(Storage):
                 processes.append({**json.loads(value), "id": process, "leases": leases[process]})
         read = (
             decode(value, self._max_body)
-            for _, value in self._values("entry", longest(self._max_body))
+            for _, value in self._values("entry", most_bytes(self._max_body))
         )
         entries = list(islice((entry for entry in read if entry is not None), most_origins + 1))
         counted = entries[:most_origins]
@@ -336,7 +336,7 @@ class RedisStorage(Storage):
     def close(self) -> None:
         """Close the connections."""
         self._make_client = None
-        with self._asked():
+        with self._translating_errors():
             self._redis.close()
 
     def _key(self, kind: str, origin: str) -> str:
@@ -348,7 +348,7 @@ class RedisStorage(Storage):
         """Yield what each key of a kind is for, and the key."""
         before = f"{_PREFIX}{kind}:"
         is_tagged = self._is_cluster and kind != "process"
-        with self._asked():
+        with self._translating_errors():
             for key in self._redis.scan_iter(
                 match=f"{before}{'{' if is_tagged else ''}*", count=_SCAN_KEYS
             ):
@@ -372,14 +372,15 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _pipeline(self) -> Iterator[Any]:
-        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+        """Yield a pipeline, which sends commands together, and translate its errors."""
+        with self._translating_errors(), self._redis.pipeline(transaction=False) as pipe:
             yield pipe
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
-        """Turn the driver's errors into StorageError.
+    def _translating_errors(self) -> Iterator[None]:
+        """Turn the driver's errors into StorageError, and use a new client after a failure.
 
-        It names the server and not the password.
+        The error names the server and not the password.
         """
         if self._has_failed and self._make_client is not None:
             self._use_new_client(self._make_client)

@@ -40,7 +40,7 @@ from urllib.parse import quote
 from ..core.urls import shown
 from ..policy.outages import KEEP_DAYS, Copy, Entry
 from .base import Found, Result, Storage, StorageError, Wanted
-from .codec import MAX_BODY, decode, encode, longest
+from .codec import MAX_BODY, decode, encode, most_bytes
 
 _T = TypeVar("_T")
 
@@ -179,7 +179,7 @@ class SqliteStorage(Storage):
         return self._run(self._get, origin)
 
     def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
-        values = origin, self._today() - KEEP_DAYS, longest(self._max_body)
+        values = origin, self._today() - KEEP_DAYS, most_bytes(self._max_body)
         row = connection.execute(_GET, values).fetchone()
         if row is None:
             return None
@@ -288,7 +288,7 @@ class SqliteStorage(Storage):
     def _copies(self, connection: sqlite3.Connection, origin: str, most: int) -> list[Copy]:
         """The latest versions that `_keep_copy` has stored. No other row counts."""
         copies: list[Copy] = []
-        for at, value in connection.execute(_COPIES, (origin, longest(self._max_body), most)):
+        for at, value in connection.execute(_COPIES, (origin, most_bytes(self._max_body), most)):
             entry = decode(value, self._max_body)
             if entry is not None and entry.copy is not None and entry.copy.fetched_at == at:
                 copies.append(entry.copy)

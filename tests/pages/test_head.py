@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 from scrapy.http import HtmlResponse
 
-from scrapy_gbot_robots.pages.page import links_left, meta_tags
+from scrapy_gbot_robots.pages.page import links_not_to_follow, meta_tags
 
 NAMES = {"robots", "mybot"}
 TAG = '<meta name="robots" content="noindex">'
@@ -43,7 +43,7 @@ def test_page_has_these_tags(page: str, tags: list[str]) -> None:
 def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
     page = b"<base href='http://[::1'><a rel=nofollow href=/left>x</a><a href=/free>x</a>"
     response = HtmlResponse("https://a.example/x", body=page)
-    assert links_left(response, {"nofollow"}) == {"https://a.example/left"}
+    assert links_not_to_follow(response, {"nofollow"}) == {"https://a.example/left"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])

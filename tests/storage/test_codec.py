@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.outages import Entry, Outage
-from scrapy_gbot_robots.storage.codec import decode, encode, longest
+from scrapy_gbot_robots.storage.codec import decode, encode, most_bytes
 
 from ..support.entries import (
     BODY,
@@ -107,12 +107,12 @@ def test_compressed_where_it_pays() -> None:
     assert len(encode(Entry(None, GONE))) < 320
 
 
-def test_longest_is_long_enough_and_bounded() -> None:
+def test_most_bytes_is_long_enough_and_bounded() -> None:
     assert (
         max(len(encode(rules(body))) for body in (b"x" * 512_000, bytes(range(256)) * 2000))
-        <= longest()
+        <= most_bytes()
     )
-    assert longest(100) < 200_000
+    assert most_bytes(100) < 200_000
 
 
 def test_cut_and_changed_bytes_are_a_miss() -> None:

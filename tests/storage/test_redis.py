@@ -18,7 +18,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import StorageError
-from scrapy_gbot_robots.storage.client import redis_of
+from scrapy_gbot_robots.storage.client import redis_opener
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.clock import Clock
@@ -158,7 +158,7 @@ def test_client_of_scrapy_redis_serves(redis_url: str) -> None:
     pytest.importorskip("scrapy_redis")
     path, _, db = redis_url.removeprefix("unix://").partition("?db=")
     settings = Settings({"REDIS_DB": db, "REDIS_PARAMS": {"unix_socket_path": path}})
-    with closing(redis_of(GbotSettings.of(settings), settings)()) as storage:
+    with closing(redis_opener(GbotSettings.of(settings), settings)()) as storage:
         storage.put(ORIGIN, Entry(RULES))
         assert storage.get(ORIGIN) == Entry(RULES)
 
