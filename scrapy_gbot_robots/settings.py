@@ -257,7 +257,7 @@ DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 def _row(default: object, values: ValueType[Any], **needs: object) -> Any:
     """Make a field of `GbotSettings`.
 
-    `default` may be a function that makes it from Scrapy's settings.
+    `default` may be a function that makes the default from Scrapy's settings.
 
     If there are `needs`, the setting does nothing unless one of these fields has this value; True:
     any but an empty one.

@@ -432,7 +432,7 @@ def _wall(status: int, headers: Mapping[str, str], body: bytes) -> str:
 def _text(text: object) -> str:
     """Return text without lone surrogates, which JSON may have and no file can.
 
-    Raises TypeError if it is no text.
+    Raises TypeError if `text` is no text.
     """
     if not isinstance(text, str):
         raise TypeError("no text")

@@ -87,7 +87,7 @@ def opened(
 ) -> Iterator[tuple[Store, list[Part]]]:
     """Read archives into a store, which is there as long as the context.
 
-    Say what could not be read of them.
+    The user is told what could not be read of them.
     """
     try:
         import duckdb  # noqa: PLC0415 - what these need is an extra

@@ -352,7 +352,7 @@ class AnswerRows:
     def write(self, piece: Piece, *, hold: bool) -> None:
         """Write rows.
 
-        `hold` says that there was no URL yet, so that an error may still be all that is said.
+        With `hold` there was no URL yet, so that an error may still be all that is said.
         """
         self._holds = hold
         if self._is_table:
@@ -414,9 +414,9 @@ class AnswerRows:
 
 
 def _fits(names: Sequence[str], columns: int | None) -> bool:
-    """Whether a table with the rules fits into a terminal of so many columns.
+    """Whether a table with the rules fits into so many columns.
 
-    None: it is no terminal.
+    With None there is no terminal.
     """
     if columns is None:
         return True

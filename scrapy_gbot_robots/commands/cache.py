@@ -85,7 +85,7 @@ def _storage(
 ) -> Iterator[tuple[Storage, str]]:
     """Open the storage that the settings name; say where it is.
 
-    Unless `writes`, no file is created or changed.
+    It creates and changes files only if it `writes`.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage is in trouble.

@@ -186,7 +186,7 @@ class RobotsState:
     def why(self) -> str:
         """What the answer rests on, in words.
 
-        With a hint if the server may speak plain HTTP only.
+        They have a hint if the server may speak plain HTTP only.
         """
         why, outage = self.decision.why, self.decision.outage
         if outage is None or outage.failure is not Failure.TLS or self.origin.scheme != "https":
@@ -219,7 +219,7 @@ class ProjectCrawl:
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
         """Look up the robots.txt of `origin`.
 
-        On its server, if it shall be `fresh` or what the storage has is not good.
+        Its server is asked if it shall be `fresh`, or if what the storage has is not good.
         """
         policy, key = self.settings.policy, str(origin)
         async with self._places[origin]:
@@ -237,7 +237,7 @@ class ProjectCrawl:
     async def served(self, origins: Iterable[Origin]) -> dict[Origin, Served]:
         """Look up the robots.txt files of `origins` at the same time.
 
-        Not those of origins where an override decides.
+        Those of origins where an override decides are left out.
         """
         lookups: list[Coroutine[Any, Any, RobotsState]] = []
         for origin in origins:

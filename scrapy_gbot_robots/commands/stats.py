@@ -317,7 +317,7 @@ def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
 class _Longest(NamedTuple):
     """The lengths of the longest patterns that match "/".
 
-    Of two as long, the one that allows decides.
+    If both have one length, the one that allows decides.
     """
 
     disallowing: int

@@ -99,10 +99,7 @@ def failure_of(
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:
-    """Return the exception that Scrapy raises for a page whose download ends in `failure`.
-
-    None if it has none.
-    """
+    """Return what Scrapy raises for a page whose download ends in `failure`; None if nothing."""
     if failure not in _SCRAPYS:
         return None
     return _SCRAPYS[failure](why)

@@ -213,7 +213,7 @@ class Exchange:
     def is_answered(self) -> bool:
         """Whether a server has answered, or a middleware has dropped the request.
 
-        Then no stored response counts.
+        If so, no stored response counts.
         """
         if self.response is not None or self.headers_secs is not None:
             return True
@@ -510,10 +510,7 @@ class Fetcher:
 
     @cached_property
     def _http_cache(self) -> HttpCache | None:
-        """Scrapy's HTTP cache, if the crawl has one.
-
-        Not if its middleware is one of the user's own.
-        """
+        """Scrapy's HTTP cache; None if the crawl has none, or one of the user's own."""
         middleware = downloader_middleware(self._crawler, HttpCacheMiddleware)
         if middleware is None:
             return None

@@ -58,7 +58,7 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
 def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
     """Add what the contents of meta tags say to `directives`.
 
-    Of different values for one directive, the more restrictive.
+    Of different values for one directive, the more restrictive one counts.
     """
     for content in contents:
         for _, name, text in _statements(content[:MOST_BYTES], addressed=False):
@@ -90,9 +90,9 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 
 
 def _add(directives: Directives, name: str, text: str) -> None:
-    """Keep a directive; of two values the smaller.
+    """Keep a directive; of two values, keep the smaller one.
 
-    One that cannot be read has no effect, as Google's page says of dates.
+    A value that cannot be read has no effect, as Google's page says of dates.
     """
     if name == "none":
         directives.update({"noindex": True, "nofollow": True})

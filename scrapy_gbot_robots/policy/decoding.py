@@ -44,7 +44,7 @@ class DecodeError(ValueError):
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
     """Return the text file in `body` if `flags` say that a browser made the page around it.
 
-    Else `body` itself.
+    Otherwise return `body` itself.
 
     A browser shows a text file escaped, in a `pre` element. The parser would not see the first
     User-agent line of such a page, and so would lose the rules below it.

@@ -78,9 +78,9 @@ def _seconds(text: str) -> float | None:
 
 
 def date_in(text: str, read: Callable[[str], datetime] = parsedate_to_datetime) -> datetime | None:
-    """Read a date in UTC, by default an HTTP date (RFC 9110 5.6.7, all three forms).
+    """Read a date in UTC; None if it is no date.
 
-    None if it is no date.
+    By default it is an HTTP date, in any of the three forms of RFC 9110 5.6.7.
     """
     try:
         moment = read(text[:_DATE_BYTES])

@@ -229,7 +229,7 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 def available(entry: Entry) -> Entry:
     """Return `entry` with the note that its site is there, if it has an outage.
 
-    Another URL of the origin was served since the outage began.
+    Call it when another URL of the origin has been served since the outage began.
     """
     if entry.outage is None:
         return entry
@@ -273,7 +273,7 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
 def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
     """Until when a copy is fresh by the policy of this run.
 
-    Not at all if it is from the future: a clock was wrong.
+    A copy from the future is not fresh at all: a clock was wrong.
     """
     if copy.fetched_at > now + _SKEW:
         return now
@@ -283,7 +283,8 @@ def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
 def _retry_at(outage: Outage, now: float) -> float:
     """When to ask again.
 
-    Now, if the stored times are impossible (in the future, or too long a wait): a clock was wrong.
+    That is now if the stored times are impossible (in the future, or too long a wait): a clock
+    was wrong.
     """
     if outage.since > now + _SKEW or outage.retry_at > now + _RETRY_AFTER + _SKEW:
         return now
@@ -356,9 +357,9 @@ def span(secs: float) -> str:
 
 
 def date_of(secs: float) -> datetime | None:
-    """Return a time, in seconds since the epoch, as a date in UTC.
+    """Return a time, in seconds since the epoch, as a date in UTC; None if it has no date.
 
-    None if it is none, as others may write to a storage.
+    A time from a storage may have none, since others may write there.
     """
     try:
         return datetime.fromtimestamp(secs, tz=timezone.utc)

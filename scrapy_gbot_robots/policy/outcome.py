@@ -1,6 +1,6 @@
-"""The outcome of one attempt to fetch a robots.txt: Fetched, Unavailable or Unreachable.
+"""The outcome of one attempt to fetch a robots.txt, and where its redirects lead.
 
-And where its redirects lead.
+An outcome is Fetched, Unavailable or Unreachable.
 
 Pure. `outages` decides what follows from an outcome over time. Only HTTP redirects are followed,
 also to other hosts; never a meta refresh or a script. The file that is found counts for the origin
@@ -212,9 +212,9 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
 
 
 def _target(location: bytes | str | None, here: str) -> str | None:
-    """Resolve a Location against the URL that sent it, without user-info and fragment.
+    """Resolve a Location against the URL that sent it; None if it is no URL to follow.
 
-    None if it is no URL to follow.
+    User-info and fragment are taken out.
     """
     if location is None:
         return None

@@ -121,10 +121,7 @@ class Overrides(dict[str, Override]):
     """
 
     def of(self, origin: Origin, now: float) -> Override | None:
-        """Return the override that counts for `origin` at `now`, in seconds since the epoch.
-
-        None if there is none.
-        """
+        """Return the override that counts for `origin` at `now` (in seconds since the epoch), if any."""
         host = _in_one_spelling(origin.host)
         labels = host.split(".")
         domains = (f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels)))
@@ -138,7 +135,7 @@ class Overrides(dict[str, Override]):
 def _place(key: str) -> str:
     """Return one spelling of the place that a key names.
 
-    "https://example.com", "example.com" or "*.example.com".
+    It is like "https://example.com", "example.com" or "*.example.com".
 
     Raises:
         ValueError: it names none, or more than scheme, host and port.

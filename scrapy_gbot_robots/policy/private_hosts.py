@@ -31,7 +31,7 @@ _PRIVATE = (  # that not every Python's `ipaddress` knows
 def is_private(host: str) -> bool | None:
     """Whether `host`, in the form of `Origin.host`, is private by its text.
 
-    None for a name, which may be either.
+    The answer is None for a name, which may be either.
 
     An IPv4 address counts in all spellings that a system's resolver takes (`127.1`, `0x7f000001`,
     `2130706433`). A name without a dot is private: no such name is public, but one may resolve on

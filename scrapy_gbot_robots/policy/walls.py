@@ -56,9 +56,7 @@ _LINE_OF_A_FILE = re.compile(
 
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Return whose wall a response looks like, and by which mark.
-
-    "" if it looks like the site's own answer.
+    """Return whose wall a response looks like, and by which mark; "" if it looks like none.
 
     `headers` has those of `HEADERS`, with names in lower case; `body` is content-decoded, and empty
     if it is not known.

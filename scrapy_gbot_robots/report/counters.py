@@ -159,7 +159,7 @@ class Origins:
     def rows(self, most: int, *, unreachable: bool = False) -> list[tuple[OriginRow, int]]:
         """At most `most` origins with their blocked requests; those that blocked most come first.
 
-        With `unreachable`, only origins whose robots.txt is unreachable.
+        With `unreachable`, they are only origins whose robots.txt is unreachable.
         """
         blocked = dict(self.blocked.top(len(self.blocked)))
         rows: list[tuple[OriginRow, int]] = []

@@ -176,7 +176,7 @@ def _beginning(response: Response, headers: Headers) -> bytes:
 def _date(seconds: float) -> str:
     """Return a time as WARC writes it.
 
-    One that is no date, from a storage to which others write, is the present.
+    A time that has no date, from a storage to which others write, counts as the present.
     """
     date = date_of(seconds)
     if date is None:

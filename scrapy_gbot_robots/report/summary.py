@@ -17,7 +17,7 @@ _IN_STATE = {State.RULES: "with rules"}
 def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
     """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural.
 
-    Unless `exact`: "more than 2 URLs".
+    A number that is not `exact` becomes "more than 2 URLs".
     """
     name = noun
     if number != 1 or not exact:

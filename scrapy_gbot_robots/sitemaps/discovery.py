@@ -145,7 +145,7 @@ class SitemapDiscovery:
     def _count_what_is_not_fed(self, origin: Origin, others: list[str]) -> None:
         """Count the sitemaps that a spider is not fed since it finds its pages itself.
 
-        Log it once in a crawl.
+        The log says so once in a crawl.
         """
         count(self._crawler, "not_fed", len(others))
         if not others or self._has_told:

@@ -214,7 +214,7 @@ def _is_fed_already(response: Response) -> bool:
 class SitemapDownloaderMiddleware:
     """Refuses sitemaps that lie where they may not.
 
-    Counts sitemaps that are disallowed or could not be fetched.
+    It counts sitemaps that are disallowed or could not be fetched.
 
     It stands before every middleware that retries or redirects.
     """

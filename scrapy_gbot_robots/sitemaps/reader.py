@@ -216,7 +216,7 @@ def _may_be_url(text: str) -> bool:
 def _entry(element: etree._Element) -> SitemapEntry:
     """Return what an element lists.
 
-    Of two values with one key, the first that is not empty counts.
+    Of several values with one key, the first that is not empty counts.
     """
     entry: SitemapEntry = {}
     alternates: list[str] = []

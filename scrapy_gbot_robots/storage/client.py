@@ -216,7 +216,7 @@ class StorageClient:
     def report(self) -> None:
         """Count the storage in the stats.
 
-        Once it has answered, name it in the log, and tell the fleet of this process.
+        Once it has answered, the log names it, and the fleet is told of this process.
         """
         kind = "other"
         if self._choice.name in STORAGES:

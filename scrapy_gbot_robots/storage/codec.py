@@ -60,7 +60,7 @@ def encode(entry: Entry) -> bytes:
 def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     """Read bytes that `encode` wrote.
 
-    None for any other bytes, and for a body of more than `max_body` bytes.
+    Return None for any other bytes, and for a body of more than `max_body` bytes.
     """
     outage_fields = _OUTAGE_FIELDS.get(data[: len(VERSION)])
     if outage_fields is None:

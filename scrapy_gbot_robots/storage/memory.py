@@ -85,9 +85,9 @@ class MemoryStorage(Storage):
             self._bytes = 0
 
     def _forget_if_clock_was_set(self) -> None:
-        """Forget all times of the clock before.
+        """Forget all times if the clock was set.
 
-        By a clock set forward by a month, an outage would open its site.
+        A clock set forward by a month would make an outage open its site.
         """
         lead = time.time() - time.monotonic()
         if abs(lead - self._lead) > _CLOCK_SECS:

@@ -106,10 +106,7 @@ _FIND = (
 
 
 def place_of(url: str) -> str:
-    """Return the server and database that a Redis URL names, without its password.
-
-    "?" if it cannot be read.
-    """
+    """Return the server and database that a Redis URL names, without its password, or "?"."""
     try:
         where = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError:
@@ -228,7 +225,7 @@ class RedisStorage(Storage):
     ) -> list[Found]:
         """Return entries, and take the leases of those that are not there.
 
-        If `beside_entry`, also of those that are.
+        With `beside_entry`, take also the leases of those that are there.
         """
         if not wanted:
             return []
@@ -261,9 +258,7 @@ class RedisStorage(Storage):
         return results
 
     def _ahead(self) -> int:
-        """By how many seconds the server's clock is ahead of this machine's now.
-
-        0 if they hardly differ.
+        """By how many seconds the server's clock is now ahead of ours; 0 if they hardly differ.
 
         It stays the same as long as the clocks do, so that an entry has the same times whenever it
         is read.

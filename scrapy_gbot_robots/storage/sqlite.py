@@ -323,7 +323,7 @@ class SqliteStorage(Storage):
     def _done(self, act: Callable[..., _T], args: tuple[object, ...]) -> _T:
         """Let `act` use the file once.
 
-        Of a damaged schema SQLite's message has the damaged bytes, which Python cannot read.
+        SQLite's message about a damaged schema has the damaged bytes, which Python cannot read.
         """
         try:
             return act(self._current(), *args)
@@ -477,7 +477,7 @@ def _not_ours(path: Path) -> StorageError:
 
 
 def _says_it_is_ours(path: Path) -> bool:
-    """By its header, or if that is damaged, by our tables in its first page.
+    """Whether a file is ours by its header, or if that is damaged, by our tables in its first page.
 
     To close a file that SQLite has open here would end SQLite's locks on it: disconnect first.
     """
