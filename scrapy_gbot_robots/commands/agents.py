@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
-    (version,) = versions([options.robots or options.url], settings)
+    (version,) = versions([options.robots or options.url], settings, err)
     robotstxt = GbotSettings.of(settings).parse(version.body)
     every, wanted = [], []
     for crawler in KNOWN_CRAWLERS:

@@ -137,7 +137,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             if is_archive:
                 _by_archive(audit, gbot)
             elif files:
-                robots = [Served(200, version.body) for version in versions(files, settings)]
+                read = versions(files, settings, err)
+                robots = [Served(200, version.body) for version in read]
                 audit.judge(Piece(columns, robots) for columns in audit.rows("Auditing"))
             else:
                 _by_host(audit, settings)

@@ -27,7 +27,7 @@ from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND
-from .inputs import add_shared, checked_url, crawlers_named, read, typed
+from .inputs import add_shared, check_file, checked_url, crawlers_named, read, typed
 from .output import Terminal
 from .overrides import override_facts
 
@@ -67,10 +67,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     askers = crawlers_named(options.agents, settings, err, options.mode)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
-    by = _by_file
     if options.robots is None:
-        by = _by_origin
-    checks = by(options, askers, settings)
+        checks = _by_origin(options, askers, settings)
+    else:
+        body = read(options.robots)
+        check_file(options.robots, body, settings, err)
+        checks = _by_file(options, body, askers, settings)
     for number, check in enumerate(checks):
         out.json(check.facts)
         if number:
@@ -83,8 +85,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE
 
 
-def _by_file(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
-    body = read(options.robots)
+def _by_file(
+    options: Namespace, body: bytes, askers: list[Asker], settings: Settings
+) -> list[Check]:
     robotstxt = GbotSettings.of(settings).parse(body)
     checks = []
     for url in options.urls:

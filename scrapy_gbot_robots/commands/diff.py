@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the changes; return FOUND if there are any."""
-    old, new = versions([options.old, options.new], settings)
+    old, new = versions([options.old, options.new], settings, err)
     parse = GbotSettings.of(settings).parse
     every = changes(parse(old.body), parse(new.body))
     for change in every:

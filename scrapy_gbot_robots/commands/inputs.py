@@ -18,6 +18,8 @@ from ..core import asker
 from ..core.asker import NAMED, Asker, as_one, hints_on, names_in
 from ..core.crawlers import Crawler, RobotsAgent
 from ..core.known_crawlers import meant_by
+from ..core.lines import without_bom
+from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
@@ -36,6 +38,9 @@ MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB o
 MAX_URL = 16_384  # bytes
 
 _BLOCK = 262_144  # bytes read at a time
+# How files begin that are never read as rules, and what they are.
+_NO_RULES = {b"\x1f\x8b": "gzip", b"WARC/": "a WARC", b"PAR1": "Parquet"}
+_FOR_ARCHIVES = "audit --robots reads archives, by their names: .warc, .warc.gz, .parquet, .jsonl"
 
 
 # Arguments
@@ -267,14 +272,41 @@ class Version(NamedTuple):
     truncated: bool = False  # whether the server sent more
 
 
-def versions(names: Sequence[str], settings: Settings) -> list[Version]:
+def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Version]:
     """Return the versions that `names` stand for: files, sites, "-" for standard input, ORIGIN@DATE.
 
+    `err` gets a note on a file that looks like no robots.txt.
+
     Raises:
-        CommandError: one of them cannot be had.
+        CommandError: one of them cannot be had, or is an archive.
     """
     states = fetched(names, settings)
-    return [version_of(name, states, settings) for name in names]
+    every = []
+    for name in names:
+        version = version_of(name, states, settings)
+        if version.origin is None:
+            check_file(name, version.body, settings, err)
+        every.append(version)
+    return every
+
+
+def check_file(name: str, body: bytes, settings: Settings, err: Terminal) -> None:
+    """Tell `err` if the content of a file looks like no robots.txt, whose rules it would be read as.
+
+    Raises:
+        CommandError: it is an archive, or compressed.
+    """
+    what = ""
+    for beginning, kind in _NO_RULES.items():
+        if body.startswith(beginning):
+            what = kind
+    other = no_robots_file(body, GbotSettings.of(settings).parse(body))
+    if other is not None and without_bom(body).lstrip().startswith(b"{"):
+        what = "JSON"
+    if what:
+        raise CommandError(f"{name}: this is {what}, not a robots.txt; {_FOR_ARCHIVES}")
+    if other is not None:
+        err.say((f"note: {name}: {other.text}", "warning"))
 
 
 def fetched(names: Sequence[str], settings: Settings) -> dict[str, RobotsState]:

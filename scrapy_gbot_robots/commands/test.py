@@ -55,7 +55,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Test the expectations; return the exit status: FOUND if one is not met."""
     if options.expectations == options.robots == STDIN:
         raise CommandError('"-" cannot be both the expectations and the robots.txt')
-    (robots,) = versions([options.robots], settings)
+    (robots,) = versions([options.robots], settings, err)
     expected = _expectations(options.expectations, robots, err)
     robotstxt = GbotSettings.of(settings).parse(robots.body)
     failed = 0

@@ -157,10 +157,9 @@ def findings(
     """
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
     all_lines, groups = lines_of(robotstxt), groups_of(robotstxt)
-    what = _something_else(body, all_lines)
-    if what:
-        rules = sum(len(group.rules) for group in groups)
-        return [finding(1, NO_ROBOTS_FILE, what=what, rules=rules)]
+    other = no_robots_file(body, robotstxt)
+    if other is not None:
+        return [other]
     unsorted = {*on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt))}
     if more is not None:
         for line, kind, text in more(robotstxt):
@@ -172,6 +171,15 @@ def findings(
 
 def _place(one: Finding) -> tuple[int, int, str]:
     return _RANK[one.kind], one.line, one.text
+
+
+def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
+    """Return the finding that `body`, as it was parsed, is something else; None if it is not."""
+    what = _something_else(body, lines_of(robotstxt))
+    if not what:
+        return None
+    rules = sum(len(group.rules) for group in groups_of(robotstxt))
+    return finding(1, NO_ROBOTS_FILE, what=what, rules=rules)
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:

@@ -1,5 +1,6 @@
 """The command as it is called: by which names, and what it says of what it cannot do and of wrong usage."""
 
+import gzip
 import shlex
 import sys
 from configparser import ConfigParser
@@ -90,6 +91,55 @@ def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_
     assert "error: " in ended.err
     assert ended.err.count("\n") == 1
     assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check http://a/private/1 --robots {}",
+        "check http://a/private/1 --robots - --stdin",
+        "agents http://a/private/1 --robots {}",
+        "diff {} r.txt",
+        "diff r.txt {}",
+        "test t.txt --robots {}",
+        "audit --urls urls.txt --robots {}",
+        "audit --urls urls.txt --diff {} r.txt",
+    ],
+)
+def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
+    line: str, tmp_path: Path
+) -> None:
+    rules = b"user-agent: *\ndisallow: /private\n"
+    (tmp_path / "r.txt").write_bytes(rules)
+    (tmp_path / "t.txt").write_text("allow * /private/1")
+    (tmp_path / "urls.txt").write_text("http://a/private/1")
+    reads_stdin = "--stdin" in line
+    line = line.removesuffix(" --stdin").replace("{}", "odd")
+
+    def tried(body: bytes) -> tuple[int, str]:
+        (tmp_path / "odd").write_bytes(body)
+        stdin = b""
+        if reads_stdin:
+            stdin = body
+        ended = run_here(*shlex.split(line), cwd=tmp_path, stdin=stdin)
+        return ended.status, ended.err
+
+    for body, what in (
+        (gzip.compress(rules), "gzip"),
+        (b"WARC/1.0\r\nWARC-Type: response\r\n\r\n" + rules, "a WARC"),
+        (b"PAR1\x15\x04" + rules, "Parquet"),
+        (b'{"url": "http://a/robots.txt", "status": 200}\n', "JSON"),
+    ):
+        status, said = tried(body)
+        assert status == 2
+        assert f"this is {what}, not a robots.txt; audit --robots reads archives" in said
+    status, said = tried(b"<html><body>Not here</body></html>\n")
+    assert status in {0, 1}
+    assert said.count("this is a web page, not a robots.txt: 0 of its lines are read as rules") == 1
+    for body in (rules, b'{"a": 1}\n' + rules, b""):
+        status, said = tried(body)
+        assert status in {0, 1}
+        assert "not a robots.txt" not in said
 
 
 @pytest.mark.parametrize(
