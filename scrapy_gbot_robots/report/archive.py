@@ -49,6 +49,7 @@ _IS_IN = (
 )
 _CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
 _IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"
+_LACKS = "GBOT_ROBOTS_ARCHIVE lacks records: %s failed, see the error above"
 
 logger = logging.getLogger(__name__)
 
@@ -159,7 +160,7 @@ class RobotsArchive:
         self._path, numbers = wanted, count(2)
         while True:
             with suppress(FileExistsError):
-                return io.FileIO(self._path, "x")
+                return io.FileIO(str(self._path), "x")  # an error shows this name
             stem = wanted.name.removesuffix(suffix)
             self._path = wanted.with_name(f"{stem}-{next(numbers)}{suffix}")
 
@@ -180,8 +181,11 @@ class RobotsArchive:
         if written:
             answers = counted(written, "robots.txt answer")
             logger.info(_IS_IN, self._path, answers, *numbers, extra=extra)
-        else:
+        elif not self._has_failed:
             logger.info(_IS_EMPTY, extra=extra)
+        if self._has_failed:
+            failed = counted(stats.get_value("gbot_robots/archive/errors", 0), "write")
+            logger.warning(_LACKS, failed, extra=extra)
 
 
 def _records_of_copy(answer: CachedAnswer, copy: Copy, exchange: Exchange | None) -> list[Record]:

@@ -231,6 +231,19 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
 
 
+@in_reactor
+async def test_archive_that_cannot_be_written_is_not_called_empty(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / f"{'x' * 300}.warc.gz"  # longer than a name may be, also for root
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, caplog.at_level(logging.INFO):
+        await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[site.url("/a")])
+    lines = [record.getMessage() for record in caplog.records]
+    error, last = [line for line in lines if "GBOT_ROBOTS_ARCHIVE" in line]
+    assert f"File name too long: '{path}'" in error
+    assert last == "GBOT_ROBOTS_ARCHIVE lacks records: 1 write failed, see the error above"
+
+
 @pytest.mark.parametrize("name", ["r.warc", "r.warc.gz", "r.jsonl"])
 @in_reactor
 async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(
