@@ -11,7 +11,7 @@ ways from state to state, and `Gates._go` is the one place that changes a state.
              its time comes
 
 A gate whose look-up waits for its turn is *queued*. The look-up is made as the next of its requests
-would be fetched (proxy, user agent); `pace` says how many run at a time. When it has ended, the
+would be fetched (proxy, user agent); `Pace` says how many run at a time. When it has ended, the
 gate is *open*, and the engine asks the queue again, or it is *held* until robots.txt may be fetched
 again. `queue` says which requests are behind which gate.
 
@@ -57,9 +57,8 @@ from ..meta import RETURNED
 from ..policy.overrides import Override
 from .answer import CachedAnswer, Source, is_waited_for
 from .giving_up import Patience
-from .lookup import Lookup
+from .lookup import Lookup, Pace
 from .overrides import CrawlOverrides
-from .pace import Pace
 
 SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
 LOOK_SECS = 0.1  # between two looks at what is due

@@ -29,7 +29,7 @@ from scrapy_gbot_robots.core.crawlers import Crawler
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.obeying import answer as answer_module
-from scrapy_gbot_robots.obeying import gates, pace, queue
+from scrapy_gbot_robots.obeying import gates, lookup, queue
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
@@ -50,7 +50,7 @@ class World:
         self.now = 1000.0
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(gates, "time", clock)
-        monkeypatch.setattr(pace, "time", clock)
+        monkeypatch.setattr(lookup, "time", clock)
         # The test ticks.
         idle = SimpleNamespace(start=lambda *args, **named: None, running=False)
         monkeypatch.setattr(gates, "create_looping_call", lambda look: idle)
@@ -300,7 +300,7 @@ def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
 def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
+    monkeypatch.setattr(lookup, "FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1)
     for number in range(5):
         world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
@@ -344,7 +344,7 @@ def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None
 def test_look_up_is_made_as_the_next_request_would_be_fetched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
+    monkeypatch.setattr(lookup, "FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, CONCURRENT_REQUESTS=1)
     world.push("first.x/", "a.x/low")
     world.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
@@ -535,7 +535,7 @@ def test_answer_that_expires_at_once_serves_for_ten_minutes_and_no_longer(either
 def test_gate_that_has_expired_holds_no_place_of_a_look_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
+    monkeypatch.setattr(lookup, "FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, CONCURRENT_REQUESTS=1)
     world.push("a.x/1", "b.x/1")
     world.end("a.x", secs=5)
@@ -548,7 +548,7 @@ def test_gate_that_has_expired_holds_no_place_of_a_look_up(
 def test_urgent_request_moves_the_look_up_of_its_origin_forward(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pace, "FEWEST_AT_A_TIME", 1)
+    monkeypatch.setattr(lookup, "FEWEST_AT_A_TIME", 1)
     world = World(monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1)
     hosts = [f"h{number}.x" for number in range(5)]
     world.push(*(f"{host}/1" for host in hosts))
