@@ -353,7 +353,7 @@ def span(secs: float) -> str:
     for size, unit in _UNITS:
         if secs >= size:
             return f"{secs // size:.0f} {unit}"
-    return f"{secs:.0f} s"
+    return f"{secs // 1:.0f} s"
 
 
 def date_of(secs: float) -> datetime | None:
