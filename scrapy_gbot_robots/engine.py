@@ -319,10 +319,7 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
-    """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page.
-
-    None if no rule matches it.
-    """
+    """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page, or None."""
     for pattern, callback in spider._cbs:  # noqa: SLF001
         if pattern.search(url):
             method: Callable[..., Any] = callback

@@ -97,7 +97,7 @@ def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Se
 def _site_keys(urls: Iterable[str]) -> list[str]:
     """Return how each URL begins, up to and with the first slash of its path.
 
-    Any text for URLs in an odd form.
+    For URLs in an odd form it is any text.
     """
     return [url[: url.find("/", _BEHIND_SCHEME) + 1] for url in urls]
 
@@ -223,10 +223,7 @@ class Judge:
         return answer, Verdict(answer == YES, None, decision.why)
 
     def decision(self, robots: Served) -> Decision | None:
-        """Return what `robots` means if nothing else is known of the origin.
-
-        None: its rules decide.
-        """
+        """Return what `robots` means if nothing else is known of it; None if its rules decide."""
         if robots.decision is not None:
             return None if robots.decision.state is State.RULES else robots.decision
         if _key(robots) in self._rules_read:

@@ -208,9 +208,9 @@ class Store:
 
 
 def _normal(url: str) -> str | None:
-    """Return a URL in the form in which URLs are compared: host folded, no default port.
+    """Return a URL in the form in which URLs are compared; None if it has no origin.
 
-    None if it has no origin.
+    Its host is folded, and it has no default port.
     """
     try:
         return f"{Origin.of(url)}{path_of(url)}"

@@ -1,4 +1,7 @@
-"""What sub-commands read: options that several have, URLs and hosts, files and standard input, versions of a robots.txt."""
+"""What sub-commands read: options, URLs and hosts, files and standard input, and versions.
+
+The options are those that several sub-commands have; the versions are those of a robots.txt.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,10 @@ _FOR_ARCHIVES = "audit --robots reads archives, by their names: .warc, .warc.gz,
 
 
 def typed(text: str) -> str:
-    """Return a URL or a host as it was typed, in any locale: its bytes are decoded as UTF-8, else percent-encoded.
+    """Return a URL or a host as it was typed, in any locale.
 
-    In the C locale, Python decodes each byte past ASCII as a lone surrogate, which no rule would
-    match.
+    Its bytes are decoded as UTF-8, else percent-encoded. In the C locale, Python decodes each byte
+    past ASCII as a lone surrogate, which no rule would match.
     """
     try:
         return as_text(os.fsencode(text))
@@ -188,7 +191,10 @@ def overrides_checked(settings: Settings) -> Overrides:
 
 @contextmanager
 def _opened(path: str) -> Iterator[Any]:
-    """Open a file; "-" is standard input. Raises CommandError if that, or what is done with it, does not work."""
+    """Open a file; "-" is standard input.
+
+    Raises CommandError if that, or what is done with the file, does not work.
+    """
     try:
         with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
             yield file
@@ -210,11 +216,12 @@ def read(path: str) -> bytes:
 
 
 def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the lines of a file of any size, some at a time, and how many bytes are read so far. "-" is standard input.
+    """Yield the lines of a file of any size, some at a time, and how many bytes are read so far.
 
-    White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are
-    percent-encoded, as they are for rules. In place of a line that is too long comes one that says
-    so, which is no URL. Ctrl-C ends the wait for standard input, in a crawl too.
+    The file "-" is standard input. White space around a line, and empty lines, are left out. Bytes
+    that are no UTF-8 are percent-encoded, as they are for rules. In place of a line that is too
+    long comes one that says so, which is no URL. Ctrl-C ends the wait for standard input, in a
+    crawl too.
 
     Raises:
         CommandError: the file cannot be read.
@@ -273,7 +280,7 @@ class Version(NamedTuple):
 
 
 def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Version]:
-    """Return the versions that `names` stand for: files, sites, "-" for standard input, ORIGIN@DATE.
+    """Return the versions that `names` stand for: files, sites, "-" (standard input), ORIGIN@DATE.
 
     `err` gets a note on a file that looks like no robots.txt.
 
@@ -373,7 +380,10 @@ def history_of(origin: Origin, settings: Settings) -> list[Copy]:
 
 
 def _moment(name: str) -> float | None:
-    """The time in ORIGIN@DATE, in seconds since the epoch; None for other names. A date alone means the end of its day."""
+    """The time in ORIGIN@DATE, in seconds since the epoch; None for other names.
+
+    A date alone means the end of its day.
+    """
     date = name.rpartition("@")[2]
     try:
         when = datetime.fromisoformat(date)

@@ -228,9 +228,9 @@ def cut_token(user_agent: str) -> str | None:
 
 
 def as_text(user_agent: str | bytes) -> str:
-    """Return a user agent as text.
+    """Return a user agent as text, cut to what a line of a robots.txt can name.
 
-    No line of a robots.txt names a longer one. Raises TypeError if it is of another type.
+    Raises TypeError if it is of another type.
     """
     if isinstance(user_agent, bytes):
         return user_agent[:MAX_LINE_BYTES].decode("latin-1")

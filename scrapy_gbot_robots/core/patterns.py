@@ -143,7 +143,7 @@ class Patterns(NamedTuple):
     def weight(self) -> int:
         """How many bytes of memory the patterns take once they are indexed.
 
-        An estimate from measurements, rounded up.
+        This is an estimate from measurements, rounded up.
         """
         marks = self.text.count("*") + self.text.count("$") + self.text.count(INDEX_PAGE)
         return (

@@ -268,7 +268,7 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
 def may_differ_within_groups(robotstxt: RobotsTxt) -> bool:
     """Return whether there may be lines that count only for the agents before them.
 
-    False is certain.
+    Only a False is certain.
     """
     lower = robotstxt._body.lower()  # noqa: SLF001
     return b"content-" in lower or CRAWL_DELAY in lower

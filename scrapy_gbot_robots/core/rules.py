@@ -309,7 +309,7 @@ def parts_of(rules: Rules) -> tuple[Rules, ...]:
 def weight_of(rules: Rules) -> int:
     """Return how many bytes of memory `rules` take at the most, with their indexes.
 
-    An estimate from measurements.
+    This is an estimate from measurements.
     """
     return sum(part._weight() for part in parts_of(rules))  # noqa: SLF001
 

@@ -1,8 +1,8 @@
 """Preferences about the use of content: what sites say, and what that means for a crawl's purposes.
 
 core/preferences.py reads the lines of a robots.txt. Here are the headers of pages, what lint says
-of the lines, and the check of a crawl. A purpose is a label of the drafts, such as "train-ai". It is
-refused only if the site says so. A crawl says its purposes by `GBOT_ROBOTS_PURPOSES`, and by
+of the lines, and the check of a crawl. A purpose is a label of the drafts, such as "train-ai". It
+is refused only if the site says so. A crawl says its purposes by `GBOT_ROBOTS_PURPOSES`, and by
 `GBOT_ROBOTS_PREFERENCES` whether a refusal is only noted; the command has `--purpose`.
 
 The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page
@@ -57,8 +57,8 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
     """
     return combined(
         [
-            usage_of(b", ".join(usage), ()) or NOTHING_SAID,
-            *(signal_of(value, ()) for value in signals),
+            usage_of(b", ".join(usage), lines=()) or NOTHING_SAID,
+            *(signal_of(value, lines=()) for value in signals),
         ]
     )
 
@@ -172,7 +172,7 @@ class PreferenceCheck:
     ) -> PreferenceCheck | None:
         """Return the check for the settings of a crawl.
 
-        None if the crawl has no purposes, or reads no preferences.
+        Return None if the crawl has no purposes, or reads no preferences.
         """
         if not purposes or preferences == "off":
             return None

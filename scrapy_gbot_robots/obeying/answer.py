@@ -79,7 +79,7 @@ class Answer:
     def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
         """Whether `agent` may fetch `url` in every form in which a download handler may send it.
 
-        Faster than `verdict`.
+        This is faster than `verdict`.
         """
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW

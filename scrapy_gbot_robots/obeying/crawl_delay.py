@@ -264,9 +264,9 @@ class SharedTurns:
         )
 
     def _take(self, slot: str, secs: float) -> float | None:
-        """In the thread: take the turn, or say for how many seconds it is not free yet.
+        """Take the turn, or say for how many seconds it is not free yet.
 
-        None while the Redis fails.
+        This runs in the thread. It returns None while the Redis fails.
         """
         if time.monotonic() < self._try_again_at:
             return None

@@ -191,7 +191,7 @@ class Front:
     def _pulled(self, pen: _Pen | _StrictPen) -> Request | None:
         """Take a request from the user's scheduler.
 
-        None if it has none, or fails while some are held.
+        Return None if it has none, or fails while some are held.
         """
         if not pen:
             request: Request | None = super().next_request()  # type: ignore[misc]

@@ -61,7 +61,7 @@ class _GoesBack(Exception):  # noqa: N818  not an error
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     """Lets requests go on if Googlebot would send them.
 
-    Raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`, for the others.
+    For the others it raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`.
 
     Attributes:
         fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
@@ -288,7 +288,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known.
 
-        None if it has to be fetched after all.
+        Return None if it has to be fetched after all.
 
         Raises:
             UnreachableRobotsTxt: the server did not answer.

@@ -75,7 +75,7 @@ class Ruling(NamedTuple):
     def crawl_delay(self) -> float | None:
         """The seconds between two requests that the rules ask for.
 
-        Those of the site, if an override ignores them.
+        If an override ignores the rules of the site, it is the delay that these ask for.
         """
         answer: CachedAnswer | None = self.answer
         if self.override is not None and self.override.action is Action.IGNORE:

@@ -121,7 +121,10 @@ class Overrides(dict[str, Override]):
     """
 
     def of(self, origin: Origin, now: float) -> Override | None:
-        """Return the override that counts for `origin` at `now` (in seconds since the epoch), if any."""
+        """Return the override that counts for `origin` at `now`; None if there is none.
+
+        `now` is in seconds since the epoch.
+        """
         host = _in_one_spelling(origin.host)
         labels = host.split(".")
         domains = (f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels)))
