@@ -106,11 +106,13 @@ MANY = st.builds(
 def test_matching_never_goes_back_whatever_the_rules_and_the_url(
     way: Callable[[list[str]], Callable[[str], object]], patterns: list[str], path: str
 ) -> None:
-    """Each instruction looks at the path once at most, and there are so many as characters of patterns and path."""
+    """Each instruction looks at the path once at most, and there are so many as characters of patterns and path.
+
+    To begin takes some hundreds, whatever the rules.
+    """
     ask = way(patterns)
-    assert instructions(lambda: ask(path)) < 40 * (
-        len(path) + sum(2 + len(pattern) for pattern in patterns)
-    )
+    characters = len(path) + sum(2 + len(pattern) for pattern in patterns)
+    assert instructions(lambda: ask(path)) < 1_000 + 40 * characters
 
 
 @pytest.mark.parametrize(
