@@ -712,12 +712,16 @@ def test_line_that_is_empty_leaves_no_directory(
     world = World(monkeypatch, JOBDIR=str(tmp_path))
     for number in range(3):
         world.push(f"a.x/{number}")
+    queue = tmp_path / "requests.queue"
+    assert [path.is_dir() for path in queue.iterdir()] == [True]
     world.end("a.x")
     assert len(world.pull()) == 3
+    assert list(queue.iterdir()) == []
     assert len(world.scheduler.dqs.pqueues) == 0
     world.push("a.x/unserialisable", meta={"not to be pickled": lambda: None})
     assert len(world.scheduler.dqs.pqueues) == 0
     assert world.pull() == ["a.x/unserialisable"]
+    assert list(queue.iterdir()) == []
 
 
 def test_requests_that_no_disk_queue_can_keep_do_not_hide_those_on_disk(
