@@ -78,8 +78,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
-    """Return the kinds with these ids, and those as bad as one of `levels`."""
+    """Return the kinds with these ids or names, and those as bad as one of `levels`."""
     by_word = {kind.id: {kind.name} for kind in KINDS.values()}
+    by_word |= {name: {name} for name in KINDS}  # as JSON has them
     as_bad: set[str] = set()
     for level in levels:  # the greatest harm first
         as_bad = as_bad | {kind.name for kind in KINDS.values() if kind.level == level}
