@@ -42,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "origins",
         nargs="*",
+        default=[],  # else Python 3.11 says that it is required
         type=typed,
         metavar="ORIGIN",
         help="a URL, or a host (https); list and show: default all",

@@ -167,6 +167,7 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("", "a sub-command is missing"),
         ("chek", "invalid choice: 'chek'"),
         ("check", "arguments are required: URL"),
+        ("cache", "arguments are required: act\n"),
         ("check /x --wrong", "unrecognized arguments: --wrong"),
         ("check /x --robots r --fresh", "not allowed with argument"),
         ("check /x -s nonsense", "Invalid -s value"),
