@@ -89,6 +89,11 @@ def opened(
 
     The user is told what could not be read of them.
     """
+    for name in names:
+        try:
+            Path(name).stat()
+        except OSError as error:
+            raise BulkError(f"{name}: {error.strerror}") from None
     try:
         import duckdb  # noqa: PLC0415 - what these need is an extra
         import pyarrow  # noqa: F401, PLC0415

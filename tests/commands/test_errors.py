@@ -142,6 +142,27 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
         assert "not a robots.txt" not in said
 
 
+@pytest.mark.parametrize("command", ["audit --urls urls.txt --robots", "stats"])
+def test_archive_that_is_not_there_is_said_before_what_archives_need(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)  # as in a plain install
+    (tmp_path / "urls.txt").write_text("http://a/")
+    (tmp_path / "there.warc.gz").touch()
+    for name, said in (
+        ("no.warc.gz", "no.warc.gz: No such file or directory\n"),
+        ("no.jsonl", "no.jsonl: No such file or directory\n"),
+        ("there.warc.gz no.jsonl", "no.jsonl: No such file or directory\n"),
+        (
+            "there.warc.gz",
+            "archives need duckdb: pip install 'scrapy-gbot-robots[bulk]'\n",
+        ),
+    ):
+        ended = run_here(*command.split(), *name.split(), cwd=tmp_path)
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err.endswith(f"error: {said}")
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
