@@ -20,9 +20,13 @@ from .inputs import size_of
 from .output import Part, Terminal
 
 SUFFIXES = (".warc", ".warc.gz", ".parquet", ".jsonl", ".jsonl.gz")
-WHAT = ".warc, .warc.gz, .parquet or .jsonl files with robots.txt files, or directories of them"
+WHAT = (
+    ".warc, .warc.gz, .parquet or .jsonl files with robots.txt files, or directories of all these "
+    "but .jsonl, and of HOST/robots.txt files"
+)
 # In a directory, JSON lines may be anything: URLs, or the answers of an audit.
 _SUFFIXES_IN_DIRECTORIES = (".warc", ".warc.gz", ".parquet")
+_JSON_SUFFIXES = (".jsonl", ".jsonl.gz")
 
 _MEMORY = "300MB"  # of DuckDB; the whole stays below three times that
 _MOST_ERROR = 500  # characters
@@ -41,35 +45,54 @@ def _is_directory(name: str) -> bool:
     return os.path.isdir(name)  # noqa: PTH112
 
 
-def _files_of(names: Sequence[str]) -> list[str]:
+def _files_of(names: Sequence[str], err: Terminal) -> list[str]:
     """Return the files that are named, each once.
 
-    Those of a directory, and of the directories below it, are in alphabetical order.
+    Those of a directory, and of the directories below it, are in alphabetical order. `err` is told
+    of JSON lines that are left out.
 
     Raises:
         CommandError: there is no archive in a directory.
     """
     files: dict[str, None] = {}
+    named = set(map(Path, names))
     for name in names:
         if _is_directory(name):
-            files |= dict.fromkeys(_archives_below(name))
+            files |= dict.fromkeys(_archives_below(name, named, err))
         else:
             files[name] = None
     return list(files)
 
 
-def _archives_below(directory: str) -> list[str]:
+def _archives_below(directory: str, named: set[Path], err: Terminal) -> list[str]:
     archives = []
+    left_out = []
     for path in Path(directory).rglob("*"):
         is_archive = path.name.lower().endswith(_SUFFIXES_IN_DIRECTORIES)
         if (is_archive or path.name == ROBOTS_TXT) and path.is_file():
             archives.append(str(path))
+        elif path.name.lower().endswith(_JSON_SUFFIXES) and path not in named:
+            left_out.append(str(path))
+    about_others = ""
+    if left_out:
+        about_others = _about_left_out(sorted(left_out))
     if not archives:
         suffixes = ", ".join(_SUFFIXES_IN_DIRECTORIES)
-        raise CommandError(
-            f"{directory}: the directory has no {suffixes} file, and no HOST/{ROBOTS_TXT}"
-        )
+        text = f"{directory}: the directory has no {suffixes} file, and no HOST/{ROBOTS_TXT}"
+        if about_others:
+            text += f"; {about_others}"
+        raise CommandError(text)
+    if about_others:
+        err.say((f"note: {about_others}", "warning"))
     return sorted(archives)
+
+
+def _about_left_out(files: Sequence[str]) -> str:
+    """Say that files of JSON lines in a directory are not read, and how they can be."""
+    what = files[0]
+    if len(files) > 1:
+        what += f" and {count(len(files) - 1, 'other')}"
+    return f"left out: {what}, maybe answers of an audit; name the file itself if it is an archive"
 
 
 @contextmanager
@@ -89,11 +112,11 @@ def opened(
 
     The user is told what could not be read of them.
     """
-    for name in names:
-        try:
-            Path(name).stat()
-        except OSError as error:
-            raise BulkError(f"{name}: {error.strerror}") from None
+    try:
+        for name in names:
+            os.stat(name)  # noqa: PTH116  its errors name the file as a text
+    except OSError as error:
+        raise BulkError(f"{error.filename}: {error.strerror}") from None
     try:
         import duckdb  # noqa: PLC0415 - what these need is an extra
         import pyarrow  # noqa: F401, PLC0415
@@ -121,7 +144,7 @@ def _read(store: Store, names: Sequence[str], max_bytes: int, err: Terminal) -> 
     Raises:
         BulkError: there are URLs, but none of a robots.txt.
     """
-    files = _files_of(names)
+    files = _files_of(names, err)
     readings = [Reading(path, max_bytes) for path in files]
     what = "Reading the archive" if len(files) == 1 else f"Reading {count(len(files), 'archive')}"
     with err.progress(what, sum(size_of(path) or 0 for path in files)) as progress:

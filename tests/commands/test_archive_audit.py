@@ -116,6 +116,28 @@ def test_every_form_of_file_gives_the_same_answers(
     assert {path.name for path in home.glob("o.*")} == {output}
 
 
+def test_json_lines_in_a_directory_are_left_out_and_that_is_said(home: Path) -> None:
+    record = {
+        "url": "http://b.example/robots.txt",
+        "fetched": "2026-01-31T00:00:00Z",
+        "status": 200,
+        "cut": False,
+        "body": ROBOTS.decode(),
+    }
+    (home / "all").mkdir()
+    (home / "a.warc.gz").rename(home / "all" / "a.warc.gz")
+    (home / "all" / "b.jsonl").write_text(json.dumps(record) + "\n")
+    ended = audit(home, "--robots all")
+    note = (
+        "note: left out: all/b.jsonl, maybe answers of an audit; "
+        "name the file itself if it is an archive\n"
+    )
+    assert (ended.status, ended.err.count(note)) == (0, 1)
+    (home / "out.jsonl").unlink()
+    ended = audit(home, "--robots all ./all/b.jsonl")
+    assert (ended.status, "left out: all" in ended.err) == (0, False), ended.err
+
+
 def test_summary_says_what_came_of_it(home: Path) -> None:
     warc(home / "a.warc.gz", [response("https://a.example/robots.txt", ROBOTS), b"broken"])
     (home / "urls.txt").write_text("\n".join([*URLS, "nothing", "https://c.example/"]))
@@ -309,6 +331,11 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
             "--robots empty",
             "empty: the directory has no .warc, .warc.gz, .parquet file, and no HOST/robots.txt",
         ),
+        (
+            "--robots lines",
+            "and no HOST/robots.txt; left out: lines/a.jsonl and 1 other, maybe answers of an audit; "
+            "name the file itself if it is an archive",
+        ),
         ("--output out.txt", "out.txt: the name must end in one of .parquet, .csv, .jsonl"),
         ("--output none/out.csv", "none/out.csv: No such file"),
         ("--output urls.csv", "urls.csv: the file exists and will not be overwritten"),
@@ -340,6 +367,9 @@ def test_what_cannot_be_done_is_said_in_a_line_and_leaves_nothing(
     (home / "short.csv").write_text("url,id\nhttps://a.example/,1\nhttps://a.example/\n")
     (home / "empty.csv").touch()
     (home / "empty").mkdir()
+    (home / "lines").mkdir()
+    (home / "lines" / "a.jsonl").touch()
+    (home / "lines" / "b.jsonl.gz").touch()
     for name in ("words.txt", "words.warc", "text.parquet"):
         (home / name).write_text("one\ntwo\n")
     before = set(home.iterdir())
