@@ -95,8 +95,8 @@ def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     body = b"user-agent: *\ncrawl-delay: 3\nhost: x\ndisallow: /\n"
     asked = ("lint", "-", "--ignore", "unused-field", "--ignore", "whole-site-disallowed,typo")
     assert run_here(*asked, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
-    asked = ("lint", "-", "--ignore", "whole site disallowed,unused field")
-    assert run_here(*asked, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
+    as_in_json = ("lint", "-", "--ignore", "whole site disallowed,unused field")
+    assert run_here(*as_in_json, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
 
 
 def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
