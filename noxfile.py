@@ -1,9 +1,9 @@
 """The support matrix as a program: `nox` runs it, `nox -l` lists its sessions, `nox -s 'crawls(oldest)'` runs one.
 
-Each session has its own virtual environment. `suite` runs every test, on each Python, with the oldest and the newest Scrapy.
-`crawls` runs the tests that run a Scrapy engine (`pytest -m crawl`), in each way in which Scrapy can run, and with each
-Scrapy in between; `crawls(main)`, which runs on demand only, with the Scrapy that comes. nox skips a Python that is not
-installed, and says so.
+Each session has its own virtual environment. `suite` runs every test, on each Python, with the
+oldest and the newest Scrapy. `crawls` runs the tests that run a Scrapy engine (`pytest -m crawl`),
+in each way in which Scrapy can run, and with each Scrapy in between; `crawls(main)`, which runs on
+demand only, with the Scrapy that comes. nox skips a Python that is not installed, and says so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Hooks of the documentation site.
 
-On the site, a link out of docs/ leads to the repository. A public name that no docs/api*.md lists is added to docs/api.md.
-The link to the repository does not ask GitHub for its stars. Python for browsers is laid out for the page "Try it", if npm
-has put it under build/ (docs/maintaining.md says how); otherwise that page says that its form is missing.
+On the site, a link out of docs/ leads to the repository. A public name that no docs/api*.md lists
+is added to docs/api.md. The link to the repository does not ask GitHub for its stars. Python for
+browsers is laid out for the page "Try it", if npm has put it under build/ (docs/maintaining.md says
+how); otherwise that page says that its form is missing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Draws the pictures of docs/architecture.md: `python docs/images/draw.py` writes rooms.svg and ways.svg beside itself.
 
-The rooms come from the table of tests/test_doors.py, and a test compares the pictures with the code.
+The rooms come from the table of tests/test_doors.py, and a test compares the pictures with the
+code.
 """
 
 from __future__ import annotations

@@ -71,8 +71,9 @@ _SHARED: dict[str, dict[str, Any]] = {
         "dest": "agents",
         "action": "append",
         "metavar": "TOKEN[,TOKEN...]",
-        "help": "product token or User-Agent header of a crawler; * is one that no group names; may be repeated "
-        "(default: the project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
+        "help": "product token or User-Agent header of a crawler; * is one that no group names; "
+        "may be repeated (default: the project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT "
+        "or USER_AGENT)",
     },
     "--fresh": {"action": "store_true", "help": "fetch the robots.txt even if the storage has it"},
     "--json": {"action": "store_true", "help": "write JSON, one object per line"},
@@ -81,7 +82,8 @@ _SHARED: dict[str, dict[str, Any]] = {
         "action": "append",
         "default": [],
         "choices": PURPOSES,
-        "help": "what the crawl is for; a URL is disallowed if its site refuses that; may be repeated (experimental)",
+        "help": "what the crawl is for; a URL is disallowed if its site refuses that; "
+        "may be repeated (experimental)",
     },
 }
 
@@ -298,7 +300,7 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ve
 
 
 def check_file(name: str, body: bytes, settings: Settings, err: Terminal) -> None:
-    """Tell `err` if the content of a file looks like no robots.txt, whose rules it would be read as.
+    """Tell `err` if the content of a file, which would be read as rules, looks like no robots.txt.
 
     Raises:
         CommandError: it is an archive, or compressed.
@@ -366,7 +368,8 @@ def history_of(origin: Origin, settings: Settings) -> list[Copy]:
     gbot = GbotSettings.of(settings)
     if gbot.storage != "sqlite" or gbot.sqlite_path is None:
         raise CommandError(
-            "only a SQLite file has a history: set GBOT_ROBOTS_SQLITE_PATH, or run this in the Scrapy project"
+            "only a SQLite file has a history: set GBOT_ROBOTS_SQLITE_PATH, or run this in the "
+            "Scrapy project"
         )
     from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
 
