@@ -22,6 +22,9 @@ def test_part_names_a_benchmark_that_exists_and_a_commit_of_this_repository(name
     assert len(commits) == bool(table)  # it may not have been measured yet
     if not (HOME / ".git").exists():
         pytest.skip("this is no checkout, so its commits are not known")
+    shallow = ["git", "rev-parse", "--is-shallow-repository"]
+    if subprocess.check_output(shallow, cwd=HOME, text=True).strip() == "true":
+        pytest.skip("this is a shallow checkout, so its commits are not known")
     for commit in commits:
         asked = ["git", "merge-base", "--is-ancestor", commit, "HEAD"]
         assert subprocess.run(asked, cwd=HOME, check=False).returncode == 0, commit
