@@ -20,7 +20,7 @@ HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
 
 
-_API = ("api", "api-crawl", "api-sitemaps", "api-words", "api-storage")
+_API = ("api", "api-crawl", "api-sitemaps", "api-words", "api-bulk", "api-storage")
 _LOADS = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b[^>]*\brel=["']?(?:stylesheet|icon|preconnect)[^>]*\bhref=["']?(?:https?:)?//"""
