@@ -36,6 +36,7 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
     assert getattr(read(**{name: value}), name.lower()) == read_as
 
 
+SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
 STORAGE_RULE = (
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '
     "its server) or the dotted path of a class"
@@ -67,13 +68,13 @@ STORAGE_RULE = (
         ("META_KEYS", 7, "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("META_KEYS", '{"proxy": 1}', "a list of request.meta keys"),
-        ("SQLITE_PATH", 7, "the path of a file"),
+        *(("SQLITE_PATH", path, SQLITE_RULE) for path in (7, os.sep, ":memory:", "sqlite:///a.db")),
         ("REDIS_URL", "redis+cluster://a", REDIS_URL.rule),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
-        ("SQLITE_PATH", "~nobody-here/x", "the path of a file"),
+        ("SQLITE_PATH", "~nobody-here/x", SQLITE_RULE),
         *(
             ("REPORT", name, "the path of a .html or .htm file")
-            for name in ("r.pdf", "report", "r.html.gz", ".html")
+            for name in ("r.pdf", "report", "r.html.gz", ".html", "s3://bucket/r.html")
         ),
         *(
             ("ARCHIVE", name, ARCHIVE.rule)
