@@ -85,6 +85,17 @@ def test_page_is_noindex_after_its_unavailable_after() -> None:
     assert at_time(then, said)["noindex"] is True
 
 
+def test_of_headers_and_tags_the_first_16_kib_are_read() -> None:
+    assert in_headers(["," * 16_000, "noindex"], ()) == {"noindex": True}
+    assert in_headers(["," * 16_384, "noindex"], ()) == {}
+    assert in_meta_tags(["," * 16_000, "noindex"], {}) == {"noindex": True}
+    assert in_meta_tags(["," * 8_192, "," * 8_192, "noindex"], {}) == {}
+
+
+def test_date_does_not_go_on_in_another_tag() -> None:
+    assert in_meta_tags(["unavailable_after: wed", "noindex"], {}) == {"noindex": True}
+
+
 def test_hostile_headers_cost_little() -> None:
     began = time.process_time()
     said = in_headers([f"made-up-{n}, noindex" for n in range(10_000)], ())
