@@ -37,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "act",
         choices=_ACTS,
+        metavar="|".join(_ACTS),
         help="list: one line per origin; show: all about each ORIGIN; forget: delete each ORIGIN",
     )
     parser.add_argument(

@@ -213,7 +213,10 @@ def read(path: str) -> bytes:
     with _opened(path) as file:
         body: bytes = file.read(MAX_BYTES + 1)
     if len(body) > MAX_BYTES:
-        raise CommandError(f"{path}: longer than {MAX_BYTES:,} bytes, so this is no robots.txt")
+        raise CommandError(
+            f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is no robots.txt; `audit` reads "
+            "archives of many: .warc.gz, .warc, .parquet, .jsonl"
+        )
     return body
 
 

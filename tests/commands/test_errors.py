@@ -41,7 +41,11 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
         ("check / --robots r.txt --mode all", "--mode needs --as"),
         (f"overrides {OVERRIDE}", WHY),
-        ("lint /dev/zero", "/dev/zero: longer than"),
+        (
+            "lint /dev/zero",
+            "/dev/zero: longer than 64 MiB, so this is no robots.txt; `audit` reads archives of "
+            "many: .warc.gz, .warc, .parquet, .jsonl",
+        ),
         ("test no --robots r.txt", NO_SUCH_FILE),
         ("test - --robots -", '"-" cannot be both'),
         ("test - --robots r.txt", "no expectation in it"),
@@ -188,7 +192,7 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("", "a sub-command is missing"),
         ("chek", "invalid choice: 'chek'"),
         ("check", "arguments are required: URL"),
-        ("cache", "arguments are required: act\n"),
+        ("cache", "arguments are required: list|show|forget\n"),
         ("check /x --wrong", "unrecognized arguments: --wrong"),
         ("check /x --robots r --fresh", "not allowed with argument"),
         ("check /x -s nonsense", "Invalid -s value"),
