@@ -120,11 +120,16 @@ class Addon:
                 others.append(cls)
         if position is None and not ours:
             _warn_of_others(others)
-        elif ours != {None}:  # otherwise the user has disabled it, and keeps Scrapy's
+        elif ours != {None}:
             middlewares[STOCK] = None
             if not ours:  # the user has added none
                 middlewares[GbotRobotsTxtMiddleware] = position
             _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
+        else:
+            logger.warning(
+                "DOWNLOADER_MIDDLEWARES disables GbotRobotsTxtMiddleware: this crawl obeys "
+                "robots.txt as Scrapy alone does, though the scrapy-gbot-robots add-on is on"
+            )
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -43,6 +44,8 @@ _OF_SCRAPY = {
     name.partition("_")[2]: name
     for name in ("ROBOTSTXT_OBEY", "ROBOTSTXT_PARSER", "ROBOTSTXT_USER_AGENT")
 }
+
+_LEAST_BYTES = 500 * 1024  # of a robots.txt, by RFC 9309, section 2.5
 
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
@@ -117,9 +120,10 @@ def path_of(value: object) -> Path:
     A relative one counts from the project's directory, or the working directory.
 
     Raises:
-        TypeError, ValueError: `value` is no path, or there is no such home directory.
+        TypeError, ValueError: `value` is no path, but a URL for example, or there is no such home
+        directory.
     """
-    if not isinstance(value, (str, Path)) or not str(value):
+    if not isinstance(value, (str, Path)) or not str(value) or "://" in str(value):
         raise TypeError
     try:
         path = Path(value).expanduser()
@@ -223,7 +227,11 @@ REDIS_URL = ValueType(
 CALLABLE = ValueType(
     "the dotted path of a callable that returns a redis-py client", _text, lambda path: "." in path
 )
-FILE = ValueType("the path of a file", path_of)
+SQLITE = ValueType(
+    'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none',
+    path_of,
+    lambda path: not os.path.isdir(path) and path.name != ":memory:",  # noqa: PTH112  never raises
+)
 REPORT = ValueType(
     f"the path of a {' or '.join(REPORTS)} file",
     path_of,
@@ -240,7 +248,9 @@ OVERRIDES = ValueType(
     _mapping_or_file,
     lambda value: isinstance(value, Mapping) or value.suffix.lower() in {".toml", ".json"},
 )
-META_KEYS = ValueType("a list of request.meta keys", _words)
+META_KEYS = ValueType(
+    "a list of request.meta keys", _words, lambda keys: not any(" " in key for key in keys)
+)
 AGENTS = ValueType(
     "a list of product tokens or User-Agent headers, each of which names a crawler",
     _words,
@@ -274,7 +284,7 @@ class GbotSettings:
 
     strict: bool = _row(False, FLAG)
     storage: str = _row("sqlite", STORAGE)
-    sqlite_path: Path | None = _row(sqlite_of_project, FILE, storage="sqlite")  # noqa: RUF009  it makes a field
+    sqlite_path: Path | None = _row(sqlite_of_project, SQLITE, storage="sqlite")  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis", crawl_delay_shared=True)
     redis_client: str | None = _row(
         redis_client_of_project, CALLABLE, storage="redis", crawl_delay_shared=True
@@ -387,7 +397,8 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 def mistakes(settings: BaseSettings) -> Iterator[str]:
     """Yield a sentence for each setting that does nothing, such as a misspelt one.
 
-    Yield one, too, if the directory of GBOT_ROBOTS_SQLITE_PATH does not exist yet.
+    Yield one, too, if the directory of GBOT_ROBOTS_SQLITE_PATH does not exist yet, and if
+    GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows.
     """
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(str(name) for name in settings):
@@ -403,6 +414,11 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
         if is_set and not has_effect:
             other = next(iter(row.metadata["needs"]))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
+    if checked.max_bytes < _LEAST_BYTES:
+        yield (
+            f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
+            "RFC 9309 wants a crawler to read 500 KiB (512000) at least"
+        )
     if checked.sqlite_path is not None and _is_set("sqlite_path", settings):
         folder = checked.sqlite_path.parent
         if checked.storage == "sqlite" and not folder.exists():

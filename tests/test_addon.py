@@ -70,6 +70,9 @@ def test_middleware_settings_of_the_user_are_respected(
     assert ("DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text) == (
         not expected
     )
+    assert ("DOWNLOADER_MIDDLEWARES disables GbotRobotsTxtMiddleware" in caplog.text) == (
+        expected == [RobotsTxtMiddleware]
+    )
 
 
 class OfTheUser(GbotRobotsTxtMiddleware):

@@ -66,6 +66,7 @@ STORAGE_RULE = (
             )
         ),
         ("META_KEYS", 7, "a list of request.meta keys"),
+        ("META_KEYS", "proxy bindaddress", "a list of request.meta keys"),
         ("META_KEYS", "['proxy']", "a list of request.meta keys"),
         ("META_KEYS", '{"proxy": 1}', "a list of request.meta keys"),
         *(("SQLITE_PATH", path, SQLITE_RULE) for path in (7, os.sep, ":memory:", "sqlite:///a.db")),
@@ -250,6 +251,14 @@ def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     ]
     mistyped.parent.mkdir()
     assert told(SQLITE_PATH=str(mistyped)) == []
+
+
+def test_limit_that_leaves_rules_out_is_named() -> None:
+    assert told(MAX_BYTES=512_000) == []
+    assert told(MAX_BYTES="500") == [
+        "GBOT_ROBOTS_MAX_BYTES = 500 leaves out rules: RFC 9309 wants a crawler to read 500 KiB "
+        "(512000) at least"
+    ]
 
 
 def told(**settings: Any) -> list[str]:
