@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from scrapy_gbot_robots import __version__
 from scrapy_gbot_robots.core import asker as asking
-from scrapy_gbot_robots.core import changes, crawlers, lines, lint
+from scrapy_gbot_robots.core import changes, crawlers, lines, lint, remarks
 from scrapy_gbot_robots.core.robots import RobotsTxt, groups_of
 from scrapy_gbot_robots.core.urls import as_text, shown
 from scrapy_gbot_robots.experimental.preferences import on_preferences
@@ -112,7 +112,7 @@ def on_file(body: bytes) -> str:
     """Return what lint finds, the greatest harm first, and how much there is of each level."""
     findings = lint.findings(body, more=on_preferences)
     first = findings[:MOST]
-    rows = [(one.line, one.level, lint.KINDS[one.kind].id, one.text) for one in first]
+    rows = [(one.line, one.level, remarks.KINDS[one.kind].id, one.text) for one in first]
     counts = Counter(finding.level for finding in findings)
     near = _lines(body, {finding.line for finding in first})
     return json.dumps({"findings": rows, "counts": counts, "lines": near})

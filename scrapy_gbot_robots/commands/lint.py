@@ -22,8 +22,8 @@ from scrapy.settings import Settings
 
 from .. import __version__
 from ..core.lines import split_lines
-from ..core.lint import KINDS, findings
-from ..core.remarks import ERROR, LEVELS, NOTE, WARNING, Finding
+from ..core.lint import findings
+from ..core.remarks import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding
 from ..experimental.preferences import on_preferences
 from ..report.summary import count
 from ..settings import GbotSettings

@@ -1,11 +1,10 @@
 """What the author of a robots.txt should know about it: the findings, the greatest harm first.
 
-Each kind of finding has a level, its words and what to write instead. `KINDS` is the order in which
-they are told, the greatest harm first: that is our judgement. Some kinds only show when several
-lines are compared, such as a rule that another rule always outweighs: an index of the other rules
-is asked about the paths of each rule (`stand_in` of patterns.py).
+What is odd about single lines, and what is said of each kind of finding, is in remarks.py. The
+others only show when several lines are compared, such as a rule that another rule always outweighs:
+an index of the other rules is asked about the paths of each rule (`stand_in` of patterns.py).
 
-Boundary: no verdict depends on a finding. What is odd about single lines is in remarks.py.
+Boundary: no verdict depends on a finding.
 Source: RFC 9309, Google's page and Google's parser.
 """
 
@@ -16,19 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from . import lines, remarks
+from . import lines
 from .crawlers import Crawler
 from .known_crawlers import SEARCH_ENGINES
 from .lines import Line, without_bom
 from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
-    ERROR,
+    KINDS,
     LICENSE,
     MOST_NAMES,
-    NOTE,
-    WARNING,
     Finding,
-    Kind,
     finding,
     nearest_field,
     on_lines,
@@ -40,86 +36,6 @@ from .rules import closing_rule
 from .urls import shown
 from .verdict import Rule
 
-SHUT_OUT = Kind("search engine shut out", ERROR, "{crawlers} may fetch nothing: {why}")
-NO_ROBOTS_FILE = Kind(
-    "no robots file",
-    ERROR,
-    "this is {what}, not a robots.txt: {rules} of its lines are read as rules",
-)
-SHADOWED = Kind(
-    "shadowed rule",
-    ERROR,
-    '"{rule}" never decides for {whom}: '
-    '"{rival}" in line {other} matches all of it and is preferred',
-)
-UNREADABLE = Kind("preference that says nothing", ERROR, "{what}")
-BAD_LICENSE = Kind("bad license", ERROR, "{what}")
-CONTRADICTING = Kind("contradicting preferences", WARNING, "{what}")
-NOT_REPEATED = Kind("preferences not repeated", WARNING, "{what}")
-CLOSED = Kind(
-    "whole site disallowed", WARNING, '"{rule}" keeps every crawler away from the whole site'
-)
-JOINED = Kind(
-    "joined groups",
-    WARNING,
-    "in one group with line {other}, as no rule stands between: both follow the same rules",
-)
-OWN_GROUP = Kind(
-    "own group",
-    NOTE,
-    'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what should hold',
-)
-NO_RULES = Kind("group without rules", NOTE, 'no rules follow: "{agent}" may fetch everything')
-DUPLICATE = Kind("duplicate rule", NOTE, '"{rule}" is already in line {other}')
-TOO_MANY = Kind(
-    "too many rules to compare",
-    NOTE,
-    "from this group on, not all rules were compared with each other: there are too many",
-)
-
-# All of them in the order in which they are told: what shuts pages off that nobody meant, what
-# opens pages that nobody meant, what only misses something.
-_IN_ORDER = (
-    # errors
-    SHUT_OUT,
-    NO_ROBOTS_FILE,
-    remarks.CUT,
-    remarks.OTHER_FIELD,
-    remarks.COMMENT_IN_PATH,
-    remarks.RULE_BEFORE_GROUP,
-    remarks.NO_AGENT,
-    remarks.AGENT_CUT,
-    remarks.MISSPELT,
-    remarks.IGNORED,
-    remarks.NO_SLASH,
-    remarks.SPACE,
-    remarks.REGEX,
-    SHADOWED,
-    remarks.OVER_LONG,
-    remarks.NOT_UTF8,
-    remarks.NOINDEX,
-    remarks.BAD_SITEMAP,
-    UNREADABLE,
-    BAD_LICENSE,
-    # warnings
-    CLOSED,
-    JOINED,
-    remarks.NO_CRAWLER,
-    CONTRADICTING,
-    NOT_REPEATED,
-    remarks.TYPO,
-    remarks.MISSING_COLON,
-    remarks.UNUSED_FIELD,
-    remarks.UNKNOWN_FIELD,
-    # notes
-    OWN_GROUP,
-    NO_RULES,
-    remarks.DOLLAR,
-    DUPLICATE,
-    remarks.RAW,
-    TOO_MANY,
-)
-KINDS = {kind.name: kind for kind in _IN_ORDER}
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
 _PAGE_BEGINS = re.compile(
@@ -163,7 +79,7 @@ def findings(
     unsorted = {*on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt))}
     if more is not None:
         for line, kind, text in more(robotstxt):
-            unsorted.add(finding(line, KINDS[kind], what=text))
+            unsorted.add(finding(line, kind, what=text))
     unsorted.update(_on_groups(groups, all_lines))
     unsorted.update(_on_crawlers(groups, strict=strict))
     return sorted(unsorted, key=_place)
@@ -179,7 +95,7 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
     if not what:
         return None
     rules = sum(len(group.rules) for group in groups_of(robotstxt))
-    return finding(1, NO_ROBOTS_FILE, what=what, rules=rules)
+    return finding(1, "no robots file", what=what, rules=rules)
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
@@ -250,14 +166,14 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
     for group, closing, its_joins in zip(groups, closing_rules, joins, strict=True):
         is_for_all = is_closed and "*" in group.agents
         if is_for_all and closing is not None and closing not in by_join:
-            yield finding(closing.line, CLOSED, rule=closing)
+            yield finding(closing.line, "whole site disallowed", rule=closing)
         if not group.rules:
             for agent, line in group.agents.items():
                 if agent:
-                    yield finding(line, NO_RULES, agent=agent)
+                    yield finding(line, "group without rules", agent=agent)
         for join in its_joins:
             if join not in already_told:
-                yield finding(join.after, JOINED, other=join.before)
+                yield finding(join.after, "joined groups", other=join.before)
 
 
 class _ShutOut(NamedTuple):
@@ -324,7 +240,7 @@ def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
             f'"{shut.rule}" is for them, too, as {joined} in line {after} begins no new group: '
             f"no rule stands between it and line {before}"
         )
-    return finding(shut.rule.line, SHUT_OUT, crawlers=crawlers, why=why)
+    return finding(shut.rule.line, "search engine shut out", crawlers=crawlers, why=why)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -406,7 +322,7 @@ def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
         patterns = [rule.pattern for rule in merged.rules]
         work_left -= rivals.work_for(patterns + closed_to_all)
         if work_left < 0:
-            yield finding(merged.line, TOO_MANY)
+            yield finding(merged.line, "too many rules to compare")
             return
         yield from _on_outweighed(merged, rivals)
         if "*" not in merged.agents and not all(rule.allow for rule in merged.rules):
@@ -438,11 +354,13 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
     for rule in merged.rules:
         before = first.setdefault((rule.allow, rule.pattern), rule)
         if before.line != rule.line:
-            yield finding(rule.line, DUPLICATE, rule=rule, other=before.line)
+            yield finding(rule.line, "duplicate rule", rule=rule, other=before.line)
         best = rivals.against(rule).decider(stand_in(rule.pattern))
         if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
             rival = at[line_of(best)]
-            yield finding(rule.line, SHADOWED, rule=rule, whom=whom, rival=rival, other=rival.line)
+            yield finding(
+                rule.line, "shadowed rule", rule=rule, whom=whom, rival=rival, other=rival.line
+            )
 
 
 def _on_opened(
@@ -459,7 +377,7 @@ def _on_opened(
     if opened:
         line = min(group.agents[names[0]] for group in groups if names[0] in group.agents)
         paths = shown(", ".join(opened))
-        yield finding(line, OWN_GROUP, whom=_quoted(names), paths=paths)
+        yield finding(line, "own group", whom=_quoted(names), paths=paths)
 
 
 def _is_undecided(pattern: str, rivals: _Rivals) -> bool:

@@ -51,77 +51,97 @@ class Finding(NamedTuple):
         return f"line {self.line}: {self.text}"
 
 
-CUT = Kind(
-    "cut", ERROR, "the file was cut here, after {size} bytes; this line may have lost its end"
-)
-RULE_BEFORE_GROUP = Kind(
-    "rule before any group", ERROR, "a rule before the first user-agent line is ignored"
-)
-NO_AGENT = Kind("no user agent", ERROR, '"{value}" names no user agent')
-AGENT_CUT = Kind(
-    "user agent cut",
-    ERROR,
-    'this is for "{agent}", not for "{value}"{advice}',
-)
-MISSPELT = Kind(
-    "misspelt field", ERROR, 'unknown field "{key}", so the line is ignored; did you mean "{name}"?'
-)
-OTHER_FIELD = Kind(
-    "another field read as a rule",
-    ERROR,
-    'Google reads it as "{rule}", whatever the rest of it means',
-)
-IGNORED = Kind("ignored", ERROR, 'neither a directive nor a comment, which begins with "#"')
-NO_SLASH = Kind(
-    "no leading slash",
-    ERROR,
-    'no path begins like "{value}": it begins with "/", without scheme and host',
-)
-SPACE = Kind(
-    "space in a path", ERROR, "no URL has white space in it: a space is %20 there; one rule a line"
-)
-COMMENT_IN_PATH = Kind(
-    "comment within a path",
-    ERROR,
-    'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"',
-)
-REGEX = Kind(
-    "regular expression",
-    ERROR,
-    'no crawler reads regular expressions: "{part}" is matched as it stands; '
-    '"*" is anything, "$" the end',
-)
-OVER_LONG = Kind("over-long", ERROR, "longer than {most} bytes, the rest was dropped")
-NOT_UTF8 = Kind(
-    "not UTF-8", ERROR, "not UTF-8: bytes are matched as they stand, and none after a NUL byte"
-)
-BAD_SITEMAP = Kind("bad sitemap", ERROR, "not one absolute http, https or ftp URL: {value}")
-NOINDEX = Kind(
-    "noindex",
-    ERROR,
-    'Google does not use the field "{key}" and may index the page: '
-    "use a robots meta tag or the header X-Robots-Tag",
-)
-NO_CRAWLER = Kind(
-    "name of no crawler", WARNING, 'no known crawler is called "{agent}"; did you mean {names}?'
-)
-TYPO = Kind("typo", WARNING, '"{key}" was read as "{name}"')
-MISSING_COLON = Kind("missing colon", WARNING, 'no colon after "{key}"')
-UNUSED_FIELD = Kind("unused field", WARNING, 'Google does not use the field "{key}"')
-UNKNOWN_FIELD = Kind("unknown field", WARNING, 'unknown field "{key}"')
-DOLLAR = Kind(
-    "dollar within a path", NOTE, '"$" is the end of a URL only as the last character of a rule'
-)
-RAW = Kind(
-    "path not escaped", NOTE, "matched as {value}: write it so, for crawlers that do not escape"
-)
+# What is said of each kind of finding, and what to do about it, with places for what a finding is
+# about. The kinds stand in the order in which they are told, the greatest harm first, which is our
+# judgement: what shuts pages off that nobody meant, what opens pages that nobody meant, what only
+# misses something. Programs may know the names.
+_WORDS = {
+    ERROR: {
+        "search engine shut out": "{crawlers} may fetch nothing: {why}",
+        "no robots file": (
+            "this is {what}, not a robots.txt: {rules} of its lines are read as rules"
+        ),
+        "cut": "the file was cut here, after {size} bytes; this line may have lost its end",
+        "another field read as a rule": (
+            'Google reads it as "{rule}", whatever the rest of it means'
+        ),
+        "comment within a path": (
+            'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
+        ),
+        "rule before any group": "a rule before the first user-agent line is ignored",
+        "no user agent": '"{value}" names no user agent',
+        "user agent cut": 'this is for "{agent}", not for "{value}"{advice}',
+        "misspelt field": 'unknown field "{key}", so the line is ignored; did you mean "{name}"?',
+        "ignored": 'neither a directive nor a comment, which begins with "#"',
+        "no leading slash": (
+            'no path begins like "{value}": it begins with "/", without scheme and host'
+        ),
+        "space in a path": "no URL has white space in it: a space is %20 there; one rule a line",
+        "regular expression": (
+            'no crawler reads regular expressions: "{part}" is matched as it stands; "*" is '
+            'anything, "$" the end'
+        ),
+        "shadowed rule": (
+            '"{rule}" never decides for {whom}: "{rival}" in line {other} matches all of it '
+            "and is preferred"
+        ),
+        "over-long": "longer than {most} bytes, the rest was dropped",
+        "not UTF-8": "not UTF-8: bytes are matched as they stand, and none after a NUL byte",
+        "noindex": (
+            'Google does not use the field "{key}" and may index the page: use a robots meta '
+            "tag or the header X-Robots-Tag"
+        ),
+        "bad sitemap": "not one absolute http, https or ftp URL: {value}",
+        "preference that says nothing": "{what}",
+        "bad license": "{what}",
+    },
+    WARNING: {
+        "whole site disallowed": '"{rule}" keeps every crawler away from the whole site',
+        "joined groups": (
+            "in one group with line {other}, as no rule stands between: both follow the same rules"
+        ),
+        "name of no crawler": 'no known crawler is called "{agent}"; did you mean {names}?',
+        "contradicting preferences": "{what}",
+        "preferences not repeated": "{what}",
+        "typo": '"{key}" was read as "{name}"',
+        "missing colon": 'no colon after "{key}"',
+        "unused field": 'Google does not use the field "{key}"',
+        "unknown field": 'unknown field "{key}"',
+    },
+    NOTE: {
+        "own group": (
+            'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what '
+            "should hold"
+        ),
+        "group without rules": 'no rules follow: "{agent}" may fetch everything',
+        "dollar within a path": '"$" is the end of a URL only as the last character of a rule',
+        "duplicate rule": '"{rule}" is already in line {other}',
+        "path not escaped": "matched as {value}: write it so, for crawlers that do not escape",
+        "too many rules to compare": (
+            "from this group on, not all rules were compared with each other: there are too many"
+        ),
+    },
+}
+KINDS: dict[str, Kind] = {}
+for _level, _kinds in _WORDS.items():
+    KINDS.update({name: Kind(name, _level, words) for name, words in _kinds.items()})
 
-# What a finding is called as a remark on a robots.txt. A finer kind than the remarks know goes by
-# the kind that it refines.
-_BY_LINE = (CUT, RULE_BEFORE_GROUP, NO_AGENT, AGENT_CUT, IGNORED, NO_SLASH, OVER_LONG, BAD_SITEMAP)
-_BY_FIELD = (TYPO, MISSING_COLON, UNUSED_FIELD, UNKNOWN_FIELD)
-_FINER = {MISSPELT: UNKNOWN_FIELD, OTHER_FIELD: TYPO, NOINDEX: UNUSED_FIELD}
-_REMARKS = {kind.name: _FINER.get(kind, kind).name for kind in (*_BY_LINE, *_BY_FIELD, *_FINER)}
+# What lint alone tells.
+_NO_REMARKS = {
+    "comment within a path",
+    "dollar within a path",
+    "name of no crawler",
+    "not UTF-8",
+    "path not escaped",
+    "regular expression",
+    "space in a path",
+}
+# What a remark on a robots.txt is called whose kind is finer than those of remarks.
+_REMARKS = {
+    "misspelt field": "unknown field",
+    "another field read as a rule": "typo",
+    "noindex": "unused field",
+}
 
 # What only regular expressions have. ".*" also is a dot and any run of characters, as in
 # "/index.*", so it has to stand where no file name has a dot.
@@ -143,9 +163,10 @@ MOST_NAMES = 3  # that a finding names
 _BETWEEN_NAMES = re.compile(r"[,;|]\s*")
 
 
-def finding(line: int, kind: Kind, **about: object) -> Finding:
-    """Return a finding of `kind`, with what it is `about` in its words."""
-    return Finding(kind.level, line, kind.name, kind.words.format(**about))
+def finding(line: int, kind: str, /, **about: object) -> Finding:
+    """Return a finding of `kind`, a name, with what it is `about` in its words."""
+    row = KINDS[kind]
+    return Finding(row.level, line, kind, row.words.format(**about))
 
 
 def nearest_field(key: str) -> str | None:
@@ -164,8 +185,8 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
     `all_lines` were read from it.
     """
     for remark in on_lines(all_lines, body, cut=cut):
-        if remark.kind in _REMARKS:
-            yield remark._replace(kind=_REMARKS[remark.kind])
+        if remark.kind not in _NO_REMARKS:
+            yield remark._replace(kind=_REMARKS.get(remark.kind, remark.kind))
 
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
@@ -179,33 +200,28 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
             yield from _on_bytes(line, raw.partition(b"#")[0])
         if line.kind in _RULES:
             if not in_group:
-                yield finding(number, RULE_BEFORE_GROUP)
+                yield finding(number, "rule before any group")
             yield from _on_path(line, raw)
         elif line.kind == lines.USER_AGENT:
             in_group = True
             yield from _on_agent(number, line.value)
-        elif line.kind == lines.SITEMAP and not _is_one_url(line.value):
-            yield finding(number, BAD_SITEMAP, value=text_of(line.value))
+        elif line.kind == lines.SITEMAP:
+            if len(line.value.split()) > 1 or not is_absolute(as_text(line.value)):
+                yield finding(number, "bad sitemap", value=text_of(line.value))
     if cut:
-        yield finding(number, CUT, size=len(body))
-
-
-def _is_one_url(value: bytes) -> bool:
-    if len(value.split()) > 1:
-        return False
-    return is_absolute(as_text(value))
+        yield finding(number, "cut", size=len(body))
 
 
 def _on_form(line: Line) -> Iterator[Finding]:
     """Look at the form of a line."""
     if line.flags & lines.TOO_LONG:
-        yield finding(line.number, OVER_LONG, most=lines.MAX_LINE_BYTES)
+        yield finding(line.number, "over-long", most=lines.MAX_LINE_BYTES)
     if line.flags & lines.HAS_DIRECTIVE:
         yield from _on_field(line, text_of(line.key))
     elif not line.flags & (lines.EMPTY | lines.IS_COMMENT):
-        yield finding(line.number, IGNORED)
+        yield finding(line.number, "ignored")
     if line.flags & lines.MISSING_COLON:
-        yield finding(line.number, MISSING_COLON, key=text_of(line.key))
+        yield finding(line.number, "missing colon", key=text_of(line.key))
 
 
 def _on_field(line: Line, key: str) -> Iterator[Finding]:
@@ -214,18 +230,22 @@ def _on_field(line: Line, key: str) -> Iterator[Finding]:
     if line.kind == lines.UNKNOWN:
         nearest = nearest_field(key)
         if nearest is not None:
-            yield finding(number, MISSPELT, key=key, name=nearest)
+            yield finding(number, "misspelt field", key=key, name=nearest)
         elif line.key.lower() != LICENSE:
-            yield finding(number, UNKNOWN_FIELD, key=key)
+            yield finding(number, "unknown field", key=key)
     elif line.kind == lines.UNUSED:
         if line.key.lower() == _NOINDEX:
-            yield finding(number, NOINDEX, key=key)
+            yield finding(number, "noindex", key=key)
         else:
-            yield finding(number, UNUSED_FIELD, key=key)
+            yield finding(number, "unused field", key=key)
     elif _is_another_field(line, key, name):
-        yield finding(number, OTHER_FIELD, rule=f"{name.capitalize()}: {text_of(line.value, 60)}")
+        yield finding(
+            number,
+            "another field read as a rule",
+            rule=f"{name.capitalize()}: {text_of(line.value, 60)}",
+        )
     elif key.lower() != name:
-        yield finding(number, TYPO, key=key, name=name)
+        yield finding(number, "typo", key=key, name=name)
 
 
 def _is_another_field(line: Line, key: str, name: str) -> bool:
@@ -239,51 +259,52 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
     """Look at the bytes of a directive."""
     text = written.decode("utf-8", "replace")
     if "\0" in text or "\ufffd" in text:
-        yield finding(line.number, NOT_UTF8)
+        yield finding(line.number, "not UTF-8")
     elif line.kind in _RULES and not text.isascii():
-        yield finding(line.number, RAW, value=text_of(line.value, 100))
+        yield finding(line.number, "path not escaped", value=text_of(line.value, 100))
 
 
 def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the path of a rule."""
     number, path = line.number, line.value
     if path[:1] not in b"/*":
-        yield finding(number, NO_SLASH, value=text_of(path))
+        yield finding(number, "no leading slash", value=text_of(path))
     if b" " in path or b"\t" in path:
-        yield finding(number, SPACE)
+        yield finding(number, "space in a path")
     before, hash_sign, _ = raw.partition(b"#")
     if hash_sign and path and not before[-1:].isspace():
         name = _FIELD_NAMES[line.kind].capitalize()
-        yield finding(number, COMMENT_IN_PATH, rule=f"{name}: {text_of(path)}")
+        yield finding(number, "comment within a path", rule=f"{name}: {text_of(path)}")
     regex = _REGEX.search(path)
     if regex is None and path.count(b"*") == path.count(b".*"):
         regex = _DOT_STAR.search(path)
     if regex is not None:
-        yield finding(number, REGEX, part=text_of(regex[0]))
+        yield finding(number, "regular expression", part=text_of(regex[0]))
     elif b"$" in path[1:-1]:
-        yield finding(number, DOLLAR)
+        yield finding(number, "dollar within a path")
 
 
 def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     """Look at the name in a user-agent line."""
     agent = agent_of(value).decode("ascii")
     text = text_of(value, 60)
+    meant = " or ".join(meant_by(text)[:MOST_NAMES])
     if not agent:
-        yield finding(number, NO_AGENT, value=text_of(value))
-    elif len(agent) == len(value):
-        names = meant_by(agent)
-        if names:
-            meant = " or ".join(names[:MOST_NAMES])
-            yield finding(number, NO_CRAWLER, agent=text, names=meant)
-    elif _has_several_names(text):
+        yield finding(number, "no user agent", value=text_of(value))
+        return
+    if len(agent) == len(value):
+        if meant:
+            yield finding(number, "name of no crawler", agent=text, names=meant)
+        return
+    if _has_several_names(text):
         advice = ": write one user-agent line for each name"
-        yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)
-    elif not _PRODUCT.match(value):
-        names = meant_by(text)
+    elif _PRODUCT.match(value):
+        return
+    elif meant:
+        advice = f"; did you mean {meant}?"
+    else:
         advice = ': a name ends where anything but letters, "-" and "_" begins'
-        if names:
-            advice = f"; did you mean {' or '.join(names[:MOST_NAMES])}?"
-        yield finding(number, AGENT_CUT, agent=agent, value=text, advice=advice)
+    yield finding(number, "user agent cut", agent=agent, value=text, advice=advice)
 
 
 def _has_several_names(text: str) -> bool:

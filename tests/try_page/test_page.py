@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core import lint
+from scrapy_gbot_robots.core import remarks
 
 from ..core.test_hostile import HOSTILE_BODIES
 from ..core.test_lint import HOSTILE_RULES
@@ -427,7 +427,7 @@ def test_all_kinds_of_finding_are_found_as_here(visit: Visit) -> None:
     page.ask("")
     bodies = lint_bodies()
     kinds = {row[2] for body in bodies for row in json.loads(questions().on_file(body))["findings"]}
-    assert {kind.id for kind in lint.KINDS.values()} - kinds == set()
+    assert {kind.id for kind in remarks.KINDS.values()} - kinds == set()
     assert answers_differ(page, [["on_file", body] for body in bodies]) == []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots.core import lint
+from scrapy_gbot_robots.core import remarks
 from scrapy_gbot_robots.core.remarks import Kind
 
 from ..support.command import run_here
@@ -168,7 +168,7 @@ def test_what_goes_to_the_page_is_bounded() -> None:
     assert len(questions().on_file(b"disallow: " + b"a" * 400_000)) < 1_000
 
 
-@pytest.mark.parametrize("kind", lint.KINDS.values(), ids=lambda kind: kind.id)
+@pytest.mark.parametrize("kind", remarks.KINDS.values(), ids=lambda kind: kind.id)
 def test_the_link_of_a_finding_leads_to_its_heading(kind: Kind) -> None:
     page = (SOURCE.parent / "lint.md").read_text(encoding="utf-8")
     headings = [line.lstrip("# ") for line in page.splitlines() if line.startswith("#")]
