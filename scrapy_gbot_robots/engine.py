@@ -24,7 +24,7 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from os import SEEK_END
@@ -90,9 +90,12 @@ class Overhearing:
     def listening(self) -> Iterator[None]:
         """Inside this context, listeners are asked."""
         self._under_way += 1
-        if not self._is_in_place or self._is_left_out():
+        now = self._signals.send_catch_log
+        first = type(self._signals).send_catch_log.__get__(self._signals)
+        # Other code may have put an older method back, so that this one is not called.
+        if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
-            self._send = self._signals.send_catch_log
+            self._send = now
             self._signals.send_catch_log = self._overhear
         try:
             yield
@@ -103,18 +106,11 @@ class Overhearing:
                 self._is_in_place = False
                 self._signals.send_catch_log = self._send
 
-    def _is_left_out(self) -> bool:
-        """Whether other code has put an older method back, so that this one is not called."""
-        now = self._signals.send_catch_log
-        first = type(self._signals).send_catch_log.__get__(self._signals)
-        return now in (self._send, first)
-
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
         results: list[tuple[Any, Any]] = self._send(signal, **named)
         if signal not in _RECEIVED or LISTENER not in named["request"].meta:
             return results
-        goes_on = named["request"].meta[LISTENER].goes_on(named.get("data", b""))
-        if goes_on:
+        if named["request"].meta[LISTENER].goes_on(named.get("data", b"")):
             return []
         return [(self._overhear, _STOP)]
 
@@ -182,7 +178,8 @@ async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
     engine: Any = crawler.engine
     downloader: Any = getattr(engine, "downloader", None)
     send = getattr(downloader, "_enqueue_request", None)
-    if send is None or not _is_scrapys(downloader):  # one of the user's own, or a mocked engine
+    is_scrapys = isinstance(downloader, Downloader) and (type(downloader).fetch is Downloader.fetch)
+    if send is None or not is_scrapys:  # one of the user's own, or a mocked engine
         response: Response = await engine.download_async(request)
         return response
     while True:
@@ -191,13 +188,6 @@ async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
             _tell_of_response(crawler, request, result)
             return result
         request = result  # a middleware sends it again
-
-
-def _is_scrapys(downloader: object) -> bool:
-    """Whether a downloader fetches as Scrapy's does."""
-    if not isinstance(downloader, Downloader):
-        return False
-    return type(downloader).fetch is Downloader.fetch
 
 
 def _tell_of_response(crawler: Crawler, request: Request, response: Response) -> None:
@@ -227,10 +217,7 @@ def is_closing(crawler: Crawler) -> bool:
 
     Scrapy has no signal for it before the scheduler is closed.
     """
-    slot = _engine_slot(crawler)
-    if slot is None:
-        return False
-    return slot.closing is not None
+    return getattr(_engine_slot(crawler), "closing", None) is not None
 
 
 def next_of(requests: ScrapyPriorityQueue) -> Request | None:
@@ -282,11 +269,10 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     return None
 
 
-def _downloader_middlewares(crawler: Crawler) -> Iterable[object]:
+def _downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
     """The downloader middlewares of a crawl; none if its downloader does not say."""
     manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
-    middlewares: Iterable[object] = getattr(manager, "middlewares", ())
-    return middlewares
+    return tuple(getattr(manager, "middlewares", ()))
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
@@ -303,8 +289,7 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
 def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
     """The spider middlewares of a crawl whose engine runs, the one nearest to the engine first."""
     engine: Any = crawler.engine
-    middlewares: tuple[Any, ...] = engine.scraper.spidermw.middlewares
-    return middlewares
+    return tuple(engine.scraper.spidermw.middlewares)
 
 
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:

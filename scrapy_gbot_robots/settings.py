@@ -75,11 +75,14 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+def _whole_number(value: object) -> int:
+    number = _number(value)
+    if not number.is_integer():
+        raise ValueError("a fraction")
+    return int(number)
 
 
-def _flag(value: object) -> bool:
-    return _FLAGS[str(value).lower()]  # a command line gives text
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}  # a command line gives text
 
 
 def _words(value: object) -> tuple[str, ...]:
@@ -88,24 +91,13 @@ def _words(value: object) -> tuple[str, ...]:
     A text is read as JSON if it begins with a bracket, and is split at commas otherwise.
     """
     if isinstance(value, str):
-        value = _split(value)
+        if value.lstrip().startswith("["):
+            value = json_of(value)
+        elif not value.lstrip().startswith("{"):
+            value = [word for word in value.split(",") if word.strip()]
     if not isinstance(value, (list, tuple, set, frozenset)):
         raise TypeError
-    return tuple(_text_in_list(word).strip() for word in value)
-
-
-def _split(text: str) -> object:
-    if text.lstrip().startswith("["):
-        return json_of(text)
-    if text.lstrip().startswith("{"):
-        raise TypeError
-    return [word for word in text.split(",") if word.strip()]
-
-
-def _text_in_list(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+    return tuple(map(str.strip, value))  # a TypeError if one is no text
 
 
 def _text(value: object) -> str:
@@ -151,14 +143,7 @@ def archive_named(path: Path, spider: str, now: datetime) -> Path:
 
 def count(least: int) -> ValueType[int]:
     """Whole numbers from `least` on."""
-
-    def read(value: object) -> int:
-        number = _number(value)
-        if not number.is_integer():
-            raise ValueError("a fraction")
-        return int(number)
-
-    return ValueType(f"a whole number >= {least}", read, lambda number: number >= least)
+    return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
 
 
 def seconds(*, zero: bool = True) -> ValueType[float]:
@@ -176,10 +161,7 @@ def one_of(*names: str) -> ValueType[str]:
 
 def redis_url_of_project(settings: BaseSettings) -> str:
     """The URL that scrapy-redis would use."""
-    url = settings.get("REDIS_URL")
-    if url:
-        return str(url)
-    return "redis://localhost:6379/0"
+    return str(settings.get("REDIS_URL") or "redis://localhost:6379/0")
 
 
 def redis_client_of_project(settings: BaseSettings) -> str | None:
@@ -211,7 +193,7 @@ def _is_storage(name: str) -> bool:
     return _DOTTED_PATH.fullmatch(name) is not None and not name.endswith(_DATABASES)
 
 
-FLAG = ValueType("True or False", _flag)
+FLAG = ValueType("True or False", lambda value: _FLAGS[str(value).lower()])
 NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType(
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), '

@@ -189,8 +189,8 @@ def change_in_words(change: AgentChange) -> Iterator[ChangeInWords]:
     for rule in change.added:
         yield ChangeInWords("+", written(rule), rule.line)
     if change.delays[0] != change.delays[1]:
-        before, after = map(_delay_in_words, change.delays)
-        yield ChangeInWords("", f"crawl-delay: {before} -> {after}")
+        words = ["none" if delay is None else f"{delay:g} s" for delay in change.delays]
+        yield ChangeInWords("", f"crawl-delay: {' -> '.join(words)}")
     for turned in change.preferences:
         where = "" if turned.path == "/" else f" for {turned.path}"
         before = _SAID.get(turned.before, str(turned.before))
@@ -203,7 +203,3 @@ def change_in_words(change: AgentChange) -> Iterator[ChangeInWords]:
 def written(rule: Rule) -> str:
     """Return the rule as in a robots.txt, whole."""
     return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
-
-
-def _delay_in_words(delay: float | None) -> str:
-    return "none" if delay is None else f"{delay:g} s"

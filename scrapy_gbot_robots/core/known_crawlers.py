@@ -105,17 +105,10 @@ def _rows() -> Iterator[KnownCrawler]:
 KNOWN_CRAWLERS = tuple(_rows())
 
 
-def _search_engines() -> Iterator[KnownCrawler]:
-    """Yield the crawlers that index whole sites.
-
-    Many sites leave out those of a part on purpose.
-    """
-    for row in KNOWN_CRAWLERS:
-        if row.purpose == "search" and row.tokens[0] not in _PARTIAL:
-            yield row
-
-
-SEARCH_ENGINES = tuple(_search_engines())
+# Crawlers that index whole sites. Many sites leave out those of a part on purpose.
+SEARCH_ENGINES = tuple(
+    row for row in KNOWN_CRAWLERS if row.purpose == "search" and row.tokens[0] not in _PARTIAL
+)
 
 
 def _letters(name: str) -> str:

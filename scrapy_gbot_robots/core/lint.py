@@ -11,7 +11,7 @@ Source: RFC 9309, Google's page and Google's parser.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -109,7 +109,9 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
         if line.flags & (lines.EMPTY | lines.IS_COMMENT):
             continue
         is_empty = False
-        if _is_understood(line):
+        if line.kind != lines.UNKNOWN or line.key.lower() == LICENSE:
+            return ""
+        if nearest_field(text_of(line.key)) is not None:  # it is spelt nearly like a field
             return ""
     if is_empty and not is_binary:
         return ""
@@ -120,13 +122,6 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     if text.lstrip().startswith((b"{", b"[")):
         return "JSON"
     return "another text"
-
-
-def _is_understood(line: Line) -> bool:
-    """Whether a line has a field of a robots.txt, or one that is spelt nearly like one."""
-    if line.kind != lines.UNKNOWN or line.key.lower() == LICENSE:
-        return True
-    return nearest_field(text_of(line.key)) is not None
 
 
 class _Join(NamedTuple):
@@ -196,7 +191,8 @@ def _shut_out(
     merged = groups_by_agent(groups)
     by_rule: dict[Rule, _ShutOut] = {}
     for engine in SEARCH_ENGINES:
-        agent = _agent_heeded(engine.crawler, merged)
+        tokens = [*map(str.lower, engine.tokens), "*"]
+        agent = next((token for token in tokens if token in merged), "*")
         numbers = merged.get(agent, ())
         closing = closing_rule(chain.from_iterable(groups[number].rules for number in numbers))
         if closing is None:
@@ -220,14 +216,6 @@ def _join_after(line: int, joins: Iterable[_Join]) -> _Join | None:
         if join.after > line:
             return join
     return None
-
-
-def _agent_heeded(crawler: Crawler, merged: Mapping[str, object]) -> str:
-    """Return the agent whose groups a crawler follows: its first token that has any, else "*"."""
-    for token in crawler.tokens:
-        if token.lower() in merged:
-            return token.lower()
-    return "*"
 
 
 def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
@@ -300,18 +288,6 @@ class _Rivals(NamedTuple):
                 allows.append((directory, rule.line))
         return cls(Index(allows, ()), Index((), disallows))
 
-    def against(self, rule: Rule) -> Index:
-        """The rules of the other kind."""
-        if rule.allow:
-            return self.disallows
-        return self.allows
-
-    def work_for(self, patterns: Iterable[str]) -> int:
-        """How much work it is to hold the paths of `patterns` against the rules."""
-        wildcards = self.allows.wildcard_chars + self.disallows.wildcard_chars
-        paths = sum(_WORK_OF_PATH + len(pattern) for pattern in patterns)
-        return (2 * _WORK_OF_RULE + wildcards) * paths
-
 
 def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     """Compare the rules of each crawler with each other, and with those of "*"."""
@@ -319,8 +295,10 @@ def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
     work_left = _MOST_WORK
     for merged in _merged_agents(groups):
         rivals = _Rivals.of(merged.rules, strict=strict)
-        patterns = [rule.pattern for rule in merged.rules]
-        work_left -= rivals.work_for(patterns + closed_to_all)
+        patterns = [rule.pattern for rule in merged.rules] + closed_to_all
+        wildcards = rivals.allows.wildcard_chars + rivals.disallows.wildcard_chars
+        work_of_path = 2 * _WORK_OF_RULE + wildcards
+        work_left -= work_of_path * sum(_WORK_OF_PATH + len(pattern) for pattern in patterns)
         if work_left < 0:
             yield finding(merged.line, "too many rules to compare")
             return
@@ -355,7 +333,8 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
         before = first.setdefault((rule.allow, rule.pattern), rule)
         if before.line != rule.line:
             yield finding(rule.line, "duplicate rule", rule=rule, other=before.line)
-        best = rivals.against(rule).decider(stand_in(rule.pattern))
+        others = rivals.disallows if rule.allow else rivals.allows
+        best = others.decider(stand_in(rule.pattern))
         if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
             rival = at[line_of(best)]
             yield finding(

@@ -205,9 +205,10 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
         elif line.kind == lines.USER_AGENT:
             in_group = True
             yield from _on_agent(number, line.value)
-        elif line.kind == lines.SITEMAP:
-            if len(line.value.split()) > 1 or not is_absolute(as_text(line.value)):
-                yield finding(number, "bad sitemap", value=text_of(line.value))
+        elif line.kind == lines.SITEMAP and (
+            len(line.value.split()) > 1 or not is_absolute(as_text(line.value))
+        ):
+            yield finding(number, "bad sitemap", value=text_of(line.value))
     if cut:
         yield finding(number, "cut", size=len(body))
 

@@ -47,6 +47,11 @@ _ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}
 PURPOSES = tuple(_ATTRIBUTES)
 
 GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
+# of the note in `request.meta`
+_STRICTEST_FIRST = {
+    **dict.fromkeys(PURPOSES, (REFUSED, GRANTED, UNSAID)),
+    "use": (*USES, None),
+}
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
@@ -186,7 +191,7 @@ class PreferenceCheck:
         request.meta[PREFERENCES] = _note(stated)
         verdict = refusal(self._purposes, stated) if self._refuses else None
         if verdict is not None:
-            self._count(stated)
+            self._count(request.meta[PREFERENCES])
         return verdict
 
     def after(self, request: Request, response: Response) -> Verdict | None:
@@ -199,21 +204,23 @@ class PreferenceCheck:
             return None
         headers = response.headers
         by_header = of_headers(headers.getlist("Content-Usage"), headers.getlist("Content-Signal"))
-        stated = combined([_from_note(noted), by_header])
-        request.meta[PREFERENCES] = _note(stated)
-        self._count(stated)
+        header_note = _note(by_header)
+        stricter = {
+            name: min(noted[name], header_note[name], key=words.index)
+            for name, words in _STRICTEST_FIRST.items()
+        }
+        request.meta[PREFERENCES] = {**noted, **stricter}
+        self._count(stricter)
         for purpose in self._purposes:
-            if word_on(purpose, by_header) == REFUSED:
+            if header_note[purpose] == REFUSED:
                 self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/by_header")
         if not self._refuses:
             return None
         return refusal(self._purposes, by_header, "a header of the page")
 
-    def _count(self, stated: Preferences) -> None:
+    def _count(self, note: dict[str, Any]) -> None:
         for purpose in self._purposes:
-            self._crawler.stats.inc_value(
-                f"gbot_robots/preference/{purpose}/{word_on(purpose, stated)}"
-            )
+            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{note[purpose]}")
 
 
 def _note(stated: Preferences) -> dict[str, Any]:
@@ -223,11 +230,3 @@ def _note(stated: Preferences) -> dict[str, Any]:
         "use": stated.use,
         "lines": list(stated.lines),
     }
-
-
-def _from_note(noted: dict[str, Any]) -> Preferences:
-    granted = {GRANTED: True, REFUSED: False}
-    values: dict[str, Any] = {
-        attribute: granted.get(noted[purpose]) for purpose, attribute in _ATTRIBUTES.items()
-    }
-    return Preferences(**values, use=noted["use"], lines=tuple(noted["lines"]))

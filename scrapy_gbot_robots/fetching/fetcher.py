@@ -204,10 +204,7 @@ class Exchange:
     @property
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
-        request = self.robots_request
-        if self.request is not None:
-            request = self.request
-        return bool(request.meta.get("proxy"))
+        return bool((self.request or self.robots_request).meta.get("proxy"))
 
     @property
     def is_answered(self) -> bool:
@@ -233,13 +230,18 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in _BODY_DECIDES:
             return lost
+        decisive: dict[str, str] = {}  # they say whose answer it is, and in which code page
+        for name in (*HEADERS, "content-type"):
+            value = response.headers.get(name)
+            if value:
+                decisive[name] = value.decode("latin-1")
         return outcome_of(
             response.status,
             url,
             body,
             soft_404=settings.soft_404,
             proxied=self.has_proxy,
-            headers=_headers_that_decide(response),
+            headers=decisive,
             cut=cut,
             max_age=headers.max_age(
                 response.headers.getlist("Cache-Control"), response.headers.get("Age")
@@ -269,16 +271,6 @@ class Exchange:
             # A partial body may be empty because the connection ended.
             may_be_empty="partial" not in response.flags,
         )
-
-
-def _headers_that_decide(response: Response) -> dict[str, str]:
-    """The headers that say whose answer it is, and in which code page, in lower case."""
-    decisive: dict[str, str] = {}
-    for name in (*HEADERS, "content-type"):
-        value = response.headers.get(name)
-        if value:
-            decisive[name] = value.decode("latin-1")
-    return decisive
 
 
 def _codings(of: Headers, name: str) -> str:
@@ -422,16 +414,18 @@ class Fetcher:
             exchange = await self._ask_or_recall(trail[-1], request, secs_left)
             exchanges.append(exchange)
             answer = exchange.response
-            redirected_to = ""
-            if len(trail) > 1:
-                redirected_to = trail[-1]
+            redirected_to = "" if len(trail) == 1 else trail[-1]
             if answer is None:
                 if exchange.error is None:
                     return failed(Failure.REPLACED, redirected_to=redirected_to)
                 self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
                 return failure_of(exchange.error, redirected_to, proxied=exchange.has_proxy)
             if answer.status not in REDIRECTS:
-                outcome = await self._read(exchange, answer, trail[-1])
+                read = partial(exchange.outcome, answer, trail[-1], self._settings)
+                if len(answer.body) > _READ_IN_THREAD_BYTES:
+                    outcome = await run_in_thread(read)
+                else:
+                    outcome = read()
                 if isinstance(outcome, Unreachable):
                     outcome = replace(outcome, redirected_to=redirected_to)
                 if not exchange.recalled:
@@ -453,13 +447,6 @@ class Fetcher:
             if secs_left <= 0:
                 return failed(Failure.TIMEOUT, redirected_to=hop)
             trail.append(hop)
-
-    async def _read(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
-        """Return what `answer` means, which may take a thread."""
-        read = partial(exchange.outcome, answer, url, self._settings)
-        if len(answer.body) > _READ_IN_THREAD_BYTES:
-            return await run_in_thread(read)
-        return read()
 
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
@@ -541,7 +528,9 @@ class Fetcher:
         exchange = Exchange(robots_request, most_bytes, secs_left)
         robots_request.meta.update(_OWN_META, download_timeout=secs_left)
         robots_request.meta[LISTENER] = exchange
-        _offer_empty_headers(robots_request)
+        # Offered empty; the exchange takes them out before it sends. The update of `Headers` itself
+        # would work the names out again for each request.
+        dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
         if not self._has_wrapped_handler:
             self._has_wrapped_handler = True
             around_sending(self._crawler, _send_of_exchange)
@@ -554,9 +543,8 @@ class Fetcher:
                         exchange.response, exchange.headers = response, response.headers
                 except (Exception, asyncio.CancelledError) as error:
                     is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-                    if is_cancelled and is_closing(
-                        self._crawler
-                    ):  # this look-up; otherwise it is the download
+                    # this look-up; otherwise it is the download
+                    if is_cancelled and is_closing(self._crawler):
                         raise
                     exchange.error = error
                 finally:
@@ -567,12 +555,6 @@ class Fetcher:
                         _PROXY_HEADER, None
                     )  # otherwise an archive would contain it
         return exchange
-
-
-def _offer_empty_headers(request: Request) -> None:
-    """Add the headers that are never sent, empty; the exchange takes them out before it sends."""
-    # The update of `Headers` itself would work the names out again for each request.
-    dict.update(request.headers, {name: [] for name in NEVER_SENT})
 
 
 async def _send_of_exchange(send: Send, request: Request) -> Response:

@@ -180,15 +180,12 @@ class CrawlDelays:
         if pace is None:
             if not wish.secs:
                 return
-            if len(self._paces) >= 2 * len(slots):
-                self._forget_old_slots()
+            if len(self._paces) >= 2 * len(slots):  # some slots are gone
+                for old in self._paces.keys() - slots.keys():
+                    del self._paces[old]
             pace = self._paces[key] = _Pace(slots[key])
         if pace.heed(wish) and wish.secs:
             self._tell(wish)
-
-    def _forget_old_slots(self) -> None:
-        for key in self._paces.keys() - self._slots.by_key.keys():
-            del self._paces[key]
 
     def _response_downloaded(self, request: Request) -> None:
         """Set the delay again, which other handlers may have changed, before the slot goes on."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request, Spider, signals
@@ -173,13 +173,6 @@ class CrawlerIdentity:
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""
         agent = self.agent(request)
-        tokens = set[str]()
-        for crawler in _crawlers_of(agent):
-            tokens.update(token.lower() for token in crawler.tokens)
-        return frozenset(tokens)
-
-
-def _crawlers_of(agent: RobotsAgent) -> Iterable[RobotsCrawler]:
-    if isinstance(agent, AllOf):
-        return agent
-    return (agent,)
+        crawlers = agent if isinstance(agent, AllOf) else [agent]
+        tokens = chain.from_iterable(crawler.tokens for crawler in crawlers)
+        return frozenset(map(str.lower, tokens))

@@ -89,11 +89,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         self.gates = Gates(
             crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs
         )
-        self._crawl_delays = (
-            CrawlDelays(crawler, self._settings)
-            if self._settings.crawl_delay or self._settings.overrides
-            else None
-        )
+        self._crawl_delays: CrawlDelays | None = None
+        if self._settings.crawl_delay or self._settings.overrides:
+            self._crawl_delays = CrawlDelays(crawler, self._settings)
         self._preferences = PreferenceCheck.of_crawl(
             crawler, self._settings.purposes, self._settings.preferences
         )
@@ -293,15 +291,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         Raises:
             UnreachableRobotsTxt: the server did not answer.
         """
-        entry = (
-            await self._storage.get(str(answer.origin))
-            if answer.state is not State.FULL_DISALLOW
-            else None
-        )
-        copy = None if entry is None else entry.copy
-        if copy is None and answer.state is State.RULES:
+        status, body = answer.status, b""
+        entry = None
+        if answer.state is not State.FULL_DISALLOW:
+            entry = await self._storage.get(str(answer.origin))
+        if entry is not None and entry.copy is not None:
+            status, body = entry.copy.status, entry.copy.body
+        elif answer.state is State.RULES:
             return None
-        status, body = (answer.status, b"") if copy is None else (copy.status, copy.body)
         if status is None:
             raise UnreachableRobotsTxt(answer.origin, answer.why)
         request.meta.update(
@@ -320,37 +317,26 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     def _forbidden(
         self, request: Request, verdict: Verdict, answer: CachedAnswer | None
     ) -> ForbiddenByRobotsTxt:
-        source = "" if answer is None else f" ({answer.origin.robots_url})"
+        error, source = ForbiddenByRobotsTxt(verdict), ""
+        if answer is not None:
+            cause = error_of(answer.failure, answer.why)
+            error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
+            source = f" ({answer.origin.robots_url})"
+            if answer.bars_for_now:
+                self.crawler.stats.inc_value("gbot_robots/given_up")
         sent = shown(str(request), _LONGEST_URL)
-        logger.debug(
-            "Forbidden by robots.txt: %s: %s%s",
-            sent,
-            verdict,
-            source,
-            extra={"spider": self.crawler.spider},
-        )
+        extra = {"spider": self.crawler.spider}
+        logger.debug("Forbidden by robots.txt: %s: %s%s", sent, verdict, source, extra=extra)
         self.crawler.stats.inc_value("robotstxt/forbidden")
-        about = (
-            ()
-            if answer is None
-            else (answer.origin, answer.state, error_of(answer.failure, answer.why))
-        )
-        error = ForbiddenByRobotsTxt(verdict, *about)
-        if answer is not None and answer.bars_for_now:
-            self.crawler.stats.inc_value("gbot_robots/given_up")
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 
     def _spider_opened(self) -> None:
-        if self._may_be_bypassed():
+        is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
+        # The project's own code may exempt requests without `subject_to_robots`.
+        if not is_own or is_bypassed(self.crawler, self):
             self.gates.send_scouts()
         self.gates.start()
-
-    def _may_be_bypassed(self) -> bool:
-        """Whether the project's own code may exempt requests without `subject_to_robots`."""
-        if type(self).process_request is not GbotRobotsTxtMiddleware.process_request:
-            return True
-        return is_bypassed(self.crawler, self)
 
     async def _spider_closed(self) -> None:
         self.gates.close()

@@ -187,14 +187,12 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         lifetime = max(outcome.max_age, _MIN_AGE)
     times = (now, now + min(lifetime, policy.max_age_secs))
     if isinstance(outcome, Fetched):
-        why = f"HTTP {outcome.status}"
-        return Entry(
-            Copy(Kind.RULES, outcome.status, outcome.url, outcome.body, outcome.cut, why, *times)
-        )
-    kind = Kind.NONE
-    if outcome.wall:
-        kind = Kind.WALL
-    return Entry(Copy(kind, outcome.status, outcome.url, b"", False, outcome.why, *times))
+        kind, body, cut, why = Kind.RULES, outcome.body, outcome.cut, f"HTTP {outcome.status}"
+    else:
+        kind, body, cut, why = Kind.NONE, b"", False, outcome.why
+        if outcome.wall:
+            kind = Kind.WALL
+    return Entry(Copy(kind, outcome.status, outcome.url, body, cut, why, *times))
 
 
 def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outage:
@@ -257,8 +255,9 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
         entry = Entry()
     copy, outage = entry.copy, entry.outage
     fresh_until = now
-    if copy is not None:
-        fresh_until = _fresh_until(copy, now, policy)
+    # A copy from the future is not fresh at all: a clock was wrong.
+    if copy is not None and copy.fetched_at <= now + _SKEW:
+        fresh_until = min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
     if outage and fresh_until <= now:
         return _on_ladder(outage, copy, now, policy)
     if copy is None:
@@ -268,16 +267,6 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     if outage:
         refresh_at = min(max(refresh_at, _retry_at(outage, now)), fresh_until)
     return _definite(copy, copy.why, refresh_at, fresh_until, policy)
-
-
-def _fresh_until(copy: Copy, now: float, policy: Policy) -> float:
-    """Until when a copy is fresh by the policy of this run.
-
-    A copy from the future is not fresh at all: a clock was wrong.
-    """
-    if copy.fetched_at > now + _SKEW:
-        return now
-    return min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
 
 
 def _retry_at(outage: Outage, now: float) -> float:

@@ -107,3 +107,25 @@ class Storage(ABC):
                 self.put(origin, entry)
             if token:
                 self.release(origin, token)
+
+
+class BatchStorage(Storage):
+    """A storage that has its own `find` and `store_and_release`: other steps are made of these."""
+
+    def get(self, origin: str) -> Entry | None:
+        """Return the entry of `origin`."""
+        ((entry, _),) = self.find([(origin, lambda _: True)], 1)
+        return entry
+
+    def put(self, origin: str, entry: Entry) -> None:
+        """Store `entry` for `origin`."""
+        self.store_and_release([(origin, entry, "")])
+
+    def lease(self, origin: str, secs: float) -> str | None:
+        """Take the lease of `origin` if it is free or has run out."""
+        ((_, token),) = self.find([(origin, lambda _: False)], secs)
+        return token
+
+    def release(self, origin: str, token: str) -> None:
+        """End the lease if it is the token's."""
+        self.store_and_release([(origin, None, token)])

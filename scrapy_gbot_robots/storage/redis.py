@@ -45,7 +45,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from ..policy.outages import KEEP_DAYS, Entry
-from .base import Found, Result, Storage, StorageError, Wanted
+from .base import BatchStorage, Found, Result, StorageError, Wanted
 from .codec import MAX_BODY, decode, encode, most_bytes
 
 try:
@@ -117,7 +117,7 @@ def place_of(url: str) -> str:
     return f"{server}, database {where.get('db', 0)}"
 
 
-class RedisStorage(Storage):
+class RedisStorage(BatchStorage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
@@ -173,15 +173,6 @@ class RedisStorage(Storage):
         self._redis, self._has_failed = client, False
         self._is_cluster = isinstance(client, RedisCluster)
 
-    def get(self, origin: str) -> Entry | None:
-        """Return the entry."""
-        ((entry, _),) = self._find([(origin, lambda _: True)], 1)
-        return entry
-
-    def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry. The server deletes it after `KEEP_DAYS`."""
-        self.store_and_release([(origin, entry, "")])
-
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
         with self._translating_errors():
@@ -194,15 +185,6 @@ class RedisStorage(Storage):
             if origin not in listed:
                 listed.add(origin)
                 yield origin
-
-    def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease if there is none; the server ends it in time."""
-        ((_, token),) = self._find([(origin, lambda _: False)], secs, beside_entry=True)
-        return token
-
-    def release(self, origin: str, token: str) -> None:
-        """End the lease if it is the token's."""
-        self.store_and_release([(origin, None, token)])
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
         """Return the entries of many origins, or else their leases.
@@ -269,7 +251,10 @@ class RedisStorage(Storage):
         return self._last_ahead
 
     def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store entries, timed by the server's clock, and end leases, in one round trip."""
+        """Store entries, timed by the server's clock, and end leases, in one round trip.
+
+        The server deletes an entry after `KEEP_DAYS`.
+        """
         if self._lead is None and any(entry for _, entry, _ in results):
             self.get(results[0][0])  # which also asks for the time
         with self._pipeline() as pipe:

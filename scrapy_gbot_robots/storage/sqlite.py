@@ -39,7 +39,7 @@ from urllib.parse import quote
 
 from ..core.urls import shown
 from ..policy.outages import KEEP_DAYS, Copy, Entry
-from .base import Found, Result, Storage, StorageError, Wanted
+from .base import BatchStorage, Found, Result, StorageError, Wanted
 from .codec import MAX_BODY, decode, encode, most_bytes
 
 _T = TypeVar("_T")
@@ -135,7 +135,7 @@ _AHEAD_SECS = 60.0  # a version that is later than a new one by more is from the
 logger = logging.getLogger(__name__)
 
 
-class SqliteStorage(Storage):
+class SqliteStorage(BatchStorage):
     """A `Storage` in one SQLite file.
 
     Args:
@@ -174,20 +174,13 @@ class SqliteStorage(Storage):
         else:
             self._execute(_SWEEP_LEASES, clock())
 
-    def get(self, origin: str) -> Entry | None:
-        """Return the entry, unless it is too old or too long."""
-        return self._run(self._get, origin)
-
     def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
+        """Return the entry, unless it is too old or too long."""
         values = origin, self._today() - KEEP_DAYS, most_bytes(self._max_body)
         row = connection.execute(_GET, values).fetchone()
         if row is None:
             return None
         return decode(row[0], self._max_body)
-
-    def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry, and delete some that are too old."""
-        self.store_and_release([(origin, entry, "")])
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
@@ -203,20 +196,13 @@ class SqliteStorage(Storage):
                     yield origin.decode()
             start = page[-1][0] + b"\0"  # the next text in order
 
-    def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease if it is free or has run out, in one statement."""
-        return self._run(self._lease, origin, secs)
-
     def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
+        """Take the lease if it is free or has run out, in one statement."""
         token, now = secrets.token_hex(8), self._clock()
         taken = connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount
         if not taken:
             return None
         return token
-
-    def release(self, origin: str, token: str) -> None:
-        """End the lease if it is the token's."""
-        self._execute(_RELEASE, origin, token)
 
     def close(self) -> None:
         """Close the file. Every later call raises StorageError."""
@@ -465,15 +451,11 @@ def _is_begun(connection: sqlite3.Connection, path: Path) -> bool:
     if (
         application_id or version or tables or path.stat().st_size == 1
     ):  # for SQLite such a file is empty
-        raise _not_ours(path)
+        raise StorageError(
+            f"{path} is another program's and stays as it is; "
+            "set GBOT_ROBOTS_SQLITE_PATH to another file"
+        )
     return False
-
-
-def _not_ours(path: Path) -> StorageError:
-    return StorageError(
-        f"{path} is another program's and stays as it is; "
-        "set GBOT_ROBOTS_SQLITE_PATH to another file"
-    )
 
 
 def _says_it_is_ours(path: Path) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core.crawlers import cut_token, is_browser_like, product_token
 from scrapy_gbot_robots.core.lines import MAX_LINE_BYTES
-from scrapy_gbot_robots.core.remarks import AGENT_CUT
+
 
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
 
@@ -217,4 +217,4 @@ def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> Non
     )
     assert robots.verdict("/", named).group == "bot"
     assert robots.allowed("/", "bot9000/1.0")
-    assert [remark.kind for remark in robots.remarks] == [AGENT_CUT.name] * ("/" not in named)
+    assert [remark.kind for remark in robots.remarks] == ["user agent cut"] * ("/" not in named)
