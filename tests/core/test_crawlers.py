@@ -6,7 +6,6 @@ from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core.crawlers import cut_token, is_browser_like, product_token
 from scrapy_gbot_robots.core.lines import MAX_LINE_BYTES
 
-
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
 
 IGNORE_ROBOTS = """
