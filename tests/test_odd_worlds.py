@@ -9,11 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 from twisted.internet.defer import gatherResults
 
 from scrapy_gbot_robots.concurrency import pause
@@ -25,7 +28,7 @@ from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, redis_server
 from .support.sitemap_web import sitemap_lines
 from .support.systems import needs_posix
-from .support.until import block_until
+from .support.until import block_until, until
 from .support.visits import Gate, Opening
 from .support.web import Content, Reply, Site, free_port
 
@@ -161,11 +164,15 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 
 @needs_posix
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("queue", "way"),
+    [("redis-priority", "asyncio"), ("redis-fifo", "select"), ("redis-lifo", "reactorless")],
+)
 def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothing(
-    tmp_path: Path,
+    queue: str, way: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = outage("redis-priority", secs=15, number=30, workers=4)
+    world = replace(outage(queue, secs=15, number=30, workers=4), way=way)
     trial = Trial(world, tmp_path, plugin=True)
     with trial.server.running(), redis_server() as server:
         settings = trial.settings(server)
@@ -244,6 +251,39 @@ def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
     assert report["stats"].get("gbot_robots/given_up", 0) == 100 - len(crawled)
 
 
+# Limits
+
+
+@needs_posix
+@pytest.mark.slow
+@pytest.mark.parametrize("plugin", [True, False], ids=["", "scrapy-alone"])
+@pytest.mark.parametrize("delay", [0, 0.1])
+@pytest.mark.parametrize(
+    "scheduler", ["default", "strict", "named-priority", "own-aware", "fifo", "redis-lifo"]
+)
+def test_limits_hold_at_servers_whose_robots_txt_flaps_and_expires_at_once(
+    scheduler: str, delay: float, plugin: bool, tmp_path: Path
+) -> None:
+    """One request at a time, or one to each of three slots with a delay."""
+    if scheduler.startswith("redis-"):
+        pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    settings = {
+        **SCHEDULERS[scheduler],
+        "CONCURRENT_REQUESTS": 8 if delay else 1,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "DOWNLOAD_DELAY": delay,
+        "GBOT_ROBOTS_MAX_AGE_SECS": 0,
+    }
+    world = outage(scheduler, secs=0, hosts=3, number=12, **settings)
+    hosts = [replace(host, kind="flapping") for host in world.hosts]
+    pages = [
+        replace(page, agent=("alphabot", "bravobot")[number % 2])
+        for number, page in enumerate(world.pages)
+    ]
+    trial = Trial(replace(world, hosts=hosts, pages=pages), tmp_path, plugin=plugin)
+    assert trial.run() == []
+
+
 # State on disk
 
 
@@ -267,6 +307,9 @@ async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
 
 class Resuming(Pages):
     """Requests nothing of its own: what it crawls, an earlier run has left."""
+
+
+STOPPED_SOON = {"CLOSESPIDER_PAGECOUNT": 2}
 
 
 @needs_posix
@@ -296,6 +339,24 @@ def test_jobdir_is_read_by_scrapy_and_by_this_plugin_whoever_has_written_it(
     trial.judge()
     assert trial.problems == []
     assert all(0 < len(report["outcomes"]) < 40 for report in trial.reports)
+
+
+@in_reactor
+async def test_requests_that_1_0_0rc1_has_left_in_a_jobdir_are_crawled_once_each(
+    tmp_path: Path,
+) -> None:
+    """It left them to Scrapy's queue, with a mark: their `dont_filter`, and how far their priority was lowered."""
+    settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
+    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        urls = {host.url(f"/{number}") for number in range(5) for host in (site, other)}
+        mark = {"gbot_robots_returned": [False, 1]}
+        left = [Request(url, meta=dict(mark), dont_filter=True, priority=-1) for url in urls]
+        first = await crawl(Pages, {**settings, **STOPPED_SOON}, addon=False, urls=left)
+        second = await crawl(Resuming, settings)
+        asked = [page for page in (*site.asked, *other.asked) if page.path != "/robots.txt"]
+    assert 0 < len(pages(first).crawled) < len(urls)
+    assert set(pages(first).crawled) | set(pages(second).crawled) == urls
+    assert len(asked) == len(urls)
 
 
 # Spiders, handlers, processes
@@ -384,6 +445,32 @@ async def test_proxy_that_is_away_for_a_while_costs_no_page_and_no_host_is_gone_
     with Proxy({}, port=port):
         (crawler,) = await together(running)
     assert set(pages(crawler).crawled) == set(urls)
+    assert "gbot_robots/gone" not in stats(crawler)
+
+
+@pytest.mark.slow
+@as_scrapy_runs_it
+async def test_proxy_that_dies_in_mid_crawl_costs_no_page_of_a_host_it_had_not_answered_for() -> (
+    None
+):
+    port = free_port()
+    hosts = [f"http://host{number}.example" for number in range(50)]
+    urls = [f"{host}/{number}" for host in hosts for number in range(2)]
+    meta = {"proxy": f"http://127.0.0.1:{port}"}
+    requests = [Request(url, meta=meta) for url in urls]
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 4}
+    with Proxy({}, port=port) as proxy:
+        running = crawl(Pages, settings, urls=requests)
+        await until(lambda: len(proxy.asked) > 20)
+    had_answered = {urlsplit(path).netloc for path in proxy.paths() if path.endswith("/robots.txt")}
+    await pause(20)
+    with Proxy({}, port=port):
+        (crawler,) = await together(running)
+    crawled, failed = pages(crawler).crawled, pages(crawler).refused
+    assert {*crawled, *failed} == set(urls)
+    assert {urlsplit(url).netloc for url in failed} <= had_answered
+    assert not [error for error in failed.values() if isinstance(error, IgnoreRequest)]
+    assert len(had_answered) < len(hosts)
     assert "gbot_robots/gone" not in stats(crawler)
 
 

@@ -46,7 +46,7 @@ from .random_worlds import LONG_WAIT, SCHEDULERS, Page, Server, World
 from .reactors import WAYS
 from .redis_server import RedisServer, redis_server
 
-FAR_TOO_LONG_SECS = 150  # for one run of a crawl, which takes some seconds
+FAR_TOO_LONG_SECS = 240  # for one run of a crawl, which takes some seconds
 SLACK = 0.005  # of the reactor's timers
 BEGUN = "The crawl has begun"
 WRONG_WORDS = (" ERROR: ", " CRITICAL: ", "Traceback", "Unhandled", "never awaited")
@@ -207,8 +207,19 @@ class Run:
             return False
         return True
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the process has ended badly."""
+        if self.process.returncode == -signal.SIGTERM:  # it came when the crawl had ended already
+            return not self._report_path.exists()
+        return self.process.returncode != 0
+
+    @property
+    def _report_path(self) -> Path:
+        return Path(f"{self.path}.report")
+
     def report(self) -> dict[str, Any]:
-        report: dict[str, Any] = json.loads(Path(f"{self.path}.report").read_text())
+        report: dict[str, Any] = json.loads(self._report_path.read_text())
         return report
 
     def wrong_lines(self) -> list[str]:
@@ -312,7 +323,7 @@ class Trial:
                 self.problems.append(f"run {run.path.name} has not ended")
                 continue
             self.problems += [f"{run.path.name}: {line}" for line in run.wrong_lines()[:3]]
-            if run.process.returncode:
+            if run.has_failed:
                 self.problems.append(f"{run.path.name} ended with {run.process.returncode}")
             else:
                 self.reports.append(run.report())
