@@ -79,7 +79,7 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Every test, and the branches of the whole package that they cover: it fails below the floor."""
+    """The tests that are not slow, and the branches outside of the pure rooms that they cover: it fails below the floor."""
     session.install("-q", "-e", ".[test]")
     session.run("python", "-m", "tests", "--coverage")
 

@@ -3,8 +3,8 @@
 Each lane stops at a failure. `python -m tests --slow` runs what takes long: whole fleets, the site,
 what is released.
 
-`python -m tests --coverage` runs all tests and measures the branches of the whole package that they
-cover. It takes twice the CPU, so it is a run of its own.
+`python -m tests --coverage` measures which branches of the package the second lane covers, the pure
+rooms aside, which the first lane measures. That takes more CPU, so it is a run of its own.
 """
 
 import os
@@ -24,6 +24,8 @@ PURE = ("tests/core", "tests/policy")  # their tests cover every branch of the r
 SIDE_BY_SIDE = ("-n", "3", "--dist", "worksteal")  # crawls mostly wait
 NOT_PURE = tuple(f"--ignore={room}" for room in PURE)
 
+CRAWLS = ("pytest", "-q", "-m", "not slow", *SIDE_BY_SIDE, *NOT_PURE)
+
 LANES: tuple[Lane, ...] = (
     (
         (*PYTHON, "ruff", "check"),
@@ -34,7 +36,7 @@ LANES: tuple[Lane, ...] = (
         (*PYTHON, "coverage", "report"),
         (*PYTHON, "pytest", "-q", "-m", "hypothesis", *PURE),
     ),
-    ((*PYTHON, "pytest", "-q", "-m", "not slow", *SIDE_BY_SIDE, *NOT_PURE),),
+    ((*PYTHON, *CRAWLS),),
 )
 SLOW: tuple[Lane, ...] = (((*PYTHON, "pytest", "-q", "-m", "slow", *SIDE_BY_SIDE),),)
 
@@ -42,7 +44,7 @@ WHOLE = "--rcfile=tests/coverage.ini"
 COVERAGE: tuple[Lane, ...] = (
     (
         (*PYTHON, "coverage", "erase", WHOLE),
-        (*PYTHON, "coverage", "run", WHOLE, "-m", "pytest", "-q", *SIDE_BY_SIDE),
+        (*PYTHON, "coverage", "run", WHOLE, "-m", *CRAWLS),
         (*PYTHON, "coverage", "combine", "-q", WHOLE),
         (*PYTHON, "coverage", "report", WHOLE),  # fails below the floor that the file sets
     ),

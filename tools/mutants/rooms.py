@@ -8,11 +8,17 @@ HOME = Path(__file__).parent.parent.parent
 PACKAGE = "scrapy_gbot_robots"
 
 ROOMS = {
+    "core": "tests/core",
     "policy": "tests/policy",
     "fetching": "tests/fetching",
     "obeying": "tests/obeying tests/fetching/test_http_cache.py",
     "storage": "tests/storage tests/commands/test_fleet.py",
     "sitemaps": "tests/sitemaps",
+    "report": "tests/report",
+    "bulk": "tests/bulk",
+    "commands": "tests/commands",
+    "engine": "tests/test_engine.py tests/obeying/test_waiting.py tests/obeying/test_crawl_delay.py",
+    "settings": "tests/test_settings.py",
 }
 
 
