@@ -26,6 +26,12 @@ def with_reasons(*reasons: BaseException) -> BaseException:
     return ResponseFailed([TwistedFailure(reason) for reason in reasons])  # type: ignore[no-untyped-call]
 
 
+def of_itself(error: BaseException) -> BaseException:
+    """An error that names itself as its reason and as its cause."""
+    error.reasons = [error]  # type: ignore[attr-defined]
+    return with_cause(error, error)
+
+
 class UnspeakableError(Exception):
     def __str__(self) -> str:
         raise ValueError
@@ -64,6 +70,7 @@ class UnspeakableError(Exception):
         pytest.param(
             with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY, id="proxy-before-all"
         ),
+        pytest.param(of_itself(named("ConnectionLost")()), Failure.RESET, id="without-an-end"),
     ],
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:

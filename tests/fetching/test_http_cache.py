@@ -106,6 +106,12 @@ CHANGED = b"user-agent: *\ndisallow: /free"
             {*NAMES},
             id="half-an-answer",
         ),
+        pytest.param(
+            raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", 60),
+            set(),
+            {*NAMES},
+            id="headers-and-silence",
+        ),
     ],
 )
 @in_reactor
@@ -115,7 +121,8 @@ async def test_live_server_decides_whatever_the_cache_has(
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         await crawl(Pages, cached, urls=urls(site))
         site.pages["/robots.txt"] = answer
-        crawler = await crawl(Pages, cached, urls=urls(site))
+        settings = {**cached, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
+        crawler = await crawl(Pages, settings, urls=urls(site))
         assert set(pages(crawler).crawled) == {site.url(f"/{name}") for name in left}
     again = await crawl(Pages, cached, urls=urls(site))
     assert set(pages(again).crawled) == {site.url(f"/{name}") for name in replayed}

@@ -237,9 +237,8 @@ async def test_history_keeps_as_many_versions_as_the_setting_says(
 async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(
     storage: str,
 ) -> None:
-    with pytest.raises(
-        ValueError, match="GBOT_ROBOTS_HISTORY = 2 needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
-    ):
+    needs = "GBOT_ROBOTS_HISTORY = 2 needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
+    with pytest.raises(ValueError, match=f"{needs}, but GBOT_ROBOTS_STORAGE is '{storage}'"):
         await crawl(Pages, {"GBOT_ROBOTS_STORAGE": storage, "GBOT_ROBOTS_HISTORY": 2})
 
 

@@ -106,16 +106,17 @@ async def test_each_origin_s_robots_txt_is_kept_once(tmp_path: Path) -> None:
         Site({"/robots.txt": RULES}) as one,
         Site({"/robots.txt": RULES}) as alike,
         Site({"*": other}) as another,
+        Site({"/robots.txt": Reply(404, b"nothing here")}) as missing,
     ):
-        await crawl(
-            Pages, archive, urls=[one.url("/a"), alike.url("/a"), another.url("/a"), one.url("/b")]
-        )
+        sites = (one, alike, another, missing)
+        await crawl(Pages, archive, urls=[*(site.url("/a") for site in sites), one.url("/b")])
     rows = [json.loads(line) for line in (tmp_path / "robots.jsonl").read_text().splitlines()]
-    urls = sorted(site.url("/robots.txt") for site in (one, alike, another))
+    urls = sorted(site.url("/robots.txt") for site in sites)
     assert sorted(row["url"] for row in rows) == urls
     by_hash = {row["robots"]: row for row in rows}
     assert by_hash[sha256(RULES).hexdigest()]["body"] == RULES.decode()
     assert by_hash[sha256(other).hexdigest()]["body_base64"]
+    assert by_hash[sha256(b"nothing here").hexdigest()]["body"] == "nothing here"
 
 
 @in_reactor
