@@ -188,7 +188,7 @@ async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) 
             "feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"
         ),
         pytest.param("collect", ["/s.xml"], {"found": 2}, {"/page"}, id="collect"),
-        pytest.param("off", ["/s.xml"], {}, {"/page"}, id="off"),
+        pytest.param("OFF".lower(), ["/s.xml"], {}, {"/page"}, id="off"),  # no literal's object
     ],
 )
 @in_reactor

@@ -288,6 +288,17 @@ async def test_host_without_a_sitemap_is_told_with_the_reason(
 
 
 @in_reactor
+async def test_host_that_answers_too_many_requests_or_an_error_of_its_own_is_unreachable() -> None:
+    with Site({"*": Reply(429)}) as busy, Site({"*": Reply(999)}) as ill:
+        crawler = await crawl(Hosts, hosts=[busy.url(), ill.url()])
+        assert without(crawler) == {
+            busy.url(): "its robots.txt is HTTP 429: unreachable",
+            ill.url(): "its robots.txt is HTTP 999: unreachable",
+        }
+        assert host_stats(crawler) == {"unreachable": 2}
+
+
+@in_reactor
 async def test_host_that_is_unreachable_for_a_moment_is_waited_for(site: Site) -> None:
     call_later(0.5, site.pages.update, {"/robots.txt": site.pages["/robots.txt"]})
     site.pages["/robots.txt"] = Reply(503)
@@ -354,12 +365,13 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(
     site.pages["/s.xml"] = xml(
         urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast"))
     )
+    dead = f"http://127.0.0.1:{free_port()}/"
     with Site({"/robots.txt": Reply(404)}) as bare:
-        await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=[site.url(), bare.url()])
+        await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=[site.url(), bare.url(), dead])
     lines = [
         record.getMessage() for record in caplog.records if record.getMessage().startswith("hosts ")
     ]
-    begun = "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 1, URLs 4 found, "
+    begun = "hosts 3/3 (1 without a sitemap, 1 unreachable), sitemaps 1, URLs 4 found, "
     assert f"{begun}1 crawled, 2 blocked" in lines[:-1]
     assert lines[-1] == f"{begun}2 crawled, 2 blocked"
 
