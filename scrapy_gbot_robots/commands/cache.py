@@ -7,7 +7,6 @@ It fetches nothing.
 
 from __future__ import annotations
 
-import math
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
@@ -26,7 +25,7 @@ from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
-from .check import entry_facts, show_entry
+from .check import asked_again, entry_facts, show_entry
 from .command import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
@@ -61,7 +60,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     done, act = 0, _ACTS[options.act]
     with _storage(gbot, settings, writes=forgets) as (storage, where):
         if options.act == "list":
-            title = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'FRESH FOR':>9}  ORIGIN"
+            title = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'ASKED AGAIN':>11}  ORIGIN"
             out.say((title, "strong"))
         origins: Iterable[str] = wanted
         if not wanted:
@@ -127,14 +126,12 @@ def _list(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> b
         return False
     facts = _facts(origin, entry, gbot)
     out.json(facts)
-    status, age, fresh = "", "", "stale"
+    status, age = "", ""
     if facts["status"] is not None:
         status = facts["status"]
     if facts["age_secs"] is not None:
         age = f"{span(facts['age_secs'])} ago"
-    if facts["fresh_secs"]:
-        fresh = span(math.ceil(facts["fresh_secs"]))
-    out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {fresh:>9}  {origin}")
+    out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {asked_again(facts):>11}  {origin}")
     return True
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -282,12 +282,16 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
         out.fact("served by", facts["served_by"])
     if facts["age_secs"] is not None:
         out.fact("fetched", f"{span(facts['age_secs'])} ago")
-    when = "now"
-    if facts["fresh_secs"]:
-        when = f"in {span(math.ceil(facts['fresh_secs']))}"
-    out.fact("asked again", when)
+    out.fact("asked again", asked_again(facts))
     if facts["failures"]:
         out.fact("failures", f"{facts['failures']:,} in a row")
+
+
+def asked_again(facts: Mapping[str, Any]) -> str:
+    """When the robots.txt of `entry_facts` is fetched again, if it is needed then."""
+    if facts["fresh_secs"]:
+        return f"in {span(math.ceil(facts['fresh_secs']))}"
+    return "now"
 
 
 def _show(check: Check, out: Terminal) -> None:

@@ -40,11 +40,11 @@ def test_list_has_a_line_for_each_origin(kept: Path) -> None:
     ended = run_here("cache", "list", cwd=kept)
     assert (ended.status, ended.err) == (0, "")
     title, *rows, where = ended.out.splitlines()
-    assert title.split() == ["STATE", "STATUS", "FETCHED", "FRESH", "FOR", "ORIGIN"]
+    assert title.split() == ["STATE", "STATUS", "FETCHED", "ASKED", "AGAIN", "ORIGIN"]
     assert sorted(" ".join(row.split()) for row in rows) == [
-        "full allow 404 30 min ago 1 h https://b.example:8443",
-        "full disallow stale http://c.example",
-        "rules 200 1 h ago 2 h https://a.example",
+        "full allow 404 30 min ago in 1 h https://b.example:8443",
+        "full disallow now http://c.example",
+        "rules 200 1 h ago in 2 h https://a.example",
     ]
     assert where == f"3 origins in sqlite at {kept}/.scrapy/gbot_robots/robots.sqlite"
 
