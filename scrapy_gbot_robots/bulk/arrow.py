@@ -31,10 +31,8 @@ _BUFFER = 2**20  # bytes of a column that are read at a time
 _ONE_NUMBER = frozenset({"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE"})
 
 _MOST_PAGE_HEAD = 2**16  # bytes of the header of a page; writers cut the statistics in it
-_STOP, _BOOLEANS, _BYTE, _DOUBLE, _BINARY = 0, (1, 2), 3, 7, 8
-_INTEGERS = (4, 5, 6)
-_STRUCT = 12
-_MOST_NESTED = 8
+_STOP, _BOOLEANS, _BINARY, _STRUCT = 0, (1, 2), 8, 12
+_KINDS = (*_BOOLEANS, 4, 5, 6, _BINARY, _STRUCT)  # the numbers are integers
 _UNCOMPRESSED_SIZE, _COMPRESSED_SIZE = 2, 3  # fields of a page's header
 
 
@@ -177,9 +175,8 @@ def batches_of(file: Any, path: str, columns: Sequence[str], most_rows: int) -> 
                 if rows is None:
                     yield None
                     continue
-                rows = min(rows, most_rows)
                 batches = file.iter_batches(
-                    rows, row_groups=[number], columns=list(columns), use_threads=False
+                    min(rows, most_rows), [number], list(columns), use_threads=False
                 )
                 yield from _together(batches, most_rows)
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -192,22 +189,19 @@ def _together(batches: Iterable[Any], most_rows: int) -> Iterator[Any]:
     rows = size = 0
     for batch in batches:
         if waiting and (rows + len(batch) > most_rows or size + batch.nbytes > _MOST_BYTES):
-            yield _one_of(waiting)
+            yield from _as_one(waiting)
             waiting, rows, size = [], 0, 0
         waiting.append(batch)
         rows += len(batch)
         size += batch.nbytes
     if waiting:
-        yield _one_of(waiting)
+        yield from _as_one(waiting)
 
 
-def _one_of(batches: list[Any]) -> Any:
+def _as_one(batches: list[Any]) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
-    if len(batches) == 1:
-        return batches[0]
-    (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return batch
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()
 
 
 def _unreadable(path: str, error: Exception) -> BulkError:
@@ -248,76 +242,53 @@ def _largest_page(chunk: Any, raw: BinaryIO) -> int:
     largest = 0
     while place < end:
         raw.seek(place)
-        header = _Compact(raw.read(_MOST_PAGE_HEAD))
         try:
-            integers = header.struct()
+            integers, length = _page_header(raw.read(_MOST_PAGE_HEAD))
             largest = max(largest, integers[_UNCOMPRESSED_SIZE])
-            place += header.place + max(0, integers[_COMPRESSED_SIZE])
+            place += length + integers[_COMPRESSED_SIZE]
         except (IndexError, KeyError):
             raise ValueError("a page has no header") from None
     return largest
 
 
-class _Compact:
-    """A struct in Thrift's compact protocol."""
+def _page_header(raw: bytes) -> tuple[dict[int, int], int]:
+    """Return the integers of a page's header by the numbers of their fields, and its length.
 
-    def __init__(self, raw: bytes) -> None:
-        self._raw = raw
-        self.place = 0  # after what is read
+    It is a struct in Thrift's compact protocol. Only what headers of pages have is read.
 
-    def struct(self, nested: int = 0) -> dict[int, int]:
-        """Read a struct; return its integers by the numbers of their fields.
-
-        Raises:
-            IndexError: it has no end.
-            ValueError: it is none.
-        """
-        if nested > _MOST_NESTED:
+    Raises:
+        IndexError: it has no end.
+        ValueError: it has something else.
+    """
+    integers: dict[int, int] = {}
+    place, depth, field = 0, 1, 0
+    while depth:
+        step, kind = divmod(raw[place], 16)
+        place += 1
+        if depth == 1:
+            field += step
+        if kind == _STOP:
+            depth -= 1
+        elif kind not in _KINDS or not step:
             raise ValueError("a page has no header")
-        integers: dict[int, int] = {}
-        number = 0
-        while (head := self._byte()) != _STOP:
-            kind, step = head & 15, head >> 4
-            number = number + step if step else self._integer()
-            if kind in _INTEGERS:
-                integers[number] = self._integer()
-            else:
-                self._skip(kind, nested)
-        return integers
-
-    def _byte(self) -> int:
-        byte = self._raw[self.place]
-        self.place += 1
-        return byte
-
-    def _number(self) -> int:
-        """Read a number of up to ten bytes, the lowest bits first."""
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:  # noqa: PLR2004  the highest bit says that another byte follows
-                return value
-        raise ValueError("a page has no header")
-
-    def _integer(self) -> int:
-        """Read a number with its sign in the lowest bit."""
-        value = self._number()
-        return (value >> 1) ^ -(value & 1)
-
-    def _skip(self, kind: int, nested: int) -> None:
-        if kind in _BOOLEANS:
-            return
-        if kind == _BYTE:
-            self.place += 1
-        elif kind in _INTEGERS:
-            self._number()
-        elif kind == _DOUBLE:
-            self.place += 8
-        elif kind == _BINARY:
-            size = self._number()
-            self.place += size
         elif kind == _STRUCT:
-            self.struct(nested + 1)
-        else:  # lists and maps, which no header has
-            raise ValueError("a page has no header")
+            depth += 1
+        elif kind not in _BOOLEANS:
+            number, place = _number(raw, place)
+            if kind == _BINARY:
+                place += number
+            elif depth == 1:
+                integers[field] = number // 2  # the lowest bit is the sign
+    return integers, place
+
+
+def _number(raw: bytes, place: int) -> tuple[int, int]:
+    """Return a number of up to ten bytes, the lowest bits first, and where it ends."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = raw[place]
+        place += 1
+        value |= byte % 128 << shift
+        if byte < 128:  # noqa: PLR2004  the highest bit says that another byte follows
+            break
+    return value, place
