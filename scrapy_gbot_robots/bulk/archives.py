@@ -207,11 +207,13 @@ class Reading:
         Raises:
             DecodeError: the body cannot be decoded, and the status does not decide alone.
         """
-        headers, status = message.headers.last(), message.status
+        status = message.status
+        # The last value of a header is the one that counts in Scrapy.
+        headers = {name: values[-1] for name, values in message.headers.items()}
         try:
             body, cut = decoded(
                 message.body,
-                ",".join(message.headers.all("content-encoding")),
+                ",".join(message.headers.get("content-encoding", ())),
                 self._max_bytes,
                 whole=not message.is_cut,
                 may_be_empty=message.may_be_empty,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..core.urls import Origin
@@ -48,8 +48,12 @@ class Piece(NamedTuple):
     answers: Sequence[bytearray] = ()
     verdicts: Sequence[list[Verdict]] = ()  # that explain the answers, if that is wanted
 
-    def of(self, rows: Sequence[int]) -> Piece:
-        """Return these rows alone."""
+    def where(self, is_wanted: Callable[[tuple[int, ...]], bool]) -> Piece:
+        """Return the rows whose answers are wanted."""
+        rows = []
+        for row, answers in enumerate(zip(*self.answers, strict=True)):
+            if is_wanted(answers):
+                rows.append(row)
 
         def cells(column: Sequence[Any]) -> list[Any]:
             return [column[row] for row in rows]
@@ -60,8 +64,8 @@ class Piece(NamedTuple):
                 columns.append(column.take(rows))
             else:
                 columns.append(cells(column))
-        answers = [bytearray(cells(column)) for column in self.answers]
-        return Piece(columns, self.robots, answers, [cells(column) for column in self.verdicts])
+        by_crawler = [bytearray(cells(column)) for column in self.answers]
+        return Piece(columns, self.robots, by_crawler, list(map(cells, self.verdicts)))
 
 
 def judged(

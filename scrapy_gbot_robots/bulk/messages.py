@@ -9,7 +9,8 @@ Sources: RFC 9112 (HTTP/1.1); twisted.web._newclient, as Scrapy's HTTP11Download
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from ..core.urls import shown
 
@@ -20,6 +21,9 @@ _MOST_CHUNK_LINE = 1_024  # bytes of a line that begins a chunk
 # "h2" is how archives of 1.0.0rc1 name HTTP/2.
 _STATUS_LINE = re.compile(rb"(HTTP/\d(?:\.\d)?|h[23]) (\d{3})(?: .*)?", re.DOTALL)
 _FRAMED = (b"HTTP/2", b"HTTP/3", b"h")  # frames say where a body ends
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_END_OF_FIELD = re.compile(rb"\n(?![ \t])")  # a header may go on in the next line
+_LENGTH = re.compile(r"[ \t]*[0-9]{1,1000}[ \t]*")
 _TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\r\n]*)?\r\n")
 # What nobody but a server writes that means to begin a chunk.
@@ -40,44 +44,16 @@ _WITHOUT_BODY = frozenset({204, 304})
 _SUCCESS = range(200, 300)
 
 
+# The values of each header in their order, by its name in lower case.
+Headers: TypeAlias = dict[str, list[str]]
+
+
 class NoMessageError(ValueError):
     """There is no HTTP answer."""
 
 
 class BrokenMessageError(ValueError):
     """There is an HTTP answer, but no client would accept it, or not all of it is there."""
-
-
-class Headers:
-    """The headers of an answer.
-
-    Names are in lower case; the values of one name are in their order.
-    """
-
-    def __init__(self) -> None:
-        self._values: dict[str, list[str]] = {}
-
-    def add(self, line: bytes) -> None:
-        """Add a line. One without a colon is passed over, as in browsers.
-
-        Raises:
-            BrokenMessageError: the name is none.
-        """
-        name, colon, value = line.partition(b":")
-        if not colon:
-            return
-        if not _TOKEN.fullmatch(name):
-            raise BrokenMessageError(f"{_text(name)[:40]!r} is no name of a header")
-        value = b" ".join(value.strip().splitlines())
-        self._values.setdefault(name.decode("ascii").lower(), []).append(_text(value))
-
-    def all(self, name: str) -> list[str]:
-        """Return the values of a header."""
-        return self._values.get(name, [])
-
-    def last(self) -> dict[str, str]:
-        """Return the last value of each header: the one that counts in Scrapy."""
-        return {name: values[-1] for name, values in self._values.items()}
 
 
 class Message(NamedTuple):
@@ -106,15 +82,13 @@ def message_of(block: bytes, *, is_cut: bool, broken: str, most: int) -> Message
             status does not decide alone.
     """
     head = _answer_head(block)
-    headers = head.headers
-    if head.status in _WITHOUT_BODY and not head.is_http2_or_3:
-        return Message(head.status, headers, b"", is_cut=False, may_be_empty=True)
-    _check(headers, is_http2_or_3=head.is_http2_or_3)
-    codings = headers.all("transfer-encoding")
+    if head.status in _WITHOUT_BODY and not head.is_framed:
+        return Message(head.status, head.headers, b"", is_cut=False, may_be_empty=True)
+    codings = _codings_of(head)
     length = None
     if not codings:
-        length = _length_of(headers)
-    ends = bool(codings) or length is not None or head.is_http2_or_3
+        length = _length_of(head)
+    may_be_empty = bool(codings) or length is not None or head.is_framed
     try:
         if broken:
             raise BrokenMessageError(f"the body ended early ({shown(broken, 20)})")  # noqa: TRY301
@@ -126,14 +100,14 @@ def message_of(block: bytes, *, is_cut: bool, broken: str, most: int) -> Message
         if head.status in _SUCCESS:
             raise
         body, is_cut = b"", True  # with this status, the body is not needed
-    return Message(head.status, headers, body, is_cut, may_be_empty=ends)
+    return Message(head.status, head.headers, body, is_cut, may_be_empty)
 
 
 class _Head(NamedTuple):
     status: int
     headers: Headers
     rest: bytes  # what follows
-    is_http2_or_3: bool  # whether it came over HTTP/2 or 3
+    is_framed: bool  # whether it came over HTTP/2 or 3, whose frames say where a body ends
 
 
 def _answer_head(block: bytes) -> _Head:
@@ -149,76 +123,58 @@ def _answer_head(block: bytes) -> _Head:
 
 
 def _head(block: bytes) -> _Head:
-    lines, rest = _lines_of_head(block)
-    status = _STATUS_LINE.fullmatch(lines[0])
+    end = _END_OF_HEAD.search(block, 0, MOST_HEAD)
+    if end is None:
+        raise NoMessageError("no HTTP answer")
+    first, _, fields = block[: end.start()].partition(b"\n")
+    status = _STATUS_LINE.fullmatch(first.removesuffix(b"\r"))
     if status is None:
         raise NoMessageError("no HTTP answer")
-    headers = Headers()
-    field: bytes | None = None
-    for line in lines[1:]:
-        if not line.startswith((b" ", b"\t")):
-            if field is not None:
-                headers.add(field)
-            field = line
-        elif field is not None:
-            field += line  # a header may go on in the next line
-        else:
-            raise BrokenMessageError("a header begins with a blank")
-    if field is not None:
-        headers.add(field)
-    return _Head(int(status[2]), headers, rest, status[1].startswith(_FRAMED))
+    if fields.startswith((b" ", b"\t")):
+        raise BrokenMessageError("a header begins with a blank")
+    headers: Headers = {}
+    for field in _END_OF_FIELD.split(fields):
+        name, colon, value = field.partition(b":")
+        if not colon:
+            continue  # as in browsers
+        if not _TOKEN.fullmatch(name):
+            raise BrokenMessageError(f"{_text(name)[:40]!r} is no name of a header")
+        text = b" ".join(value.strip().splitlines())
+        headers.setdefault(name.decode("ascii").lower(), []).append(_text(text))
+    return _Head(int(status[2]), headers, block[end.end() :], status[1].startswith(_FRAMED))
 
 
-def _lines_of_head(block: bytes) -> tuple[list[bytes], bytes]:
-    """Return the lines before the first empty one, and the bytes after that."""
-    lines: list[bytes] = []
-    start = 0
-    while True:
-        end = block.find(b"\n", start, MOST_HEAD)
-        if end < 0:
-            raise NoMessageError("no HTTP answer")
-        line = block[start:end].removesuffix(b"\r")
-        start = end + 1
-        if not line and lines:
-            return lines, block[start:]
-        lines.append(line)
-
-
-def _check(headers: Headers, *, is_http2_or_3: bool) -> None:
-    """Check what a client rejects, whatever the status says. Raises BrokenMessageError."""
-    codings = headers.all("transfer-encoding")
+def _codings_of(head: _Head) -> Sequence[str]:
+    """Return the transfer codings. Raises BrokenMessageError if a client would reject them."""
+    codings = head.headers.get("transfer-encoding", ())
     if codings and {coding.lower() for coding in codings} != {_CHUNKED}:
         raise BrokenMessageError(f"Transfer-Encoding {', '.join(codings)[:80]!r} is not undone")
-    if not is_http2_or_3:
-        return
-    forbidden = [name for name in _OF_CONNECTION if headers.all(name)]
-    if forbidden:
-        raise BrokenMessageError(f"HTTP/2 has no header {forbidden[0]!r}")
-    if "," in ",".join(headers.all("content-length")):
-        raise BrokenMessageError("two lengths are given")
+    if head.is_framed:
+        for name in _OF_CONNECTION:
+            if name in head.headers:
+                raise BrokenMessageError(f"HTTP/2 has no header {name!r}")
+    return codings
 
 
-def _length_of(headers: Headers) -> int | None:
+def _length_of(head: _Head) -> int | None:
     """Return the Content-Length; None if there is none."""
-    values = headers.all("content-length")
-    if not values:
+    if "content-length" not in head.headers:
         return None
-    lengths = set()
-    for value in ",".join(values).split(","):
-        digits = value.strip(" \t")
-        if not (digits.isascii() and digits.isdecimal() and len(digits) < _MOST_CHUNK_LINE):
+    values = ",".join(head.headers["content-length"]).split(",")
+    for value in values:
+        if not _LENGTH.fullmatch(value):
             raise BrokenMessageError(f"Content-Length {value[:40]!r} is no length")
-        lengths.add(int(digits))
-    if len(lengths) > 1:
+    lengths = list(map(int, values))
+    if len(set(lengths)) > 1 or (head.is_framed and len(lengths) > 1):
         raise BrokenMessageError("two lengths are given")
-    return lengths.pop()
+    return lengths[0]
 
 
 def _measured(head: _Head, most: int, length: int | None, *, is_cut: bool) -> tuple[bytes, bool]:
     """Return a body of `length` bytes, or as long as the answer is, and whether it is cut."""
     raw = head.rest
     if length is not None and len(raw) >= length:
-        if head.is_http2_or_3 and length < len(raw):
+        if head.is_framed and length < len(raw):
             raise BrokenMessageError("the body is longer than its length says")
         raw, is_cut = raw[:length], False
     elif length is not None and len(raw) <= most and not is_cut:
@@ -234,24 +190,23 @@ def _dechunked(raw: bytes, most: int, *, is_cut: bool) -> tuple[bytes, bool]:
     if raw and not _LIKE_A_CHUNK.match(raw):
         return raw[:most], is_cut or len(raw) > most
     body = bytearray()
-    place = 0
+    end = 0
     while len(body) <= most:
-        line = _CHUNK.match(raw, place, place + _MOST_CHUNK_LINE)
-        if line is None:
+        chunk = _CHUNK.match(raw, end, end + _MOST_CHUNK_LINE)
+        if chunk is None:
             break
-        size, place = int(line[1], 16), line.end()
-        if size == 0:
-            if _TRAILERS.match(raw, place, place + MOST_HEAD) is None:
-                break
+        begin, size = chunk.end(), int(chunk[1], 16)
+        if size == 0 and _TRAILERS.match(raw, begin, begin + MOST_HEAD):
             return bytes(body), False
-        body += raw[place : place + size]
-        place += size
-        if len(raw) > place and not raw.startswith(b"\r\n", place):
+        if size == 0:
+            break
+        body += raw[begin : begin + size]
+        end = begin + size + len(b"\r\n")
+        if not b"\r\n".startswith(raw[begin + size : end]):
             raise BrokenMessageError("a chunk is broken")
-        place += len(b"\r\n")
-    if len(body) > most:
+    else:
         return bytes(body[:most]), True
-    if not is_cut or place < len(raw) - _MOST_CHUNK_LINE:  # it may be cut within that line
+    if not is_cut or end < len(raw) - _MOST_CHUNK_LINE:  # it may be cut within that line
         raise BrokenMessageError("the chunks have no end")
     return bytes(body), True
 

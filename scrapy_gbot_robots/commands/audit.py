@@ -12,14 +12,14 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
 from ..bulk.arrow import URL
 from ..bulk.audit import Piece, by_archive, collect_rarely, judged, take_urls
-from ..bulk.files import TEXT, URL_SUFFIXES, UrlFile, answer_file, text_writer
+from ..bulk.files import TEXT, URL_SUFFIXES, UrlFile, answer_file, json_lines, text_writer
 from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, sites
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
@@ -29,12 +29,11 @@ from ..settings import GbotSettings
 from . import archives
 from .command import FINE, FOUND, CommandError
 from .inputs import (
-    STDIN,
+    UrlLines,
     add_shared,
     crawlers_named,
     overrides_checked,
     size_of,
-    url_batches,
     versions,
 )
 from .output import Part, Terminal, printable
@@ -47,8 +46,9 @@ _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
 _WALLED, _UNREACHABLE = "a wall answered, not the site", "unreachable"
 _IN_SUMMARY = (YES, NO, UNREACHABLE)
-_ANSWER, _RULE = 12, 30  # widths in a table, whose later rows are not known yet
-_URL = 20  # columns that are left for a URL, or no rule is shown
+_RULE = "RULE"  # the title of a column
+_ANSWER_WIDTH, _RULE_WIDTH = 12, 30  # of columns of a table
+_URL_WIDTH = 20  # that is left for a URL, or no rule is shown
 _GAP = "  "
 
 
@@ -155,7 +155,7 @@ def _by_archive(audit: Audit, gbot: GbotSettings) -> None:
         origins = count(len(store), "origin")
         audit.summary.about += [f"robots.txt files of {origins} in the archive", *about]
         take_urls(store, audit.rows("Reading the URLs"), audit.urls.others)
-        with audit.progress("Judging", audit.urls.read) as progress:
+        with audit.progress("Judging", audit.read) as progress:
 
             def show() -> None:
                 progress(audit.summary.urls, f"{audit.summary.urls:,} URLs")
@@ -191,11 +191,15 @@ class Audit:
     def __init__(self, options: Namespace, judge: Judge, out: Terminal, err: Terminal) -> None:
         self.options, self.err, self.workers = options, err, options.workers
         self._judge, self._out = judge, out
-        crawlers_named = [crawler.name or "*" for crawler in judge.crawlers]
-        names = list(crawlers_named)
+        names = [crawler.name or "*" for crawler in judge.crawlers]
         if options.diff:
-            names += [f"{name}_before" for name in crawlers_named]
-        self.urls = UrlRows(options.urls)
+            names += [f"{name}_before" for name in names]
+        self.urls: UrlFile | UrlLines
+        if options.urls.lower().endswith(URL_SUFFIXES):
+            self.urls = UrlFile(options.urls)
+        else:
+            self.urls = UrlLines(options.urls)
+        self.read = 0  # rows of the list
         self.answers = AnswerRows(options, names, self.urls.others, out)
         self.summary = Summary(names, judge)
 
@@ -211,8 +215,6 @@ class Audit:
                 yield
                 if self.summary.invalid + self.urls.left_out and not self.summary.urls:
                     example = self.summary.example
-                    if example:
-                        example = f": {example}"
                     raise CommandError(f"{self.options.urls}: no line of it is a URL{example}")
         except KeyboardInterrupt:
             if not self.options.output:
@@ -222,16 +224,16 @@ class Audit:
 
     def progress(self, what: str, total: int | None) -> Any:
         """Show the progress of long work, beside the rows unless these go to a file."""
-        if self.options.output:
-            return self.err.progress(what, total)
-        return self.err.progress(what, total, beside=self._out)
+        beside = None if self.options.output else self._out
+        return self.err.progress(what, total, beside)
 
     def rows(self, what: str) -> Iterator[list[Any]]:
         """Yield the columns of the list, some rows at a time, and show how far it is read."""
         with self.progress(what, size_of(self.options.urls)) as progress:
-            for columns in self.urls:
+            for columns in self.urls.rows():
+                self.read += len(columns[0])
                 yield columns
-                progress(self.urls.done, f"{self.urls.read:,} URLs")
+                progress(self.urls.done, f"{self.read:,} URLs")
 
     def judge(self, pieces: Iterable[Piece], show: Callable[[], object] = lambda: None) -> None:
         """Judge pieces of work, write the answers and count them."""
@@ -241,81 +243,23 @@ class Audit:
             show()
 
     def _take(self, piece: Piece) -> None:
-        self.summary.count_sites(piece.robots[0])
         self.summary.count_urls(piece)
-        piece = self._wanted(piece)
+        if self.options.diff:
+            new = len(self._judge.crawlers)  # the answers by the old version follow
+            piece = piece.where(lambda answers: answers[:new] != answers[new:])
+        elif NO_URL in piece.answers[0]:
+            piece = piece.where(lambda answers: answers[0] != NO_URL)
         self.summary.count_answers(piece)
         if self.options.only:
-            piece = piece.of([row for row, answers in _by_row(piece) if set(answers) == {YES}])
-        self.answers.write(piece, hold=not self.summary.urls)
-
-    def _wanted(self, piece: Piece) -> Piece:
-        """Return the rows with a URL; if two versions judge, those on which they differ."""
-        has_others = NO_URL in piece.answers[0]
-        if not has_others and not self.options.diff:
-            return piece
-        new = len(self._judge.crawlers)  # the answers by the old version follow
-        wanted = []
-        for row, answers in _by_row(piece):
-            if answers[0] == NO_URL:
-                continue
-            if answers[:new] != answers[new:]:
-                wanted.append(row)
-        return piece.of(wanted)
+            piece = piece.where(lambda answers: set(answers) == {YES})
+        if self.summary.urls:  # else an error may be all that is said
+            self.answers.write(piece)
 
     def summarise(self) -> None:
         """Write the summary."""
         if not self.options.output:
             self.err.say()
-        self.summary.say(
-            self.err, left_out=self.urls.left_out, gives_reasons=self.answers.gives_reasons
-        )
-
-
-def _by_row(piece: Piece) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the number of each row, and the answers in it."""
-    return enumerate(zip(*piece.answers, strict=True))
-
-
-# Rows in
-
-
-class UrlRows:
-    """The list of URLs, whatever form it has.
-
-    Iterate over it to read it, column by column, some rows at a time.
-    Raises BulkError or CommandError if it cannot be read.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._file: UrlFile | None = None
-        self.others: dict[str, Any] = {}  # the names of the other columns, and what they hold
-        self.read = 0  # rows
-        self.done = 0  # bytes, roughly
-        if path != STDIN and path.lower().endswith(URL_SUFFIXES):
-            self._file = UrlFile(path)
-            self.others = self._file.others
-
-    @property
-    def left_out(self) -> int:
-        """How many rows of a table have no URL; lines that are no URL are judged as such."""
-        if self._file is None:
-            return 0
-        return self._file.left_out
-
-    def __iter__(self) -> Iterator[list[Any]]:
-        if self._file is None:
-            for lines, done in url_batches(self._path):
-                yield self._counted([lines], done)
-        else:
-            for columns in self._file.rows():
-                yield self._counted(columns, self._file.done)
-
-    def _counted(self, columns: list[Any], done: int) -> list[Any]:
-        self.read += len(columns[0])
-        self.done = done
-        return columns
+        self.summary.say(self.err, self.urls.left_out)
 
 
 # Answers out
@@ -325,110 +269,111 @@ class AnswerRows:
     """Where the answers go: into a file, or as lines of a table, CSV or JSON."""
 
     def __init__(
-        self, options: Namespace, names: Sequence[str], others: dict[str, Any], out: Terminal
+        self, options: Namespace, names: Sequence[str], others: Mapping[str, Any], out: Terminal
     ) -> None:
-        self._path, self._format = options.output, options.format
-        self._names, self._others, self._out = names, others, out
-        self._is_table = not options.output and options.format == "table"
-        self.gives_reasons = options.rules or self._is_table
-        self._shows_rules = self._is_table and _fits(names, out.columns)
-        self._held = ""  # text that waits for the first URL
-        self._holds = True
-        self._write: Callable[[list[Any]], object]
+        self._path, self._out = options.output, out
+        is_table = not self._path and options.format == "table"
+        self.gives_reasons = is_table or options.rules
+        self._form: _Table | _Data
+        if is_table:
+            self._form = _Table(names, out.columns)
+        else:
+            self._form = _Data(names, others, options)
+        self._write: Callable[[list[Any]], object] | None = None
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Open what the rows are written to, and complete it if there is no error."""
-        if self._path:
-            with answer_file(self._path, self._columns()) as self._write:
-                yield
+        """Open the file, if there is one, and complete it if there is no error."""
+        if not self._path:
+            yield
             return
-        if self._is_table:
-            self._write = text_writer(self._table_lines, self._titles(), self._say)
-        else:
-            names = [name for name, _ in self._columns()]
-            self._write = text_writer(TEXT[f".{self._format}"], names, self._say)
-        yield
+        with answer_file(self._path, self._form.kinds) as self._write:
+            yield
 
-    def write(self, piece: Piece, *, hold: bool) -> None:
-        """Write rows.
+    def write(self, piece: Piece) -> None:
+        """Write rows, and before the first ones the titles."""
+        if self._write is None:
+            titles = [name for name, _ in self._form.kinds]
+            self._write = text_writer(self._form.lines, titles, self._out.write)
+        self._write(self._form.columns(piece))
 
-        With `hold` there was no URL yet, so that an error may still be all that is said.
-        """
-        self._holds = hold
-        if self._is_table:
-            self._write(self._table_columns(piece))
-            return
+
+class _Data:
+    """Rows for programs: those of the list, with the answers and perhaps the reasons.
+
+    Attributes:
+        kinds: the name of each column, and what it holds, as for `answer_file`.
+        lines: the text of some rows.
+    """
+
+    def __init__(self, names: Sequence[str], others: Mapping[str, Any], options: Namespace) -> None:
+        self.kinds: list[tuple[str, Any]] = [(URL, None), *others.items()]
+        self.kinds += [(name, bytearray) for name in names]
+        if options.rules:
+            for name in names:
+                self.kinds += [(f"{name}_rule", None), (f"{name}_line", int)]
+                self.kinds.append((f"{name}_reason", None))
+        self.lines = TEXT.get(f".{options.format}", json_lines)
+
+    @staticmethod
+    def columns(piece: Piece) -> list[Any]:
         columns = [*piece.columns, *piece.answers]
         for verdicts in piece.verdicts:
             columns += _reasons(verdicts)
-        self._write(columns)
-
-    def _say(self, text: str) -> None:
-        self._held += text
-        if not self._holds:
-            self._out.write(self._held)
-            self._held = ""
-
-    def _columns(self) -> list[tuple[str, Any]]:
-        """Return the names of the columns for programs, and what they hold."""
-        columns: list[tuple[str, Any]] = [(URL, None), *self._others.items()]
-        columns += [(name, bytearray) for name in self._names]
-        if self.gives_reasons:
-            for name in self._names:
-                columns += [(f"{name}_rule", None), (f"{name}_line", int), (f"{name}_reason", None)]
         return columns
 
-    # The table
 
-    def _titles(self) -> list[str]:
+class _Table:
+    """Rows for people: for each crawler the answer and the rule, and last the URL.
+
+    The widths are fixed, as later rows are not known. A terminal that is too narrow gets no rules.
+    """
+
+    def __init__(self, names: Sequence[str], columns: int | None) -> None:
+        self._is_terminal = columns is not None
         titles = []
-        for name in self._names:
-            titles.append(name)
-            if self._shows_rules:
-                titles.append("RULE")
-        return [*titles, "URL"]
+        for name in names:
+            titles += [name, _RULE]
+        self._shows_rules = columns is None or _room(titles) <= columns
+        if not self._shows_rules:
+            titles = list(names)
+        self.kinds = [(title, None) for title in [*titles, "URL"]]
 
-    def _table_columns(self, piece: Piece) -> list[Sequence[str]]:
-        """Return columns for people: of each crawler the answers and the rules, last the URLs."""
-        columns: list[Sequence[str]] = []
+    def columns(self, piece: Piece) -> list[Any]:
+        columns: list[Any] = []
         for answers, verdicts in zip(piece.answers, piece.verdicts, strict=True):
             columns.append([_WORDS[answer] for answer in answers])
             if self._shows_rules:
                 columns.append([why(verdict) for verdict in verdicts])
         return [*columns, piece.columns[0]]
 
-    def _table_lines(self, titles: Sequence[str], columns: Sequence[Any]) -> str:
-        """Return rows for people: for each crawler an answer and the rule, and last the URL.
-
-        The URL may be long.
-        """
-        widths = [_RULE if title == "RULE" else max(_ANSWER, len(title)) for title in titles[:-1]]
+    def lines(self, titles: Sequence[str], columns: Sequence[Any]) -> str:
         text = ""
         for row in zip(*columns, strict=True):
-            cells = [printable(cell) for cell in row]
-            if self._out.columns is not None:
-                cells = [*map(_cut, cells[:-1]), cells[-1]]
-            padded = [cell.ljust(width) for cell, width in zip(cells[:-1], widths, strict=True)]
-            text += _GAP.join([*padded, cells[-1]]) + "\n"
+            *cells, url = map(printable, row)
+            if self._is_terminal:
+                cells = list(map(_cut, cells))
+            for title, cell in zip(titles, cells, strict=False):
+                text += cell.ljust(_width(title)) + _GAP
+            text += f"{url}\n"
         return text
 
 
-def _fits(names: Sequence[str], columns: int | None) -> bool:
-    """Whether a table with the rules fits into so many columns.
+def _room(titles: Sequence[str]) -> int:
+    """Return how many columns of a terminal a table takes."""
+    return sum(map(_width, titles)) + len(_GAP) * len(titles) + _URL_WIDTH
 
-    With None there is no terminal.
-    """
-    if columns is None:
-        return True
-    answers = sum(max(_ANSWER, len(name)) for name in names)
-    rest = (_RULE + 2 * len(_GAP)) * len(names)
-    return answers + rest + _URL <= columns
+
+def _width(title: str) -> int:
+    """Return how many columns of a terminal a column of the table takes."""
+    if title == _RULE:
+        return _RULE_WIDTH
+    return max(_ANSWER_WIDTH, len(title))
 
 
 def _cut(cell: str) -> str:
     """Return a cell of a table on a terminal: a rule may be as long as a file."""
-    return cell if len(cell) <= _RULE else f"{cell[: _RULE - 3]}..."
+    return cell if len(cell) <= _RULE_WIDTH else f"{cell[: _RULE_WIDTH - 3]}..."
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> list[list[Any]]:
@@ -457,47 +402,45 @@ class Summary:
         self.about: list[Part] = []  # lines about the robots.txt files
         self.urls = 0  # that were judged
         self.invalid = 0  # lines that are none
-        self.example = ""  # of these
+        self.example = ""  # of these, after a colon
         self._answers: dict[str, Counter[int]] = {name: Counter() for name in names}
         self._rules: Tally[tuple[int, str, str]] = Tally()
         # robots.txt files by what is wrong with them
         self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)
 
-    def count_sites(self, robots: Served | Mapping[Origin, Served]) -> None:
-        """Count the robots.txt files of sites that are unreachable, or a wall's."""
+    def count_urls(self, piece: Piece) -> None:
+        """Count the rows with a URL and the others, and the sites whose robots.txt is odd."""
+        answers, robots = piece.answers[0], piece.robots[0]
+        invalid = answers.count(NO_URL)
+        if invalid and not self.example:
+            self.example = f": {shown(piece.columns[0][answers.index(NO_URL)], _EXAMPLE)}"
+        self.invalid += invalid
+        self.urls += len(answers) - invalid
         if isinstance(robots, Served):
             return
         for origin, served in robots.items():
             decision = self._judge.decision(served)
             if served.wall:
-                self._odd[_WALLED].update([origin.robots_url])
+                self._odd[_WALLED].add(origin.robots_url)
             elif decision is not None and decision.temporary:
-                self._odd[_UNREACHABLE].update([origin.robots_url])
-
-    def count_urls(self, piece: Piece) -> None:
-        """Count the rows with a URL, and the others."""
-        answers = piece.answers[0]
-        invalid = answers.count(NO_URL)
-        if invalid and not self.example:
-            self.example = shown(piece.columns[0][answers.index(NO_URL)], _EXAMPLE)
-        self.invalid += invalid
-        self.urls += len(answers) - invalid
+                self._odd[_UNREACHABLE].add(origin.robots_url)
 
     def count_answers(self, piece: Piece) -> None:
         """Count the answers, and what they rest on."""
-        for number, (name, answers) in enumerate(zip(self._answers, piece.answers, strict=True)):
+        for name, answers in zip(self._answers, piece.answers, strict=True):
             self._answers[name].update(answers)
-            if piece.verdicts:
-                reasons = map(why, piece.verdicts[number])
-                self._rules.update(list(zip(answers, repeat(name), reasons, strict=False)))
+        for name, answers, verdicts in zip(
+            self._answers, piece.answers, piece.verdicts, strict=False
+        ):
+            self._rules.update(list(zip(answers, repeat(name), map(why, verdicts), strict=False)))
 
     @property
     def has_disallowed(self) -> bool:
         """Whether a URL may not be fetched, by the new version if there are two."""
-        names = list(self._answers)[: len(self._judge.crawlers)]
-        return any(self._answers[name][NO] or self._answers[name][UNREACHABLE] for name in names)
+        counts = islice(self._answers.values(), len(self._judge.crawlers))
+        return any(answers[NO] or answers[UNREACHABLE] for answers in counts)
 
-    def say(self, err: Terminal, *, left_out: int, gives_reasons: bool) -> None:
+    def say(self, err: Terminal, left_out: int) -> None:
         """Write the summary. `left_out` rows of a table were not judged."""
         secs = time.monotonic() - self._began
         rate = self.urls / max(secs, 1e-9)
@@ -506,44 +449,31 @@ class Summary:
             err.say(part)
         invalid = self.invalid + left_out
         if invalid:
-            example = self.example
-            if example:
-                example = f", such as: {example}"
+            example = self.example.replace(":", ", such as:", 1)
             err.say((f"{count(invalid, 'line')} left out: no URL{example}", "warning"))
         for what, files in self._odd.items():
-            others = len(files) - 1
-            more = ""
-            if others:
-                more = f" and {count(others, 'other', exact=files.exact)}"
-            err.say((f"{what}: {files.top(1)[0][0]}{more}", "bad"))
-        self._say_answers(err)
-        if gives_reasons:
-            self._say_rules(err)
-
-    def _say_answers(self, err: Terminal) -> None:
-        titles = ["CRAWLER", *(_WORDS[answer].upper() for answer in _IN_SUMMARY)]
+            ((file, _),) = files.top(1)
+            if len(files) > 1:
+                file += f" and {count(len(files) - 1, 'other', exact=files.exact)}"
+            err.say((f"{what}: {file}", "bad"))
         rows = []
         for name, answers in self._answers.items():
             rows.append([name, *(f"{answers[answer]:,}" for answer in _IN_SUMMARY)])
-        err.table(titles, rows)
+        err.table(["CRAWLER", *(_WORDS[answer].upper() for answer in _IN_SUMMARY)], rows)
+        self._say_rules(err)
 
     def _say_rules(self, err: Terminal) -> None:
         """Write the most frequent rules: first those that disallow."""
-        rules = sorted(self._rules.top(len(self._rules)), key=_place_of)
+        rules = sorted(self._rules.top(len(self._rules)), key=lambda rule: rule[0][0] == YES)
         rows = []
         for (answer, name, rule), urls in rules[:_TOP]:
             rows.append((f"{urls:,}", _WORDS[answer], name, rule))
         if rows:
             err.say()
             err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
-        if len(rules) > len(rows):
-            others = count(len(rules) - len(rows), "other rule", exact=self._rules.exact)
+        if len(rules) > _TOP:
+            others = count(len(rules) - _TOP, "other rule", exact=self._rules.exact)
             err.say(f"... and {others}")
-
-
-def _place_of(counted: tuple[tuple[int, str, str], int]) -> tuple[bool, int]:
-    (answer, _, _), urls = counted
-    return answer == YES, -urls
 
 
 def why(verdict: Verdict) -> str:

@@ -220,46 +220,49 @@ def read(path: str) -> bytes:
     return body
 
 
-def url_batches(path: str) -> Iterator[tuple[list[str], int]]:
-    """Yield the lines of a file of any size, some at a time, and how many bytes are read so far.
+class UrlLines:
+    """A file of any size, or standard input, with one URL a line. It is read as a `UrlFile` is."""
 
-    The file "-" is standard input. White space around a line, and empty lines, are left out. Bytes
-    that are no UTF-8 are percent-encoded, as they are for rules. In place of a line that is too
-    long comes one that says so, which is no URL. Ctrl-C ends the wait for standard input, in a
-    crawl too.
+    left_out = 0  # lines that are no URL are judged as such
 
-    Raises:
-        CommandError: the file cannot be read.
-    """
-    rest, done = b"", 0
-    with _opened(path) as file:
-        while True:
-            with handling(signal.SIGINT, signal.default_int_handler):
-                block = file.read1(_BLOCK)
-            done += len(block)
-            if not block:
-                yield _lines_of(rest), done
-                return
-            text, _, rest = (rest + block).rpartition(b"\n")
-            rest = rest[: MAX_URL + 1]
-            yield _lines_of(text), done
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.done = 0  # how many bytes are read
+        self.others: dict[str, Any] = {}
+
+    def rows(self) -> Iterator[list[Any]]:
+        """Yield a column of lines, some at a time.
+
+        White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are
+        percent-encoded, as they are for rules. In place of a line that is too long comes one that
+        says so, which is no URL. Ctrl-C ends the wait for standard input, in a crawl too.
+
+        Raises:
+            CommandError: the file cannot be read.
+        """
+        block, rest = b"\n", b""
+        with _opened(self._path) as file:
+            while block:
+                with handling(signal.SIGINT, signal.default_int_handler):
+                    block = file.read1(_BLOCK)
+                self.done += len(block)
+                text, _, rest = (rest + (block or b"\n")).rpartition(b"\n")
+                rest = rest[: MAX_URL + 1]
+                yield [_lines_of(text)]
 
 
 def _lines_of(text: bytes) -> list[str]:
+    try:
+        texts = text.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        texts = [as_text(line) for line in text.split(b"\n")]
     lines = []
-    for line in map(str.strip, _texts(text)):
+    for line in map(str.strip, texts):
         if len(line) > MAX_URL:
             lines.append(f"longer than {MAX_URL:,} bytes: {line}")
         elif line:
             lines.append(line)
     return lines
-
-
-def _texts(text: bytes) -> list[str]:
-    try:
-        return text.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        return [as_text(line) for line in text.split(b"\n")]
 
 
 def size_of(path: str) -> int | None:

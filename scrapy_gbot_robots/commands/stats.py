@@ -8,7 +8,7 @@ exceeds its memory.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import chain, islice
@@ -18,9 +18,9 @@ from scrapy.settings import Settings
 
 from ..bulk.judging import Judge, Served
 from ..bulk.store import Store
-from ..core.crawlers import Crawler
+from ..core.crawlers import Crawler, RobotsAgent
 from ..core.lines import FIELDS, HAS_DIRECTIVE
-from ..core.patterns import directory_of_index, matches
+from ..core.patterns import NO_RULE, directory_of_index, matches, precedence_of
 from ..core.preferences import LABELS
 from ..core.robots import RobotsTxt, groups_by_agent, groups_of, lines_of
 from ..core.urls import shown
@@ -39,7 +39,7 @@ _NO_AGENT = "(none)"  # what a user-agent line names that names none
 _ALL = Crawler("", ())
 _FACTS = 10_000  # counted at a time
 _MOST_NAME = 60  # characters
-_SIZES = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
+_SIZES = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024, None)  # bytes; None is more
 
 # Fields by the kind of line; those that are unused or unknown go by their own names.
 _FIELDS = {kind: name.decode() for kind, name, _ in FIELDS}
@@ -137,59 +137,37 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
     The `most` frequent fields and agents count.
     """
     _count_all(store, judge, err)
-    states = _counts_of(store, _Kind.STATE)
-    rules = states.get(State.RULES.value, _NONE)
+    states, statuses = _counts_of(store, _Kind.STATE), _counts_of(store, _Kind.STATUS)
+    sizes, crawlers = _counts_of(store, _Kind.SIZE), _counts_of(store, _Kind.CRAWLER)
+    rules = states[State.RULES.value]
     return {
         "origins": sum(count.files for count in states.values()),
-        "states": {state.value: states.get(state.value, _NONE).files for state in State},
-        "statuses": _statuses(store),
         "bytes": rules.amount,
-        "sizes": _sizes(store),
-        "fields": _fields(store, most),
-        "agents": _agents(store, most),
-        "crawlers": _crawlers(store, judge, rules.files),
+        "states": {state.value: states[state.value].files for state in State},
+        "statuses": {name or "none": statuses[name].files for name in sorted(statuses)},
+        "sizes": [{"up_to_bytes": size, "files": sizes[str(size)].files} for size in _SIZES],
+        "fields": _rows(_counts_of(store, _Kind.FIELD, most), "lines"),
+        "agents": _rows(_counts_of(store, _Kind.AGENT, most), "blocked"),
+        "crawlers": [
+            {"name": name, "files": rules.files, "blocked": crawlers[name].amount}
+            for name in map(_name_of, judge.crawlers)
+        ],
         "preferences": _preferences(store),
     }
 
 
-def _statuses(store: Store) -> dict[str, int]:
-    counts = _counts_of(store, _Kind.STATUS)
-    return {status or "none": counts[status].files for status in sorted(counts)}
-
-
-def _sizes(store: Store) -> list[dict[str, int | None]]:
-    counts = _counts_of(store, _Kind.SIZE)
-    bounds = (*_SIZES, None)
-    return [{"up_to_bytes": most, "files": counts.get(str(most), _NONE).files} for most in bounds]
-
-
-def _fields(store: Store, most: int) -> list[dict[str, str | int]]:
-    counts = _counts_of(store, _Kind.FIELD, most).values()
-    return [{"name": field.name, "files": field.files, "lines": field.amount} for field in counts]
-
-
-def _agents(store: Store, most: int) -> list[dict[str, str | int]]:
-    counts = _counts_of(store, _Kind.AGENT, most).values()
-    return [{"name": agent.name, "files": agent.files, "blocked": agent.amount} for agent in counts]
-
-
-def _crawlers(store: Store, judge: Judge, files: int) -> list[dict[str, str | int]]:
-    blocked = _counts_of(store, _Kind.BLOCKED_CRAWLER)
-    names = [crawler.name or "*" for crawler in judge.crawlers]
+def _rows(counts: Mapping[str, _Count], amount: str) -> list[dict[str, str | int]]:
     return [
-        {"name": name, "files": files, "blocked": blocked.get(name, _NONE).files} for name in names
+        {"name": name, "files": count.files, amount: count.amount} for name, count in counts.items()
     ]
 
 
 def _preferences(store: Store) -> dict[str, dict[str, int]]:
-    granted = _counts_of(store, _Kind.GRANTED)
-    refused = _counts_of(store, _Kind.REFUSED)
+    counts = _counts_of(store, _Kind.PREFERENCE)
     preferences: dict[str, dict[str, int]] = {}
     for label, _, _ in LABELS:
-        preferences[label] = {
-            "granted": granted.get(label, _NONE).files,
-            "refused": refused.get(label, _NONE).files,
-        }
+        files, granted = counts[label]
+        preferences[label] = {"granted": granted, "refused": files - granted}
     return preferences
 
 
@@ -204,9 +182,8 @@ class _Kind(str, Enum):
     SIZE = "size"
     FIELD = "field"  # its lines
     AGENT = "agent"  # 1 if it may not fetch "/"
-    BLOCKED_CRAWLER = "blocked crawler"
-    GRANTED = "granted"
-    REFUSED = "refused"
+    CRAWLER = "crawler"  # the same
+    PREFERENCE = "preference"  # 1 if it is granted, 0 if it is refused
 
 
 class _Fact(NamedTuple):
@@ -220,12 +197,8 @@ class _Fact(NamedTuple):
 class _Count(NamedTuple):
     """All facts of a kind and a name."""
 
-    name: str
-    files: int
-    amount: int
-
-
-_NONE = _Count("", 0, 0)
+    files: int = 0
+    amount: int = 0
 
 
 def _count_all(store: Store, judge: Judge, err: Terminal) -> None:
@@ -238,20 +211,20 @@ def _count_all(store: Store, judge: Judge, err: Terminal) -> None:
     done = 0
     with err.progress("Counting", len(store)) as progress:
         while piece := list(islice(facts, _FACTS)):
-            columns = [list(column) for column in zip(*piece, strict=True)]
-            store.insert("facts", pa.table(columns, schema=schema))
-            done += columns[0].count(_Kind.STATUS)
+            rows = [fact._asdict() for fact in piece]
+            store.insert("facts", pa.Table.from_pylist(rows, schema))
+            done += sum(fact.kind is _Kind.STATUS for fact in piece)
             progress(done, f"{done:,}")
 
 
-def _counts_of(store: Store, kind: _Kind, most: int | None = None) -> dict[str, _Count]:
+def _counts_of(store: Store, kind: _Kind, most: int | None = None) -> defaultdict[str, _Count]:
     """Return the names of a kind that most files have, the most frequent first."""
     rows = store.database.execute(
         "SELECT name, count(*), sum(amount)::BIGINT FROM facts WHERE kind = ? "
         "GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
         [kind.value, most],
     ).fetchall()
-    return {name: _Count(name, files, amount) for name, files, amount in rows}
+    return defaultdict(_Count, {name: _Count(files, amount) for name, files, amount in rows})
 
 
 def _facts(served: Served, judge: Judge) -> Iterator[_Fact]:
@@ -265,25 +238,26 @@ def _facts(served: Served, judge: Judge) -> Iterator[_Fact]:
     yield _Fact(_Kind.SIZE, str(_size_of(served)))
     robots = judge.parsed(served)
     for crawler in judge.crawlers:
-        if not robots.allowed(_HOME, crawler):
-            yield _Fact(_Kind.BLOCKED_CRAWLER, crawler.name or "*")
+        yield _Fact(_Kind.CRAWLER, _name_of(crawler), int(not robots.allowed(_HOME, crawler)))
     preferences = robots.preferences(_HOME, _ALL)
     for label, _, _ in LABELS:
         is_granted = getattr(preferences, label)
         if is_granted is not None:
-            yield _Fact(_Kind.GRANTED if is_granted else _Kind.REFUSED, label)
+            yield _Fact(_Kind.PREFERENCE, label, int(is_granted))
     for field, lines in _lines_by_field(robots).items():
         yield _Fact(_Kind.FIELD, field, lines)
     for agent, is_blocked in _agents_of(robots, judge).items():
         yield _Fact(_Kind.AGENT, agent, int(is_blocked))
 
 
+def _name_of(crawler: RobotsAgent) -> str:
+    return crawler.name or "*"
+
+
 def _size_of(served: Served) -> int | None:
-    """Return the least of `_SIZES` that holds a file; None if it is larger."""
-    if served.cut:
-        return None
+    """Return the least of `_SIZES` that holds a file."""
     for size in _SIZES:
-        if len(served.body) <= size:
+        if size is None or (len(served.body) <= size and not served.cut):
             return size
     return None
 
@@ -303,45 +277,27 @@ def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
     looked at once for all of them.
     """
     groups = groups_of(robots)
-    longest = [_longest_for_home(group.rules, strict=judge.strict) for group in groups]
+    best = [_best_for_home(group.rules, strict=judge.strict) for group in groups]
     blocked: dict[str, bool] = {}
     for agent, numbers in groups_by_agent(groups).items():
-        disallowing = max(longest[number].disallowing for number in numbers)
-        allowing = max(longest[number].allowing for number in numbers)
-        blocked[shown(agent, _MOST_NAME)] = disallowing > allowing
+        decisive = max(best[number] for number in numbers)
+        blocked[shown(agent, _MOST_NAME)] = decisive % 2 == 0  # the odd ones allow
     if any("" in group.agents for group in groups):
         blocked[_NO_AGENT] = not robots.allowed(_HOME, Crawler("", ("",)))
     return blocked
 
 
-class _Longest(NamedTuple):
-    """The lengths of the longest patterns that match "/".
-
-    If both have one length, the one that allows decides.
-    """
-
-    disallowing: int
-    allowing: int
-
-
-def _longest_for_home(rules: Iterable[Rule], *, strict: bool) -> _Longest:
-    disallowing = allowing = 0
+def _best_for_home(rules: Iterable[Rule], *, strict: bool) -> int:
+    """Return the precedence of the rule that decides about "/", whatever its line."""
+    best = NO_RULE
     for rule in rules:
-        if not rule.allow:
-            disallowing = max(disallowing, _length_for_home(rule.pattern))
-            continue
-        allowing = max(allowing, _length_for_home(rule.pattern))
-        directory = directory_of_index(rule.pattern)
-        if directory is not None and not strict:
-            allowing = max(allowing, _length_for_home(directory))
-    return _Longest(disallowing, allowing)
-
-
-def _length_for_home(pattern: str) -> int:
-    """Return the length of a pattern that matches "/", else 0."""
-    if matches(pattern, _HOME):
-        return len(pattern)
-    return 0
+        patterns = [rule.pattern]
+        if rule.allow and not strict:
+            patterns.append(directory_of_index(rule.pattern) or "")
+        for pattern in filter(None, patterns):
+            if matches(pattern, _HOME):
+                best = max(best, precedence_of(len(pattern), rule.allow, 0))
+    return best
 
 
 def _name(raw: bytes) -> str:
