@@ -21,7 +21,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -32,13 +32,14 @@ from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, beginnings, need, need_text, parquet_file
 from .judging import BulkError
-from .messages import MOST_HEAD, BrokenMessageError, Message, NoMessageError, message_of
+from .messages import MOST_HEAD, BrokenMessageError, NoMessageError, message_of
 
 _Reader: TypeAlias = "io.BufferedReader[Any]"
 
 
 FETCHED_AT, LOCATION = "fetched_at", "location"
-_TEXTS = (URL, BODY, LOCATION)
+_COLUMNS = (URL, STATUS, BODY, FETCHED_AT, LOCATION)
+_TEXTS = frozenset({URL, BODY, LOCATION})
 ROBOTS_TXT = "robots.txt"
 # Fields of the metadata records of a crawl's archive.
 STATE, STATUS_CODE, WHY, IS_UNREACHABLE = (
@@ -91,6 +92,7 @@ class Reading:
     def __init__(self, path: str, max_bytes: int) -> None:
         self._path = path
         self._max_bytes = max_bytes
+        self._is_archive = False  # something was read that only an archive has
         self.done = self.size = 0  # how many bytes are read, and how many there are
         self.broken = 0  # places where one or more records could not be read
         self.example = ""  # what was wrong at the first of these places
@@ -101,46 +103,71 @@ class Reading:
         Raises:
             BulkError: the file is not an archive or cannot be read, or a column is missing.
         """
+        path = Path(self._path)
         try:
-            self.size = Path(self._path).stat().st_size
+            self.size = path.stat().st_size
             if self._path.lower().endswith(".parquet"):
                 yield from self._parquet()
+            elif path.name == ROBOTS_TXT:
+                yield from self._of_host(path.absolute())
             elif self._path.lower().endswith(_JSON_SUFFIXES):
-                yield from self._json_lines()
-            elif Path(self._path).name == ROBOTS_TXT:
-                yield from self._of_host()
+                yield from self._members_of(self._json_lines, "archive of a crawl")
             else:
-                yield from self._warc()
+                yield from self._members_of(self._records, "WARC")
         except OSError as error:
             raise BulkError(f"{self._path}: {error.strerror}") from None
+        self.done = self.size
 
     def _lost(self, why: object) -> None:
         self.broken += 1
         self.example = self.example or shown(str(why))
 
-    # WARC
-
-    def _warc(self) -> Iterator[Capture]:
-        self._is_warc = False
+    def _members_of(
+        self, read: Callable[[_Reader], Iterator[Capture | None]], what: str
+    ) -> Iterator[Capture]:
+        """Yield what `read` finds in each gzip member."""
         with Path(self._path).open("rb") as file:
+            self._file = file
             try:
                 for text in _members(file):
-                    yield from self._member(file, text)
+                    yield from filter(None, read(text))
             except (zlib.error, EOFError) as error:
                 self._lost(f"byte {file.tell():,}: {error}")
-        if not self._is_warc:
-            raise BulkError(f"{self._path}: this is no WARC: {self.example or 'it is empty'}")
-        self.done = self.size
+        if not self._is_archive:
+            raise BulkError(f"{self._path}: this is no {what}: {self.example or 'it is empty'}")
 
-    def _member(self, file: _Reader, text: _Reader) -> Iterator[Capture]:
+    def _lost_here(self, why: object) -> None:
+        self._lost(f"byte {self.done:,}: {why}")
+
+    def _capture(
+        self,
+        url: str,
+        at: float,
+        status: int | None,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        is_cut: bool = False,
+        why: str = "",
+    ) -> Capture:
+        """Return an answer, with as much of its body as counts, and whose wall it is of."""
+        wall = ""
+        body, is_cut = body[: self._max_bytes], is_cut or len(body) > self._max_bytes
+        if status is not None:
+            outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=headers)
+            if isinstance(outcome, Unavailable):
+                wall = outcome.wall
+        return Capture(url, at, status, body, is_cut, headers.get(LOCATION), why, wall)
+
+    # WARC
+
+    def _records(self, text: _Reader) -> Iterator[Capture | None]:
         try:
             while head := _header(text):
-                self.done = file.tell()
-                capture = self._record(text, head)
-                if capture is not None:
-                    yield capture
+                self.done = self._file.tell()
+                yield self._record(text, head)
         except ValueError as error:
-            self._lost(f"byte {file.tell():,}: {error}")
+            self._lost(f"byte {self._file.tell():,}: {error}")
 
     def _record(self, text: _Reader, head: bytes) -> Capture | None:
         """Take a record; return what it captured. An unusable record is counted; then return None.
@@ -152,7 +179,7 @@ class Reading:
         length = fields.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
             raise ValueError("a record without a length")
-        self._is_warc = True
+        self._is_archive = True
         block = text.read(min(int(length), MOST_HEAD + self._max_bytes + 1))
         if not _skip(text, int(length) - len(block)):
             raise ValueError("the record is cut off")
@@ -162,56 +189,38 @@ class Reading:
             return None
         url = fields.get("warc-target-uri", "").strip("<> ")
         at = _seconds_of(fields.get("warc-date", ""))
-        if kind != "response":
-            return self._of_crawl(url, at, fields, block)
-        if not url or len(url) > _MOST_URL or at is None:
-            self._lost(f"byte {self.done:,}: no {'URL' if at is not None else 'date'}")
+        if at is None or not 0 < len(url) <= _MOST_URL:
+            if kind == "response":
+                self._lost_here("no date" if at is None else "no URL")
             return None
         truncated = fields.get("warc-truncated", "").lower()
+        if kind == "resource":
+            is_cut = bool(truncated) or len(block) > self._max_bytes
+            return Capture(url, at, 200, block[: self._max_bytes], is_cut)
+        if kind == "metadata":
+            return _decision(url, at, _fields(b"\r\n" + block))
         try:
-            is_cut = truncated == _CUT_BY_LENGTH
-            broken = "" if is_cut else truncated
-            message = message_of(block, is_cut=is_cut, broken=broken, most=self._max_bytes)
-            return self._answer(url, at, message)
+            return self._answer(url, at, block, truncated)
         except NoMessageError as error:
-            self._lost(f"byte {self.done:,}: {error}")
+            self._lost_here(error)
             return None
         except (BrokenMessageError, DecodeError) as error:
             return Capture(url, at, None, why=str(error))
 
-    def _of_crawl(
-        self, url: str, at: float | None, fields: dict[str, str], block: bytes
-    ) -> Capture | None:
-        """Return what a record without an HTTP answer says about a robots.txt; None if nothing."""
-        if at is None or not 0 < len(url) <= _MOST_URL:
-            return None
-        if fields["warc-type"] == "resource":
-            is_cut = "warc-truncated" in fields or len(block) > self._max_bytes
-            return Capture(url, at, 200, block[: self._max_bytes], is_cut)
-        about = _fields(b"\r\n" + block)
-        if about.get(STATE) not in _DECISIONS:
-            return None
-        status = about.get(STATUS_CODE, "")
-        return Capture(
-            url,
-            at,
-            int(status) if _THREE_DIGITS.fullmatch(status) else None,
-            why=about.get(WHY, "")[:_MOST_WHY],
-            state=about[STATE],
-            temporary=about.get(IS_UNREACHABLE) == "true",
-        )
-
-    def _answer(self, url: str, at: float, message: Message) -> Capture:
+    def _answer(self, url: str, at: float, block: bytes, truncated: str) -> Capture:
         """Return an HTTP answer with its body decoded.
 
         Raises:
+            NoMessageError: it is none.
+            BrokenMessageError: it is not whole.
             DecodeError: the body cannot be decoded, and the status does not decide alone.
         """
-        status = message.status
-        # The last value of a header is the one that counts in Scrapy.
-        headers = {name: values[-1] for name, values in message.headers.items()}
+        is_cut, broken = False, truncated
+        if truncated == _CUT_BY_LENGTH:
+            is_cut, broken = True, ""
+        message = message_of(block, is_cut=is_cut, broken=broken, most=self._max_bytes)
         try:
-            body, cut = decoded(
+            body, is_cut = decoded(
                 message.body,
                 ",".join(message.headers.get("content-encoding", ())),
                 self._max_bytes,
@@ -219,72 +228,52 @@ class Reading:
                 may_be_empty=message.may_be_empty,
             )
         except DecodeError:
-            if status in _SUCCESS:
+            if message.status in _SUCCESS:
                 raise
-            body, cut = b"", False
-        wall = _wall(status, headers, body)
-        return Capture(url, at, status, body, cut, headers.get("location"), wall=wall)
+            body, is_cut = b"", False
+        # The last value of a header is the one that counts in Scrapy.
+        headers = {name: values[-1] for name, values in message.headers.items()}
+        return self._capture(url, at, message.status, body, headers, is_cut=is_cut)
 
     # JSON lines
 
-    def _json_lines(self) -> Iterator[Capture]:
+    def _json_lines(self, text: _Reader) -> Iterator[Capture | None]:
         most = MOST_HEAD + _MOST_ESCAPED * self._max_bytes
-        has_record = False
-        with Path(self._path).open("rb") as file:
+        while line := text.readline(most):
+            self.done = self._file.tell()
             try:
-                for text in _members(file):
-                    while line := text.readline(most):
-                        self.done = file.tell()
-                        capture = self._json_line(line)
-                        if capture is not None:
-                            has_record = True
-                            yield capture
-            except (zlib.error, EOFError) as error:
-                self._lost(f"byte {file.tell():,}: {error}")
-        if not has_record:
-            raise BulkError(
-                f"{self._path}: this is no archive of a crawl: {self.example or 'it is empty'}"
-            )
-        self.done = self.size
+                yield self._json_line(json.loads(line))
+                self._is_archive = True
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                self._lost_here(f"{type(error).__name__}: {error}")
 
-    def _json_line(self, line: bytes) -> Capture | None:
-        """Return what a line says. One that no crawl would write is counted; then return None."""
-        try:
-            row = json.loads(line)
-            url, at, status = _text(row["url"]), _seconds_of(row["fetched"]), row["status"]
-            body = row["body"].encode() if "body" in row else base64.b64decode(row["body_base64"])
-            is_status = status is None or status in _STATUSES
-            if at is None or not 0 < len(url) <= _MOST_URL or not is_status:
-                self._lost(f"byte {self.done:,}: no URL, date or status")
-                return None
-            is_cut = row["cut"] is True or len(body) > self._max_bytes
-            state = row.get("state")
-            if state is not None and state in _DECISIONS:
-                why, is_temporary = _text(row["why"])[:_MOST_WHY], row["unreachable"] is True
-                return Capture(url, at, status, why=why, state=state, temporary=is_temporary)
-            headers = {name.lower(): value for name, value in row.get("response_headers", ())}
-            wall = "" if status is None else _wall(status, headers, body)
-            return Capture(url, at, status, body[: self._max_bytes], is_cut, wall=wall)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            self._lost(f"byte {self.done:,}: {type(error).__name__}: {error}")
-            return None
+    def _json_line(self, row: dict[str, Any]) -> Capture:
+        """Return what a line says. One that no crawl would write raises an exception."""
+        url, at, status = _text(row["url"]), _seconds_of(row["fetched"]), row["status"]
+        body = row["body"].encode() if "body" in row else base64.b64decode(row["body_base64"])
+        is_status = status is None or status in _STATUSES
+        if at is None or not 0 < len(url) <= _MOST_URL or not is_status:
+            raise ValueError("no URL, date or status")
+        if row.get("state") in _DECISIONS:
+            why, is_temporary = _text(row["why"])[:_MOST_WHY], row["unreachable"] is True
+            return Capture(url, at, status, why=why, state=row["state"], temporary=is_temporary)
+        headers = {name.lower(): value for name, value in row.get("response_headers", ())}
+        headers.pop(LOCATION, None)
+        return self._capture(url, at, status, body, headers, is_cut=row["cut"] is True)
 
     # A directory
 
-    def _of_host(self) -> Iterator[Capture]:
-        path = Path(self._path).absolute()
+    def _of_host(self, path: Path) -> Iterator[Capture]:
+        with path.open("rb") as file:
+            body = file.read(self._max_bytes + 1)
+        is_cut = len(body) > self._max_bytes
         for scheme in ("https", "http"):
             try:
                 url = Origin.of(f"{scheme}://{path.parent.name}").robots_url
             except ValueError:
                 self._lost(f"{self._path}: the directory does not have the name of a host")
                 return
-            with path.open("rb") as file:
-                body = file.read(self._max_bytes + 1)
-            yield Capture(
-                url, path.stat().st_mtime, 200, body[: self._max_bytes], len(body) > self._max_bytes
-            )
-        self.done = self.size
+            yield Capture(url, path.stat().st_mtime, 200, body[: self._max_bytes], is_cut)
 
     # Parquet
 
@@ -294,11 +283,9 @@ class Reading:
         with parquet_file(self._path) as file:
             schema = file.schema_arrow
             need(schema.names, [URL, STATUS, BODY], self._path)
-            columns = [URL, STATUS, BODY]
-            columns += [name for name in (FETCHED_AT, LOCATION) if name in schema.names]
-            for name in columns:
-                if name in _TEXTS:
-                    need_text(schema.field(name), self._path)
+            columns = [name for name in _COLUMNS if name in schema.names]
+            for name in _TEXTS.intersection(columns):
+                need_text(schema.field(name), self._path)
             rows = file.metadata.num_rows or 1
             try:
                 for batch in batches_of(file, self._path, columns, _PARQUET_ROWS):
@@ -309,13 +296,9 @@ class Reading:
                     self.done += self.size * len(batch) // rows
             except (ValueError, pa.ArrowException) as error:  # a column that cannot be converted
                 raise BulkError(f"{self._path}: {shown(str(error))}") from None
-        self.done = self.size
 
     def _rows(self, batch: Any) -> Iterator[Capture]:
         names = batch.schema.names
-        statuses = batch[STATUS].cast("int32").to_pylist()
-        urls = beginnings(batch[URL], _MOST_URL + 1)
-        bodies = beginnings(batch[BODY], self._max_bytes + 1)
         times: list[float | None] = [None] * len(batch)
         locations: list[bytes | None] = [None] * len(batch)
         if FETCHED_AT in names:
@@ -323,25 +306,37 @@ class Reading:
         if LOCATION in names:
             locations = beginnings(batch[LOCATION], _MOST_URL)
         for url, at, status, body, location in zip(
-            urls, times, statuses, bodies, locations, strict=True
+            beginnings(batch[URL], _MOST_URL + 1),
+            times,
+            batch[STATUS].cast("int32").to_pylist(),
+            beginnings(batch[BODY], self._max_bytes + 1),
+            locations,
+            strict=True,
         ):
             if not url or len(url) > _MOST_URL:
                 self._lost("a row without a URL")
                 continue
-            yield self._of_row(as_text(url), at, status, body or b"", location)
+            headers = {}
+            if location is not None:
+                headers[LOCATION] = as_text(location)
+            yield self._capture(
+                as_text(url), at or 0.0, status, body or b"", headers, why="no answer"
+            )
 
-    def _of_row(
-        self, url: str, at: float | None, status: int | None, body: bytes, location: bytes | None
-    ) -> Capture:
-        is_cut = len(body) > self._max_bytes
-        body = body[: self._max_bytes]
-        wall = ""
-        if status is not None:
-            wall = _wall(status, {}, body)
-        target = None
-        if location is not None:
-            target = as_text(location)
-        return Capture(url, at or 0.0, status, body, is_cut, target, "no answer", wall)
+
+def _decision(url: str, at: float, about: Mapping[str, str]) -> Capture | None:
+    """Return what a crawl decided about an origin without a robots.txt; None if nothing."""
+    if about.get(STATE) not in _DECISIONS:
+        return None
+    status = about.get(STATUS_CODE, "")
+    return Capture(
+        url,
+        at,
+        int(status) if _THREE_DIGITS.fullmatch(status) else None,
+        why=about.get(WHY, "")[:_MOST_WHY],
+        state=about[STATE],
+        temporary=about.get(IS_UNREACHABLE) == "true",
+    )
 
 
 class _Member(io.RawIOBase):
@@ -423,12 +418,6 @@ def _fields(head: bytes) -> dict[str, str]:
         name = name.lower()
         fields[name] = f"{fields[name]},{value}" if name in fields else value
     return fields
-
-
-def _wall(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Whose bot wall answered; "" if the site did."""
-    outcome = outcome_of(status, "", body, soft_404=False, proxied=False, headers=headers)
-    return outcome.wall if isinstance(outcome, Unavailable) else ""
 
 
 def _text(text: object) -> str:

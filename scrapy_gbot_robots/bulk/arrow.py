@@ -77,22 +77,22 @@ def judge_batch(
     different = [
         body.encode() if isinstance(body, str) else body for body in bodies.dictionary.to_pylist()
     ]
-    places = zip(bodies.indices.to_pylist(), batch[BODY].is_valid().to_pylist(), strict=True)
-    served: list[Any] = [different[place] if is_there else None for place, is_there in places]
+    served: list[Any] = [
+        None if place is None else different[place] for place in bodies.indices.to_pylist()
+    ]
     if STATUS in names:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
-    meaning: dict[str, Any] = {
-        "unreachable": unreachable,
-        "refused": refused,
-        "soft_404": soft_404,
-        "strict": strict,
-    }
-    answers = judge(batch[URL].to_pylist(), served, agents, **meaning)
-    columns = [
-        *(batch[name] for name in names),
-        *(pa.array(column, pa.int8()) for column in answers.values()),
-    ]
-    return pa.record_batch(columns, names=[*names, *answers])
+    answers = judge(
+        batch[URL].to_pylist(),
+        served,
+        agents,
+        unreachable=unreachable,
+        refused=refused,
+        soft_404=soft_404,
+        strict=strict,
+    )
+    columns = [pa.array(column, pa.int8()) for column in answers.values()]
+    return pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:

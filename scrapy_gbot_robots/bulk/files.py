@@ -43,15 +43,21 @@ class UrlFile:
         self._path = path
         self.done = 0  # roughly how many of its bytes are read
         self.left_out = 0  # rows without a URL, or with one that is longer than 16,384 bytes
-        try:
+        with self._errors_in_a_line():
             self.size = Path(path).stat().st_size
             self._rows = self._parquet() if path.lower().endswith(".parquet") else self._csv()
             # The names of the other columns, each with its Arrow type; None stands for text.
             self.others: dict[str, Any] = next(self._rows)
-        except OSError as error:
-            raise BulkError(f"{path}: {error.strerror}") from None
-        except csv.Error as error:
-            raise BulkError(_no_csv(path, error)) from None
+
+    @contextmanager
+    def _errors_in_a_line(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, csv.Error) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            if "new-line character" in why:
+                why = "its lines end in CR alone; CSV has CR LF or LF"
+            raise BulkError(f"{self._path}: {why}") from None
 
     def rows(self) -> Iterator[list[Any]]:
         """Yield the rows with a URL, some at a time, column by column.
@@ -59,12 +65,8 @@ class UrlFile:
         The URLs come first, then the other columns, as lists or Arrow arrays.
         Raises BulkError if the rest of the file cannot be read.
         """
-        try:
+        with self._errors_in_a_line():
             yield from self._rows
-        except OSError as error:
-            raise BulkError(f"{self._path}: {error}") from None
-        except csv.Error as error:
-            raise BulkError(_no_csv(self._path, error)) from None
         self.done = self.size
 
     def _parquet(self) -> Iterator[Any]:
@@ -89,14 +91,12 @@ class UrlFile:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.compute as pc  # noqa: PLC0415
 
-        binary = batch[URL].cast(_plain(batch[URL].type)).cast(pa.large_binary())
-        is_good = pc.less_equal(pc.fill_null(pc.binary_length(binary), _MOST_URL + 1), _MOST_URL)
+        urls = batch[URL].cast(_plain(batch[URL].type)).cast(pa.large_binary())
+        is_good = pc.less_equal(pc.binary_length(urls), _MOST_URL)
         good = batch.filter(is_good)
         self.left_out += len(batch) - len(good)
-        others = [
-            good[name].cast(_plain(good[name].type)) for name in good.schema.names if name != URL
-        ]
-        return [list(map(as_text, binary.filter(is_good).to_pylist())), *others]
+        others = [column.cast(_plain(column.type)) for column in good.drop_columns([URL]).columns]
+        return [list(map(as_text, urls.filter(is_good).to_pylist())), *others]
 
     def _csv(self) -> Iterator[Any]:
         with Path(self._path).open("rb") as file:
@@ -108,7 +108,7 @@ class UrlFile:
                 )
             _check_names(names, self._path)
             place = names.index(URL)
-            yield dict.fromkeys([*names[:place], *names[place + 1 :]])
+            yield {name: None for name in names if name != URL}
             rows = self._rows_of(lines, len(names), place)
             while piece := list(islice(rows, _ROWS)):
                 columns = list(map(list, zip(*piece, strict=True)))
@@ -133,13 +133,6 @@ class UrlFile:
                 raise BulkError(f"{self._path}: a line is longer than {_MOST_LINE:,} bytes")
             yield as_text(line)
             line = file.readline(_MOST_LINE)
-
-
-def _no_csv(path: str, error: csv.Error) -> str:
-    """Return in words why a file is no CSV."""
-    if "new-line character" in str(error):
-        return f"{path}: its lines end in CR alone; CSV has CR LF or LF"
-    return f"{path}: {error}"
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
@@ -204,24 +197,12 @@ def answer_file(
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    _name(part, place)
-
-
-def _name(part: Path, place: Path) -> None:
-    """Give a file its name, unless that is taken. Raises BulkError if it is."""
     try:
-        try:
-            place.hardlink_to(part)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
-            place.touch(exist_ok=False)  # whoever else comes now finds it
-            part.replace(place)
-        else:
-            part.unlink()
+        place.touch(exist_ok=False)  # so no other program takes the name now
+        part.replace(place)
     except OSError as error:
         raise BulkError(
-            f"{place}: {error.strerror}; it is not overwritten, and the rows are in {part}"
+            f"{path}: {error.strerror}; it is not overwritten, and the rows are in {part}"
         ) from None
 
 

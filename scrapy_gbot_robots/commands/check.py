@@ -12,6 +12,7 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
@@ -90,11 +91,9 @@ def _by_file(
 ) -> list[Check]:
     robotstxt = GbotSettings.of(settings).parse(body)
     checks = []
-    for url in options.urls:
-        for asker in askers:
-            verdict = verdict_on(url, asker, robotstxt)
-            source = (options.robots, body, robotstxt, options.purposes)
-            checks.append(Check(url, asker, verdict, *source))
+    for url, asker in product(options.urls, askers):
+        verdict = verdict_on(url, asker, robotstxt)
+        checks.append(Check(url, asker, verdict, options.robots, body, robotstxt, options.purposes))
     return checks
 
 
@@ -104,20 +103,18 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
     async def work(crawl: ProjectCrawl) -> list[Check]:
         checks: list[Check] = []
         states: dict[Origin, RobotsState] = {}
-        for url in options.urls:
+        for url, asker in product(options.urls, askers):
             origin = Origin.of(url)
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
             state, override = states[origin], crawl.overrides.of(origin, time.time())
-            its_askers = askers
             if override is not None and override.crawler is not None:
                 crawler = override.crawler
-                its_askers = [Asker(crawler, "the override", crawler.name)] * len(askers)
-            for asker in its_askers:
-                verdict = crawl.verdict(url, asker.crawler, state.served, overridden=False)
-                decided = crawl.verdict(url, asker.crawler, state.served)
-                source = (state.body, state.robotstxt, options.purposes, state, override, decided)
-                checks.append(Check(url, asker, verdict, origin.robots_url, *source))
+                asker = Asker(crawler, "the override", crawler.name)  # noqa: PLW2901
+            verdict = crawl.verdict(url, asker.crawler, state.served, overridden=False)
+            decided = crawl.verdict(url, asker.crawler, state.served)
+            source = (state.body, state.robotstxt, options.purposes, state, override, decided)
+            checks.append(Check(url, asker, verdict, origin.robots_url, *source))
         return checks
 
     return run_in_crawl(settings, work)
@@ -189,45 +186,40 @@ class Check:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        named_by = "file"
+        verdict, rule = self.verdict, None
+        robots_txt: dict[str, Any] = {"file": self.where}
         if self.state is not None:
-            named_by = "url"
-        rule = None
-        if self.verdict.rule is not None:
-            rule = self.verdict.rule._asdict()
+            robots_txt = state_facts(self.where, self.state)
+        if verdict.rule is not None:
+            rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
             "url": self.url,
             "allowed": self.decided.allowed,
             "reason": self.decided.reason,
             "rule": rule,
-            "group": self.verdict.group,
+            "group": verdict.group,
             "group_line": self.group_line,
             "crawler": self.crawler._asdict(),
-            "robots_txt": {named_by: self.where},
+            "robots_txt": robots_txt,
         }
         if self.override is not None:
             facts["override"] = override_facts(self.override)
-            facts["robots_txt"] |= {"allowed": self.verdict.allowed, "reason": self.verdict.reason}
+            robots_txt |= {"allowed": verdict.allowed, "reason": verdict.reason}
         if self.purposes:
             words = {purpose: word_on(purpose, self.preferences) for purpose in self.purposes}
             lines = list(self.preferences.lines)
             facts["preferences"] = {**words, "use": self.preferences.use, "lines": lines}
-        if self.state is not None:
-            facts["robots_txt"] |= state_facts(self.where, self.state)
         return facts
 
 
 def state_facts(url: str, state: RobotsState) -> dict[str, Any]:
     """Return what is known of the robots.txt at `url`, and how it was had, for programs."""
-    storage = None
-    if not state.fetched:
-        storage = state.settings.storage
     return {
         **entry_facts(url, state.entry, state.decision),
         "why": state.why,
         "hops": [{"status": status, "url": hop} for status, hop in state.hops],
         "from_cache": not state.fetched,
-        "storage": storage,
+        "storage": None if state.fetched else state.settings.storage,
     }
 
 
@@ -240,36 +232,35 @@ def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
         "temporary": decision.temporary,
         "walled": decision.copy is not None and decision.copy.kind is Kind.WALL,
         "why": decision.why,
-        "status": None,
-        "served_by": None,
-        "age_secs": None,
-        "fetched_at": None,
-        "unreachable_since": None,
+        **dict.fromkeys(("status", "served_by", "age_secs", "fetched_at", "unreachable_since")),
         "failures": 0,
         "fresh_secs": max(0.0, decision.ask_at - now),
         "bytes": 0,
         "cut": False,
     }
     if copy is not None:
-        facts["status"] = copy.status
-        facts["served_by"] = copy.url
-        facts["age_secs"] = max(0.0, now - copy.fetched_at)
-        facts["fetched_at"] = copy.fetched_at
-        facts["bytes"] = len(copy.body)
-        facts["cut"] = copy.cut
+        facts |= {
+            "status": copy.status,
+            "served_by": copy.url,
+            "age_secs": max(0.0, now - copy.fetched_at),
+            "fetched_at": copy.fetched_at,
+            "bytes": len(copy.body),
+            "cut": copy.cut,
+        }
     if outage is not None:
-        facts["status"] = outage.status
-        facts["unreachable_since"] = outage.since
-        facts["failures"] = outage.failures
+        facts |= {
+            "status": outage.status,
+            "unreachable_since": outage.since,
+            "failures": outage.failures,
+        }
     return facts
 
 
 def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     """Write what `entry_facts` found, with the hops and the storage if these are known."""
-    state = facts["state"]
+    state, source = facts["state"], ""
     if facts["temporary"]:
         state += " for now"
-    source = ""
     if facts.get("storage"):
         source = f", from the storage ({facts['storage']})"
     out.fact("robots.txt", f"{state}: {facts['why']}{source}")
@@ -329,18 +320,15 @@ def _show_preferences(check: Check, out: Terminal) -> None:
 
 def show_line(check: Check, out: Terminal) -> None:
     """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
-    rule, reason = check.verdict.rule, check.verdict.reason
+    rule, reason, where = check.verdict.rule, check.verdict.reason, check.where
     marks = {}
-    if rule is None:
-        out.say((" --> ", "faint"), check.where)
-        if check.group_line is not None:
-            marks[check.group_line] = (reason, "strong")
-    else:
-        out.say((" --> ", "faint"), f"{check.where}:{rule.line}")
-        if check.group_line is not None:
-            marks[check.group_line] = ("the group that was used", "strong")
-        style = "bad"
-        if check.verdict.allowed:
-            style = "good"
-        marks[rule.line] = (reason, style)
+    about_group = reason
+    if rule is not None:
+        where += f":{rule.line}"
+        about_group = "the group that was used"
+    if check.group_line is not None:
+        marks[check.group_line] = (about_group, "strong")
+    if rule is not None:
+        marks[rule.line] = (reason, "good" if check.verdict.allowed else "bad")
+    out.say((" --> ", "faint"), where)
     out.excerpt(split_lines(check.body or b""), marks)

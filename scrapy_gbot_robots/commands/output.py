@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -56,41 +57,33 @@ def cells(text: str) -> int:
     return columns
 
 
-def _cell(column: Column, record: Mapping[str, Any]) -> Part:
-    if not isinstance(column, str):
-        return column(record)
-    value = record[column]
-    if value is None:
-        return ""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return str(value)
+def _cells_of(columns: Mapping[str, Column], record: Mapping[str, Any]) -> list[Part]:
+    parts: list[Part] = []
+    for column in columns.values():
+        part: Any = column(record) if callable(column) else record[column]
+        if part is None:
+            part = ""
+        elif isinstance(part, int):
+            part = f"{part:,}"
+        parts.append(part)
+    return parts
 
 
-def _styled(part: Part) -> tuple[str, str]:
-    if isinstance(part, str):
-        return part, ""
-    return part
-
-
-def _cells_of(record: Mapping[str, Any], columns: Mapping[str, Column]) -> list[Part]:
-    return [_cell(column, record) for column in columns.values()]
-
-
-def _widest(column: Iterable[tuple[str, str]]) -> int:
-    """Return how many columns of a terminal the widest of these cells takes."""
-    return max(cells(text) for text, _ in column)
-
-
-def _printable_row(row: Iterable[Part]) -> list[tuple[str, str]]:
-    return [(printable(text), style) for text, style in map(_styled, row)]
+def _printable(parts: Iterable[Part]) -> list[tuple[str, str]]:
+    texts = []
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        texts.append((printable(text), style))
+    return texts
 
 
 def _broken(text: str, room: int) -> list[str]:
     """Return a cell in lines of at most `room` columns, at least one."""
+    if cells(text) <= room:
+        return [text]
     if not text.isascii():  # characters may be two columns wide
         room //= 2
-    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+    return textwrap.wrap(text, room, break_on_hyphens=False)
 
 
 class Terminal:
@@ -119,7 +112,7 @@ class Terminal:
         """
         if self.as_json:
             return
-        texts = [(printable(text), style) for text, style in map(_styled, parts)]
+        texts = _printable(parts)
         if self.rich is None:
             self._stream.write("".join(text for text, _ in texts) + "\n")
             return
@@ -172,7 +165,7 @@ class Terminal:
         for record in records:
             self.json(record)
         if records:
-            self.table(list(columns), [_cells_of(record, columns) for record in records])
+            self.table(list(columns), [_cells_of(columns, record) for record in records])
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last one has no padding.
@@ -180,34 +173,26 @@ class Terminal:
         On a terminal that is too narrow, the last column is broken into lines, or each cell has a
         line of its own.
         """
-        table = [[(title, "strong") for title in titles]]
-        table += [_printable_row(row) for row in rows]
-        widths = list(map(_widest, zip(*table, strict=True)))
+        heads = [(title, "strong") for title in titles]
+        table = [heads, *map(_printable, rows)]
+        widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
         indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
-        room: int | None = None
-        if self.columns is not None and indent + widths[-1] > self.columns:
-            room = self.columns - indent
-        if room is not None and room < _LEAST_ROOM:
-            self._say_one_below_another(table)
+        room = (self.columns or sys.maxsize) - indent
+        if room < min(widths[-1], _LEAST_ROOM):
+            for row in table[1:]:
+                for (title, _), cell in zip(heads, row, strict=True):
+                    self.say((f"{title}: ", "faint"), cell)
+                self.say()
             return
         for row in table:
             padded = []
             for (text, style), width in zip(row[:-1], widths, strict=False):
                 padded.append((text + " " * (width - cells(text)) + _GAP, style))
             last, style = row[-1]
-            lines = [last]
-            if room is not None:
-                lines = _broken(last, room)
-            self.say(*padded, (lines[0], style))
-            for line in lines[1:]:
+            first, *more = _broken(last, room)
+            self.say(*padded, (first, style))
+            for line in more:
                 self.say(" " * indent, (line, style))
-
-    def _say_one_below_another(self, table: Sequence[Sequence[tuple[str, str]]]) -> None:
-        titles, *rows = table
-        for row in rows:
-            for (title, _), cell in zip(titles, row, strict=True):
-                self.say((f"{title}: ", "faint"), cell)
-            self.say()
 
     @contextmanager
     def progress(

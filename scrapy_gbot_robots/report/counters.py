@@ -142,9 +142,9 @@ class Origins:
         )
 
     @property
-    def by_state(self) -> Counter[State]:
+    def by_state(self) -> Counter[State | None]:
         """Origins by their last state."""
-        return Counter(row.state for row in self._rows.values() if row.state is not None)
+        return Counter(row.state for row in self._rows.values())
 
     @property
     def by_source(self) -> Counter[Source]:

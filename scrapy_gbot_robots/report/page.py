@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from enum import Enum
 from html import escape
 from importlib.resources import files
 from itertools import islice
@@ -21,6 +22,7 @@ from secrets import token_hex
 from stat import S_ISREG
 from string import Template
 from tempfile import TemporaryFile
+from typing import TypeAlias
 
 from ..core.urls import shown
 from .counters import CrawlCounts, OverrideUse
@@ -32,6 +34,8 @@ from .summary import (
     states_in_words,
     walls_in_words,
 )
+
+_Row: TypeAlias = Sequence[object]  # of a table
 
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
@@ -49,20 +53,16 @@ def page(counts: CrawlCounts) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    exact = counts.origins.exact
-    unreachable = "0"
-    if counts.origins.unreachable:
-        unreachable = amount(counts.origins.unreachable, exact=exact)
-    off = "" if counts.obeyed else _OFF
+    unreachable, exact = counts.origins.unreachable, counts.origins.exact
     rules = [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)]
     return Template(_asset("page.html")).substitute(
         spider=_text(counts.spider),
         when=f"{_clock(counts.began)} to {_clock(counts.ended)}",
-        off=off,
+        off="" if counts.obeyed else _OFF,
         end=_sentence(end_in_words(counts)),
         origins=amount(len(counts.origins), exact=exact),
         blocked=f"{counts.blocked:,}",
-        unreachable=unreachable,
+        unreachable=amount(unreachable, exact=exact or not unreachable),
         states=_bars(states_in_words(counts), "The crawl met no origin."),
         answers=_sentence(answers_in_words(counts), "Answers: ")
         + _sentence(walls_in_words(counts)),
@@ -112,50 +112,42 @@ def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
 
 
 def _tables(counts: CrawlCounts) -> Iterator[str]:
-    overrides = list(map(_override_row, islice(most_used(counts), _ROWS)))
-    if overrides:
+    if counts.overrides:
+        rows = map(_override_row, islice(most_used(counts), _ROWS))
         note = _left_out(len(counts.overrides), most="requests")
-        yield _table("overrides", "Overrides", _OF_OVERRIDES, overrides, note)
-    preferences: list[Sequence[str | int]] = [
-        (purpose, *numbers) for purpose, numbers in counts.preferences.items()
-    ]
-    if preferences:
+        yield _table("overrides", "Overrides", _OF_OVERRIDES, rows, note)
+    if counts.preferences:
         title = "What sites say about the use of their pages"
-        yield _table("preferences", title, _OF_PREFERENCES, preferences)
+        pages = [(purpose, *numbers) for purpose, numbers in counts.preferences.items()]
+        yield _table("preferences", title, _OF_PREFERENCES, pages)
     note = _left_out(len(counts.rules), exact=counts.rules.exact)
     yield _table("rules", "All rules that blocked", _OF_RULES, _rule_rows(counts), note)
     note = _left_out(len(counts.origins), exact=counts.origins.exact)
     yield _table("origins", "Origins", _OF_ORIGINS, _origin_rows(counts), note)
 
 
-def _override_row(use: OverrideUse) -> Sequence[str | int]:
+def _override_row(use: OverrideUse) -> _Row:
     override = use.override
-    until = "" if override.until is None else str(override.until)
     numbers = (use.requests, use.blocked, use.let_go_on)
-    return (*numbers, override.key, override.what, override.reason, until)
+    return (*numbers, override.key, override.what, override.reason, override.until)
 
 
-def _rule_rows(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
+def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:
     for rule, blocked in counts.rules.top(_ROWS):
         examples = " ".join(counts.rules.examples(rule))
         yield blocked, rule.text, rule.group, rule.robots_txt, rule.line, examples
 
 
-def _origin_rows(counts: CrawlCounts) -> Iterator[Sequence[str | int]]:
+def _origin_rows(counts: CrawlCounts) -> Iterator[_Row]:
     for row, blocked in counts.origins.rows(_ROWS):
-        state = source = fetched = ""
-        if row.state is not None:
-            state = row.state.value
-        if row.source is not None:
-            source = row.source.value
+        fetched, why = None, row.why
         if row.fetched_at is not None:
             fetched = _clock(row.fetched_at)
-        status: str | int = "" if row.status is None else row.status
-        why = row.why
         if row.redirected_to:
             why += f"; redirected to {row.redirected_to}"
         examples = " ".join(counts.origins.blocked.examples(row.origin))
-        yield blocked, row.origin.robots_url, state, status, why, source, fetched, examples
+        robots_url = row.origin.robots_url
+        yield blocked, robots_url, row.state, row.status, why, row.source, fetched, examples
 
 
 def _left_out(rows: int, *, exact: bool = True, most: str = "blocked requests") -> str:
@@ -166,24 +158,26 @@ def _left_out(rows: int, *, exact: bool = True, most: str = "blocked requests") 
 
 
 def _table(
-    name: str, title: str, heads: Sequence[str], rows: Iterable[Sequence[str | int]], note: str = ""
+    name: str, title: str, heads: Sequence[str], rows: Iterable[_Row], note: str = ""
 ) -> str:
     """A section with a table."""
-    keys = [re.sub(r"\W+", "-", head.lower()) for head in heads]
-    columns = "".join(
-        f'<th scope="col" data-key="{key}">{head}</th>'
-        for key, head in zip(keys, heads, strict=True)
-    )
+    columns = ""
+    for head in heads:
+        key = re.sub(r"\W+", "-", head.lower())
+        columns += f'<th scope="col" data-key="{key}">{head}</th>'
     lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return Template(_asset("table.html")).substitute(
         name=name, title=title, heads=columns, rows=lines, note=note
     )
 
 
-def _cell(cell: str | int) -> str:
-    if isinstance(cell, str):
-        return f"<td>{_text(cell)}</td>"
-    return f'<td class="number" data-by="{cell}">{cell:,}</td>'
+def _cell(cell: object) -> str:
+    """A cell of a table: a number, a text, the value of an Enum, or nothing."""
+    if isinstance(cell, int):
+        return f'<td class="number" data-by="{cell}">{cell:,}</td>'
+    if isinstance(cell, Enum):
+        cell = cell.value
+    return f"<td>{_text(str(cell or ''))}</td>"
 
 
 # The file
