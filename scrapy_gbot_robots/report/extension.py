@@ -55,7 +55,8 @@ class RobotsReport:
         return cls(crawler)
 
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
-        counts = self._finished(spider, reason)
+        self._counts.finish_reason = reason
+        counts = self._finished()
         if len(counts.origins) or counts.blocked or counts.overrides:
             logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
@@ -66,10 +67,11 @@ class RobotsReport:
             else:
                 logger.info("What robots.txt did to this crawl is shown in %s", self._path)
 
-    def _finished(self, spider: Spider, reason: str) -> CrawlCounts:
+    def _finished(self) -> CrawlCounts:
         """Return the counts, with what is known only now."""
         counts, get = self._counts, self._crawler.stats.get_value
-        counts.spider, counts.finish_reason = spider.name, reason
+        if self._crawler.spider is not None:
+            counts.spider = self._crawler.spider.name
         counts.ended = time.time()
         counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
         counts.walled = get("gbot_robots/walled", 0)
