@@ -110,6 +110,21 @@ class Answer:
 class CachedAnswer(Answer):
     """An answer as the crawl keeps it in memory, and learns more about it."""
 
+    __slots__ = (
+        "ask_at",
+        "given_at",
+        "one_page",
+        "outage",
+        "redirected_to",
+        "refresh_at",
+        "robots_sha256",
+        "site_available",
+        "temporary",
+        "temporary_since",
+        "walled",
+        "weight",
+    )
+
     def __init__(
         self,
         origin: Origin,

@@ -2,8 +2,9 @@
 
 `OriginPriorityQueue` takes the place of Scrapy's default `DownloaderAwarePriorityQueue`
 (`SCHEDULER_PRIORITY_QUEUE`). A *line* is the requests of one origin in one download slot. Each line
-is one of Scrapy's own `ScrapyPriorityQueue`, so order, start queues and files are Scrapy's. A line
-whose origin is not settled waits at its gate (`gates`). All others are *ready*:
+is one of Scrapy's own `ScrapyPriorityQueue`, so order, start queues and files are Scrapy's; but one
+request in memory needs no queue. A line whose origin is not settled waits at its gate (`gates`).
+All others are *ready*:
 
     push                     pop
      |                        |
@@ -24,7 +25,7 @@ State in a JOBDIR: Scrapy's queue names its files by slot, this one by origin an
 what the other has written. A line of Scrapy's is *mixed*, and so is that of requests without a
 robots.txt, or of very long hosts: at which gate it waits, or that it need not, its next request
 says. Of a mixed line, requests are given up one at a time. A line has files of its own; those of
-lines that were not used lately are closed, so that not many more are open than Scrapy would have.
+lines that were not used lately are closed.
 Source: Scrapy's pqueues.py and core/scheduler.py, 2.14 to 2.19.
 """
 
@@ -32,7 +33,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ from typing import Any
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
@@ -51,10 +53,11 @@ from .gates import Gate, Gatekeeper, Gates
 from .subject import is_unchecked_sitemap, origin_of, restore
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
-MOST_MORE_LINES_OPEN = 100  # with their files, than Scrapy's queue would have open
+MOST_OPEN = 400  # lines with their files
 _MOST_LOOKED_AT = 1000  # slots, for one request
 _LONGEST_NAME = 200  # characters of a directory's name, to which Scrapy adds 33
 _SCRAPYS_OWN = "/"  # the name of a line: the files that Scrapy's ScrapyPriorityQueue has left
+_SCRAPYS_IN_MEMORY = {FifoMemoryQueue, LifoMemoryQueue, None}
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +67,10 @@ class Line:
     """Requests of one origin in one download slot. `gates.Line` says what the gates ask of it."""
 
     queue: OriginPriorityQueue
-    ring: _Ring  # where the line is ready
     slot: str  # the key of its download slot
     origin: Origin | None  # whose robots.txt decides; None if the line is mixed
     name: str  # in the queue's state
+    lone: Request | None = None  # the only request, if that needs no queue
     requests: ScrapyPriorityQueue | None = None  # None while their files are closed
     priorities: Iterable[int] = ()  # of the requests whose files are closed
     size: int = 0  # how many
@@ -78,26 +81,25 @@ class Line:
     @property
     def urgency(self) -> int:
         """As `gates.Line` says; 0 if slots are equal."""
-        return 0 if self.ring.is_by_slot else self.number
+        return 0 if self.queue._is_by_slot else self.number  # noqa: SLF001  of this module
 
     def next_request(self) -> Request | None:
         """As `gates.Line` says."""
-        return next_of(self.queue._opened(self))  # noqa: SLF001  of this module
+        return self.lone or next_of(self.queue._opened(self))  # noqa: SLF001
 
     def make_ready(self) -> None:
         """As `gates.Line` says."""
-        self.ring.add(self)
+        self.queue._ring.add(self)  # noqa: SLF001
 
     def note_refused(self) -> None:
         """As `gates.Line` says."""
-        self.ring.take_back(self.slot)
+        self.queue._ring.take_back(self.slot)  # noqa: SLF001
 
 
 class _Ring:
     """The lines that are ready, in a heap for each slot; the slot served last is at the end."""
 
-    def __init__(self, downloader: DownloadSlots, gates: Gates | None, *, is_by_slot: bool) -> None:
-        self.is_by_slot = is_by_slot  # there is a heap for each download slot, and not one for all
+    def __init__(self, downloader: DownloadSlots, gates: Gates | None) -> None:
         self._downloader = downloader
         self._gates = gates
         # By slot; entries are priority, turn, line.
@@ -161,41 +163,6 @@ class _Ring:
         return max(secs, self._downloader.queued_secs(slot)) >= QUEUED_SECS
 
 
-class _OpenLines:
-    """The lines of a queue on disk whose files are open.
-
-    The least recently used ones are closed, if they are too many.
-
-    Scrapy's queue has a file open for each slot and priority. Here each origin has files of its
-    own.
-    """
-
-    def __init__(self) -> None:
-        self._open: OrderedDict[str, Line] = OrderedDict()
-        self._by_slot: Counter[str] = Counter()  # all lines, open or not
-
-    def add(self, line: Line) -> None:
-        """Note a new line."""
-        self._by_slot[line.slot] += 1
-
-    def remove(self, line: Line) -> None:
-        """Forget a line that is empty."""
-        self._open.pop(line.name, None)
-        self._by_slot[line.slot] -= 1
-        if not self._by_slot[line.slot]:
-            del self._by_slot[line.slot]
-
-    def use(self, line: Line) -> None:
-        """Note that the files of `line` are open and needed now; close others."""
-        self._open[line.name] = line
-        self._open.move_to_end(line.name)
-        while len(self._open) > len(self._by_slot) + MOST_MORE_LINES_OPEN:
-            _, unused = self._open.popitem(last=False)
-            if unused.requests is not None:
-                unused.priorities = unused.requests.close()
-                unused.requests = None
-
-
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     """A priority queue whose requests stay in it until their robots.txt is known.
 
@@ -204,7 +171,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     all it does.
     """
 
-    _is_by_slot = True
+    _is_by_slot = True  # there is a heap of lines for each download slot, and not one for all
 
     @classmethod
     def from_crawler(  # type: ignore[override]
@@ -243,9 +210,12 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         self._keeper = downloader_middleware(crawler, Gatekeeper)
         self._gates = None if self._keeper is None else self._keeper.gates
         self._downloader = DownloadSlots(crawler)
-        self._ring = _Ring(self._downloader, self._gates, is_by_slot=self._is_by_slot)
+        self._ring = _Ring(self._downloader, self._gates)
         self._lines: dict[str, Line] = {}  # by their names
-        self._files = _OpenLines() if key else None
+        # Those on disk whose files are open, by name; the least recently used one is the first.
+        self._open: OrderedDict[str, Line] = OrderedDict()
+        in_memory = {downstream_queue_cls, self._start_queue_cls}
+        self._keeps_lone = not key and in_memory <= _SCRAPYS_IN_MEMORY
         self._size = 0
         for name, priorities in left.items():
             self._resume(name, priorities)
@@ -262,8 +232,17 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             origin, name = None, slot
         line = self._lines.get(name)
         if line is None:
-            line = self._add_line(Line(self, self._ring, slot, origin, name))
+            line = self._lines[name] = Line(self, slot, origin, name)
         number = line.number
+        if self._keeps_lone and not line.size:
+            line.lone, line.number = request, -request.priority
+        else:
+            self._push(line, request)
+        self._grow(line, request)
+        if line.turn and line.number != number:
+            self._ring.add(line)
+
+    def _push(self, line: Line, request: Request) -> None:
         try:
             requests = self._opened(line)
             requests.push(request)
@@ -272,9 +251,6 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
                 self._remove(line)
             raise
         line.number = urgency_of(requests)
-        self._grow(line, request)
-        if line.turn and line.number != number:
-            self._ring.add(line)
 
     def pop(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
@@ -297,7 +273,6 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             if line.requests is not None:
                 line.priorities = line.requests.close()
             state[line.name] = list(line.priorities)
-        self.pqueues.clear()
         self._lines.clear()
         return state
 
@@ -312,7 +287,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         return None
 
     def _opened(self, line: Line) -> ScrapyPriorityQueue:
-        """Return the requests of `line`, with their files open."""
+        """Return the requests of `line`, with their files open. Others may be closed for it."""
         requests = line.requests
         if requests is None:
             if line.name == _SCRAPYS_OWN:
@@ -325,9 +300,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
                 )
             else:
                 requests = self.pqfactory(line.name, line.priorities)
-            line.requests = self.pqueues[line.name] = requests
-        if self._files is not None:
-            self._files.use(line)
+            line.requests = requests
+            if line.lone is not None:
+                requests.push(line.lone)
+                line.lone = None
+        if self.key:
+            self._open[line.name] = line
+            self._open.move_to_end(line.name)
+            if len(self._open) > MOST_OPEN:
+                _, unused = self._open.popitem(last=False)
+                if unused.requests is not None:
+                    unused.priorities = unused.requests.close()
+                    unused.requests = None
         return requests
 
     def _left_by_an_earlier_crawl(self, state: Any) -> dict[str, Iterable[int]]:
@@ -358,19 +342,13 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             slot = name
         if not self._is_by_slot:
             slot = ""
-        line = Line(self, self._ring, slot, origin, name, priorities=priorities)
-        requests = self._opened(self._add_line(line))
+        line = self._lines[name] = Line(self, slot, origin, name, priorities=priorities)
+        requests = self._opened(line)
         if requests:
             line.number = urgency_of(requests)
             self._grow(line, next_of(requests), len(requests))
         else:
             self._remove(line)
-
-    def _add_line(self, line: Line) -> Line:
-        self._lines[line.name] = line
-        if self._files is not None:
-            self._files.add(line)
-        return line
 
     def _grow(self, line: Line, request: Request | None, number: int = 1) -> None:
         """Note that `line` has got so many requests, such as `request`.
@@ -402,12 +380,16 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 
     def _take(self, line: Line) -> Request | None:
         """Take out the next request of `line`."""
-        request = None
-        requests = self._opened(line)
-        try:
-            request = requests.pop()
-        finally:  # it may raise, as when a file is damaged
-            self._shrink(line, requests, request)
+        request = line.lone
+        if request is not None:
+            line.lone = None
+            self._shrink(line, 0, request)
+        else:
+            requests = self._opened(line)
+            try:
+                request = requests.pop()
+            finally:  # it may raise, as when a file is damaged
+                self._shrink(line, len(requests), request)
         if request is None:
             return None
         restore(request)
@@ -415,16 +397,19 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             self._ring.note_handed_out(line.slot, request)
         return request
 
-    def _shrink(self, line: Line, requests: ScrapyPriorityQueue, request: Request | None) -> None:
-        """Note that `request` has been taken out of `line`, or that one could not be read."""
-        gone = line.size - len(requests)
-        line.size -= gone
+    def _shrink(self, line: Line, size: int, request: Request | None) -> None:
+        """Note that `request` has been taken out of `line`, or that one could not be read.
+
+        `size` is how many are left.
+        """
+        gone = line.size - size
+        line.size = size
         self._size -= gone
         gate = line.gate
         if line.origin is None:
             line.gate = None
         if line.size:
-            line.number = urgency_of(requests)
+            line.number = urgency_of(self._opened(line))
             self._ring.add(line)
         else:
             self._remove(line)
@@ -438,9 +423,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         """Remove a line that is empty."""
         line.turn = 0
         del self._lines[line.name]
-        self.pqueues.pop(line.name, None)
-        if self._files is not None:
-            self._files.remove(line)
+        self._open.pop(line.name, None)
         if line.requests is None:
             return
         line.requests.close()

@@ -1,35 +1,36 @@
 """Entries in the memory of this process, bounded in bytes; the least recently used ones go first.
 
-For crawls that must leave no trace, and as a fallback when another storage fails.
+For crawls that must leave no trace, and as a fallback when another storage fails. An entry is kept
+as bytes, as in the other storages: Python's garbage collector would visit its objects again and
+again. The body is not compressed, which takes milliseconds if it is long.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from threading import Lock
 
 from ..policy.outages import Entry
 from .base import Storage
+from .codec import decode, encode_unpacked
 
 MAX_BYTES = 64 * 2**20
 
 _CLOCK_SECS = 86_400.0  # a clock that is set by less than that does no harm
-_OVERHEAD = 1024  # bytes of an entry's objects, besides its body; measured, rounded up
+_OVERHEAD = 512  # bytes for an entry's origin and its place; measured, rounded up
 
 
 class MemoryStorage(Storage):
-    """A `Storage` of about `max_bytes` bytes: by default some 60,000 entries without a body."""
+    """A `Storage` of about `max_bytes` bytes: by default some 80,000 entries without a body."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: dict[str, bytes] = {}  # the least recently used one is the first
         self._bytes = 0
-        self._leases: dict[
-            str, tuple[str, float]
-        ] = {}  # origin -> token, end on the monotonic clock
+        # By origin: token, end on the monotonic clock.
+        self._leases: dict[str, tuple[str, float]] = {}
         self._lead = time.time() - time.monotonic()
         self._lock = Lock()
 
@@ -37,17 +38,19 @@ class MemoryStorage(Storage):
         """Return the entry, and make it the last to go."""
         with self._lock:
             self._forget_if_clock_was_set()
-            entry = self._entries.get(origin)
-            if entry is not None:
-                self._entries.move_to_end(origin)
-            return entry
+            data = self._entries.pop(origin, None)
+            if data is None:
+                return None
+            self._entries[origin] = data
+        return decode(data, max_body=len(data))
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry, unless it alone is larger than the bound."""
+        data = encode_unpacked(entry)
         with self._lock:
             self._drop(origin)
-            self._entries[origin] = entry
-            self._bytes += _size(entry)
+            self._entries[origin] = data
+            self._bytes += _OVERHEAD + len(data)
             while self._bytes > self._max_bytes:
                 self._drop(next(iter(self._entries)))
 
@@ -96,11 +99,8 @@ class MemoryStorage(Storage):
             self._bytes = 0
 
     def _drop(self, origin: str) -> bool:
-        entry = self._entries.pop(origin, None)
-        if entry is not None:
-            self._bytes -= _size(entry)
-        return entry is not None
-
-
-def _size(entry: Entry) -> int:
-    return _OVERHEAD + (len(entry.copy.body) + len(entry.copy.url) if entry.copy else 0)
+        data = self._entries.pop(origin, None)
+        if data is None:
+            return False
+        self._bytes -= _OVERHEAD + len(data)
+        return True

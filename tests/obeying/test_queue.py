@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import random
 from collections import Counter
@@ -631,19 +632,19 @@ def test_many_origins_with_a_jobdir_keep_no_more_files_open_than_a_bound(
     kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(monkeypatch, kind, JOBDIR=str(tmp_path))
-    urls = [f"h{number}.x/{page}" for page in range(2) for number in range(300)]
-    world.push(*urls, meta={"download_slot": "a proxy"})
-    assert open_lines(world) <= 1 + 100
+    urls = [f"h{number}.x/{page}" for page in range(2) for number in range(450)]
+    world.push(*urls)
+    assert open_lines(world) == 400
     world.scheduler.close("finished")
     again = World(monkeypatch, kind, JOBDIR=str(tmp_path))
-    assert len(again.scheduler) == 600
+    assert len(again.scheduler) == 900
     pulled: list[str] = []
     while again.scheduler.has_pending_requests():
         for host in list(again.asked):
             again.end(host)
         pulled += again.pull()
         again.gates.nothing_to_hand_out()
-        assert open_lines(again) <= 1 + 100
+        assert open_lines(again) <= 400
     assert sorted(pulled) == sorted(urls)
 
 
@@ -717,9 +718,9 @@ def test_line_that_is_empty_leaves_no_directory(
     world.end("a.x")
     assert len(world.pull()) == 3
     assert list(queue.iterdir()) == []
-    assert len(world.scheduler.dqs.pqueues) == 0
+    assert len(world.scheduler.dqs._lines) == 0
     world.push("a.x/unserialisable", meta={"not to be pickled": lambda: None})
-    assert len(world.scheduler.dqs.pqueues) == 0
+    assert len(world.scheduler.dqs._lines) == 0
     assert world.pull() == ["a.x/unserialisable"]
     assert list(queue.iterdir()) == []
 
@@ -792,3 +793,20 @@ def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(
         assert len(pulled) == number  # one has been sent, and the engine is told to ask again
     world.end("late.x")
     assert len(pulled) == 10  # nothing waits any more
+
+
+def test_queued_host_takes_hardly_more_objects_than_in_scrapys_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def objects(kind: type, hosts: range) -> float:
+        """How many objects a queued host adds, which the garbage collector visits."""
+        world = World(monkeypatch, kind)
+        world.push(*(f"h{number}.x/" for number in hosts[:100]))
+        gc.collect()
+        before = len(gc.get_objects())
+        world.push(*(f"h{number}.x/" for number in hosts[100:]))
+        gc.collect()
+        return (len(gc.get_objects()) - before) / len(hosts[100:])
+
+    ours = objects(OriginPriorityQueue, range(1100))
+    assert ours <= objects(DownloaderAwarePriorityQueue, range(2000, 3100)) + 1.5

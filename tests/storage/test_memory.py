@@ -1,5 +1,6 @@
 """What only the storage in memory promises: it stays small."""
 
+import gc
 from dataclasses import replace
 
 import pytest
@@ -64,3 +65,13 @@ def test_clock_that_is_set_makes_it_forget(
     assert (storage.get("a") is not None) is kept
     storage.put("a", Entry(None, GONE))
     assert storage.get("a") is not None
+
+
+def test_entries_give_the_garbage_collector_nothing_to_visit() -> None:
+    storage = MemoryStorage()
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(1000):
+        storage.put(str(number), rules(b"x" * number))
+    gc.collect()
+    assert len(gc.get_objects()) - before < 100
