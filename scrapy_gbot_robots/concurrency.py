@@ -121,7 +121,8 @@ class OneThread:
     def _serve(self, call_reactor: Callable[..., object]) -> None:
         while (call := self._calls.get()) is not None:
             func, then = call
-            result, failure = None, None
+            result = None
+            failure = None
             try:
                 result = func()
             except Exception as error:

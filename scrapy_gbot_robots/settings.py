@@ -361,7 +361,8 @@ def _is_set(field_name: str, settings: BaseSettings) -> bool:
 
 def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
     """Return the value of one setting, or its default; ValueError names what is wrong."""
-    value, default = settings.get(_name_of(field_name)), row["default"]
+    value = settings.get(_name_of(field_name))
+    default = row["default"]
     if value is None and callable(default):
         value = default(settings)
     elif value is None:

@@ -32,6 +32,9 @@ _TURNED = {
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
 _SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
+# What became of a group, by whether the versions have it.
+_GROUPS = {(False, True): "added", (True, False): "removed"}
+
 _MOST_RULES = 100_000  # that are told; one rule may be told for many agents
 
 _RulesByPattern = dict[tuple[bool, str], Rule]
@@ -79,10 +82,12 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
     rules = _MOST_RULES
     for unknown in _alike(old, new):
-        change, agent = unknown, unknown.agents[0]
+        change = unknown
+        agent = unknown.agents[0]
         most_work -= size_of(old) + size_of(new)
         if most_work >= 0:
-            was, now = old.rules_for(agent), new.rules_for(agent)
+            was = old.rules_for(agent)
+            now = new.rules_for(agent)
             lines = len(content_lines_of(was)) + len(content_lines_of(now))
             most_work -= _WORK_OF_PAIR * lines**2
         if most_work >= 0:
@@ -95,9 +100,10 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
             if rules < 0:
                 key = unknown._replace(agents=())
         agents_of.setdefault(key, []).extend(unknown.agents)
-    every = []
-    for change, agents in agents_of.items():
-        every.append(change._replace(agents=tuple(sorted(agents, key=_place_of))))
+    every = [
+        change._replace(agents=tuple(sorted(agents, key=_place_of)))
+        for change, agents in agents_of.items()
+    ]
     return sorted(every, key=lambda change: _place_of(change.agents[0]))
 
 
@@ -116,11 +122,7 @@ def _alike(old: RobotsTxt, new: RobotsTxt) -> list[AgentChange]:
         together.setdefault(followed, []).append(agent)
     every = []
     for agents in together.values():
-        group = ""
-        if agents[0] not in before and agents[0] in after:
-            group = "added"
-        elif agents[0] in before and agents[0] not in after:
-            group = "removed"
+        group = _GROUPS.get((agents[0] in before, agents[0] in after), "")
         every.append(AgentChange(tuple(agents), group=group, compared=False))
     return every
 
@@ -134,7 +136,8 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
 
     The rules of "*" are no rules of an agent that a version does not name.
     """
-    old, new = _by_pattern(was), _by_pattern(now)
+    old = _by_pattern(was)
+    new = _by_pattern(now)
     was_closed = closing_rule(old.values()) is not None
     is_closed = closing_rule(new.values()) is not None
     if change.group == "added":
@@ -155,7 +158,8 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
 
 
 def _turned(was: Rules, now: Rules) -> tuple[PreferenceChange, ...]:
-    before, after = content_lines_of(was), content_lines_of(now)
+    before = content_lines_of(was)
+    after = content_lines_of(now)
     if not before and not after:
         return ()
     from .preferences import turned_between  # noqa: PLC0415 - few files state any

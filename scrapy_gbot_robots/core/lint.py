@@ -72,7 +72,8 @@ def findings(
         more: adds findings, each as its line, the name of its kind, and its text.
     """
     robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
-    all_lines, groups = lines_of(robotstxt), groups_of(robotstxt)
+    all_lines = lines_of(robotstxt)
+    groups = groups_of(robotstxt)
     other = no_robots_file(body, robotstxt)
     if other is not None:
         return [other]
@@ -333,7 +334,9 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
         before = first.setdefault((rule.allow, rule.pattern), rule)
         if before.line != rule.line:
             yield finding(rule.line, "duplicate rule", rule=rule, other=before.line)
-        others = rivals.disallows if rule.allow else rivals.allows
+        others = rivals.allows
+        if rule.allow:
+            others = rivals.disallows
         best = others.decider(stand_in(rule.pattern))
         if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
             rival = at[line_of(best)]

@@ -227,7 +227,8 @@ def _on_form(line: Line) -> Iterator[Finding]:
 
 def _on_field(line: Line, key: str) -> Iterator[Finding]:
     """Look at the name of a field."""
-    number, name = line.number, _FIELD_NAMES.get(line.kind, "")
+    number = line.number
+    name = _FIELD_NAMES.get(line.kind, "")
     if line.kind == lines.UNKNOWN:
         nearest = nearest_field(key)
         if nearest is not None:
@@ -267,7 +268,8 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
 
 def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the path of a rule."""
-    number, path = line.number, line.value
+    number = line.number
+    path = line.value
     if path[:1] not in b"/*":
         yield finding(number, "no leading slash", value=text_of(path))
     if b" " in path or b"\t" in path:

@@ -16,7 +16,7 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.preferences import (
     LABELS,
@@ -42,11 +42,15 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+Odd: TypeAlias = Iterator[tuple[int, str, str]]  # a line, the name of a kind of finding, a text
+
 # of `Preferences`, by purpose
 _ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}
 PURPOSES = tuple(_ATTRIBUTES)
 
-GRANTED, REFUSED, UNSAID = "granted", "refused", "unsaid"
+GRANTED = "granted"
+REFUSED = "refused"
+UNSAID = "unsaid"
 # of the note in `request.meta`
 _STRICTEST_FIRST = {
     **dict.fromkeys(PURPOSES, (REFUSED, GRANTED, UNSAID)),
@@ -68,12 +72,10 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
     )
 
 
-def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
-    """Yield what is wrong in lines about the use of content.
-
-    Each has its line and the name of its kind.
-    """
-    usage, signals = robotstxt.fields("content-usage"), robotstxt.fields("content-signal")
+def on_preferences(robotstxt: RobotsTxt) -> Odd:
+    """Yield what is wrong in lines about the use of content."""
+    usage = robotstxt.fields("content-usage")
+    signals = robotstxt.fields("content-signal")
     yield from _on_usage(usage)
     for line, value, _ in signals:
         text = _unread_signal(value)
@@ -89,7 +91,7 @@ def on_preferences(robotstxt: RobotsTxt) -> Iterator[tuple[int, str, str]]:
             yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
 
 
-def _on_usage(lines: Iterable[FieldLine]) -> Iterator[tuple[int, str, str]]:
+def _on_usage(lines: Iterable[FieldLine]) -> Odd:
     """Find values that say nothing, and `y` and `n` for the same path of the same group."""
     firsts: dict[tuple[tuple[str, ...], str, bytes], tuple[bytes, int]] = {}
     for line, value, agents in lines:
@@ -126,9 +128,7 @@ def _unread_signal(value: str) -> str:
     return ""
 
 
-def _on_silent_groups(
-    robotstxt: RobotsTxt, speaking: Collection[str]
-) -> Iterator[tuple[int, str, str]]:
+def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
     """Find groups for named crawlers without preferences.
 
     Those of the group for all do not count for them.

@@ -60,7 +60,8 @@ PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 
 # Robots.txt requests at a time, beside CONCURRENT_REQUESTS. Each is a socket: at most a quarter of
 # the open files that the process may have. Windows tells no such limit.
-FEWEST_SOCKETS, MOST_SOCKETS = 256, 2048
+FEWEST_SOCKETS = 256
+MOST_SOCKETS = 2048
 MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
@@ -151,7 +152,10 @@ class Exchange:
         spends in the downloader's queue does not count.
         """
         self.request = request
-        self.headers_secs, self.stopped, self.response, self._received = None, False, None, 0
+        self.headers_secs = None
+        self.stopped = False
+        self.response = None
+        self._received = 0
         self._take_out_headers(request)
         self._sent_at = time.monotonic()
         try:
@@ -190,16 +194,9 @@ class Exchange:
 
     def keep(self, response: Response) -> None:
         """Keep what a download handler has returned."""
-        self.response, self.headers = response, response.headers.copy()
+        self.response = response
+        self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)
-
-    def recall(self, response: Response) -> None:
-        """Keep a response from Scrapy's HTTP cache.
-
-        The cache does not say whether the download was stopped.
-        """
-        self.keep(response)
-        self.recalled, self.stopped = True, len(response.body) > self._most_bytes
 
     @property
     def has_proxy(self) -> bool:
@@ -221,7 +218,9 @@ class Exchange:
 
         The status decides unless it is a 2xx, whatever happened to the body.
         """
-        lost, body, cut = None, b"", False
+        lost = None
+        body = b""
+        cut = False
         try:
             body, cut = self._body(response, settings.max_bytes)
         except DecodeError as error:
@@ -414,18 +413,16 @@ class Fetcher:
             exchange = await self._ask_or_recall(trail[-1], request, secs_left)
             exchanges.append(exchange)
             answer = exchange.response
-            redirected_to = "" if len(trail) == 1 else trail[-1]
+            redirected_to = ""
+            if len(trail) > 1:
+                redirected_to = trail[-1]
             if answer is None:
                 if exchange.error is None:
                     return failed(Failure.REPLACED, redirected_to=redirected_to)
                 self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
                 return failure_of(exchange.error, redirected_to, proxied=exchange.has_proxy)
             if answer.status not in REDIRECTS:
-                read = partial(exchange.outcome, answer, trail[-1], self._settings)
-                if len(answer.body) > _READ_IN_THREAD_BYTES:
-                    outcome = await run_in_thread(read)
-                else:
-                    outcome = read()
+                outcome = await self._read(exchange, answer, trail[-1])
                 if isinstance(outcome, Unreachable):
                     outcome = replace(outcome, redirected_to=redirected_to)
                 if not exchange.recalled:
@@ -447,6 +444,13 @@ class Fetcher:
             if secs_left <= 0:
                 return failed(Failure.TIMEOUT, redirected_to=hop)
             trail.append(hop)
+
+    async def _read(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
+        """Return what `answer` means, which may take a thread."""
+        read = partial(exchange.outcome, answer, url, self._settings)
+        if len(answer.body) > _READ_IN_THREAD_BYTES:
+            return await run_in_thread(read)
+        return read()
 
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
@@ -490,7 +494,10 @@ class Fetcher:
             stored = cache.stored(exchange.robots_request)
             if stored is not None:
                 self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
-                exchange.recall(stored)
+                # The cache does not say whether the download was stopped.
+                exchange.keep(stored)
+                exchange.recalled = True
+                exchange.stopped = len(stored.body) > self._settings.max_bytes
             if exchange.error is None:
                 exchange.error = NotCachedError()
         return exchange
@@ -540,7 +547,8 @@ class Fetcher:
                     response = await send_beside_limits(self._crawler, robots_request)
                     if exchange.request is None:
                         # It is from a middleware that answers by itself, such as a cache.
-                        exchange.response, exchange.headers = response, response.headers
+                        exchange.response = response
+                        exchange.headers = response.headers
                 except (Exception, asyncio.CancelledError) as error:
                     is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
                     # this look-up; otherwise it is the download

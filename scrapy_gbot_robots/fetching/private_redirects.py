@@ -26,7 +26,8 @@ async def leads_inside(url: str, found_at: str) -> bool:
     `found_at` is the URL that names it. A name that does not resolve here is not private: it leads
     nowhere, or a proxy resolves it. Both arguments are http, https or ftp URLs.
     """
-    host, finder = Origin.of(url).host, Origin.of(found_at).host
+    host = Origin.of(url).host
+    finder = Origin.of(found_at).host
     if host == finder or not any(await _are_private(host)):
         return False
     of_finder = await _are_private(finder)

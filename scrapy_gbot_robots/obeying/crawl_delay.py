@@ -142,7 +142,9 @@ class CrawlDelays:
 
     def _wish(self, ruling: Ruling) -> _Wish:
         """The crawl-delay that `ruling` leads to: an override's as it is, else with the cap."""
-        override, origin, agent = ruling.override, ruling.answer.origin, ruling.agent
+        override = ruling.override
+        origin = ruling.answer.origin
+        agent = ruling.agent
         if override is not None and override.crawl_delay is not None:
             return _Wish(origin, agent, override.crawl_delay, override.crawl_delay)
         requested = None
@@ -170,7 +172,8 @@ class CrawlDelays:
 
     def _reached_downloader(self, request: Request) -> None:
         """Set the delay of the slot that `request` has reached, before it lets requests go."""
-        key, slots = request.meta[_SLOT], self._slots.by_key
+        key = request.meta[_SLOT]
+        slots = self._slots.by_key
         if _OWN_SLOT in request.meta:
             request.meta[_OWN_SLOT] = key
         wish = self._wishes.pop(request, None)

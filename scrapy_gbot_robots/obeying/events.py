@@ -122,7 +122,8 @@ class CrawlEvents:
 
     def _tell_of_state(self, answer: CachedAnswer, source: str) -> None:
         """Log what an origin's new state is, and count a wall."""
-        url, why = answer.origin.robots_url, shown(answer.why)
+        url = answer.origin.robots_url
+        why = shown(answer.why)
         logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
         if answer.walled:
             self.count("walled")

@@ -219,7 +219,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        answer, url, agent = ruling.answer, request.url, ruling.agent
+        answer = ruling.answer
+        url = request.url
+        agent = ruling.agent
         refusal = await self._refusal(request, ruling)
         if ruling.override is not None:
             is_against = refusal is None and await self._is_against_the_site(url, ruling)
@@ -236,7 +238,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
 
     async def _refusal(self, request: Request, ruling: Ruling) -> Verdict | None:
         """Return the verdict that refuses `request`; None if it goes on."""
-        answer, agent, url = ruling.answer, ruling.agent, request.url
+        answer = ruling.answer
+        agent = ruling.agent
+        url = request.url
         ask = partial(self._asked, answer, url, agent)
         if not await ask(answer.allowed) and not answer.claim_one_page(url, agent):
             return ruling.named(await ask(answer.verdict))
@@ -291,12 +295,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         Raises:
             UnreachableRobotsTxt: the server did not answer.
         """
-        status, body = answer.status, b""
+        status = answer.status
+        body = b""
         entry = None
         if answer.state is not State.FULL_DISALLOW:
             entry = await self._storage.get(str(answer.origin))
         if entry is not None and entry.copy is not None:
-            status, body = entry.copy.status, entry.copy.body
+            status = entry.copy.status
+            body = entry.copy.body
         elif answer.state is State.RULES:
             return None
         if status is None:
@@ -317,7 +323,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     def _forbidden(
         self, request: Request, verdict: Verdict, answer: CachedAnswer | None
     ) -> ForbiddenByRobotsTxt:
-        error, source = ForbiddenByRobotsTxt(verdict), ""
+        error = ForbiddenByRobotsTxt(verdict)
+        source = ""
         if answer is not None:
             cause = error_of(answer.failure, answer.why)
             error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,6 +54,11 @@ _STATES = {
     Action.REPLACE: State.RULES,
     Action.DISALLOW: State.FULL_DISALLOW,
 }
+# What the log says at the start, and at which level.
+_TELLING = (
+    (Standing.RUN_OUT, logging.WARNING, "run out and not applied"),
+    (Standing.RUNS_OUT_SOON, logging.INFO, "run out soon"),
+)
 _STATS = {
     Action.IGNORE: "ignored",
     Action.REPLACE: "rules",
@@ -118,24 +124,14 @@ class CrawlOverrides:
         self._overrides = overrides_of(settings)
         self._slow: set[Origin] = set()  # their robots.txt did not come within `WAIT_SECS`
         now = time.time()
-        run_out = self._entries(Standing.RUN_OUT, now)
-        if run_out:
-            names = shown(", ".join(run_out), _LONGEST_LIST)
-            text = "%s: %d run out and not applied: %s"
-            logger.warning(text, SETTING, len(run_out), names)
-        run_out_soon = self._entries(Standing.RUNS_OUT_SOON, now)
-        if run_out_soon:
-            names = shown(", ".join(run_out_soon), _LONGEST_LIST)
-            logger.info("%s: %d run out soon: %s", SETTING, len(run_out_soon), names)
-
-    def _entries(self, standing: Standing, now: float) -> list[str]:
-        """Return a line of text for each override that has this `standing` at `now`."""
-        entries: list[str] = []
+        entries: defaultdict[Standing, list[str]] = defaultdict(list)
         for override in self._overrides.values():
-            if override.standing(now) is standing:
-                entry = f"{override.key!r} on {override.until} ({override.reason})"
-                entries.append(entry)
-        return entries
+            entry = f"{override.key!r} on {override.until} ({override.reason})"
+            entries[override.standing(now)].append(entry)
+        for standing, level, words in _TELLING:
+            if entries[standing]:
+                names = shown(", ".join(entries[standing]), _LONGEST_LIST)
+                logger.log(level, "%s: %d %s: %s", SETTING, len(entries[standing]), words, names)
 
     def of(self, origin: Origin) -> Override | None:
         """The override that counts at `origin` now."""
@@ -196,13 +192,13 @@ class CrawlOverrides:
         stats.inc_value(f"gbot_robots/override/{_STATS[override.action]}")
         if against_robotstxt:
             stats.inc_value("gbot_robots/override/against_robotstxt")
-        use = {
-            "override": override,
-            "origin": origin,
-            "refusal": refusal,
-            "against_robotstxt": against_robotstxt,
-        }
-        self._crawler.signals.send_catch_log(override_used, **use)
+        self._crawler.signals.send_catch_log(
+            override_used,
+            override=override,
+            origin=origin,
+            refusal=refusal,
+            against_robotstxt=against_robotstxt,
+        )
 
 
 def overrides_of(gbot: GbotSettings) -> Overrides:

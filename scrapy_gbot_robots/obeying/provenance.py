@@ -43,7 +43,8 @@ def write(request: Request, own: CachedAnswer | None, verdict: Verdict) -> None:
         "override": verdict.override,
     }
     if own is not None:
-        proof["robots"], proof["status"] = own.robots_sha256, own.status
+        proof["robots"] = own.robots_sha256
+        proof["status"] = own.status
         date = None if own.fetched_at is None else date_of(own.fetched_at)
         if date is not None:
             proof["fetched"] = date.isoformat(timespec="seconds")

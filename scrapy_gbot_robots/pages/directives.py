@@ -106,7 +106,8 @@ def _add(directives: Directives, name: str, text: str) -> None:
             date = when.isoformat()
             directives[name] = min(date, str(directives.get(name, date)))
     elif name in _VALUED:
-        new, old = _limit(text), directives.get(name)
+        new = _limit(text)
+        old = directives.get(name)
         if new is not None and (not isinstance(old, str) or new < (_limit(old) or 0)):
             directives[name] = text
     elif (

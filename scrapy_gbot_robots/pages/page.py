@@ -103,9 +103,11 @@ def links_not_to_follow(
         return set()
     try:
         # Scrapy keeps the parsed page, so that it is parsed once only.
-        base, root = get_base_url(response), response.selector.root
+        base = get_base_url(response)
+        root = response.selector.root
     except ValueError:  # the page names an impossible base URL, on which Scrapy's selectors fail
-        base, root = response.url, Selector(text=response.text).root
+        base = response.url
+        root = Selector(text=response.text).root
     unfollowed: set[str] = set()
     free: set[str] = set()
     for element in root.iter("a", "area"):

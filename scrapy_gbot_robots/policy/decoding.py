@@ -17,14 +17,20 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
+
+Pieces: TypeAlias = Iterator[bytes]  # of a body
 
 # what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
 ACCEPTED = "gzip, deflate"
 RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
 
-_FED, _PIECE = 8_192, 65_536  # bytes that a decoder is given and gives at a time
-_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+# bytes that a decoder is given and gives at a time
+_FED = 8_192
+_PIECE = 65_536
+_GZIP = 16 + zlib.MAX_WBITS
+_ZLIB = zlib.MAX_WBITS
+_RAW = -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
 _MAX_LAYERS = 4
@@ -92,7 +98,7 @@ def decoded(
         return b"", not whole
     if len(codings) > _MAX_LAYERS:
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
-    pieces: Iterator[bytes] = (body[start : start + _FED] for start in range(0, len(body), _FED))
+    pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
     for name in reversed(codings):
         pieces = _DECODERS[name](pieces)
     out = bytearray()
@@ -111,7 +117,7 @@ def decoded(
     return text, len(out) > limit or not whole
 
 
-def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
+def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
     """Decompress with zlib.
 
     Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
@@ -122,7 +128,8 @@ def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
     stream = zlib.decompressobj(wbits)
     begun = b""
     for piece in pieces:
-        waiting, begun = begun + piece, b""
+        waiting = begun + piece
+        begun = b""
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
@@ -142,7 +149,7 @@ def _unzipped(pieces: Iterator[bytes], wbits: int) -> Iterator[bytes]:
         raise EOFError
 
 
-def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def gunzipped(pieces: Pieces) -> Pieces:
     """Decompress gzip piece by piece.
 
     Raises EOFError at an early end and zlib.error at bytes that are not gzip.
@@ -150,7 +157,7 @@ def gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
     return _unzipped(pieces, _GZIP)
 
 
-def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _inflated(pieces: Pieces) -> Pieces:
     """Decompress `deflate`: zlib by RFC 9110 8.4.1.2, and raw deflate from some servers."""
     first = next(filter(None, pieces), b"")
     wbits = _RAW
@@ -159,7 +166,7 @@ def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield from _unzipped(chain((first,), pieces), wbits)
 
 
-def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _unbrotlied(pieces: Pieces) -> Pieces:
     import brotli  # noqa: PLC0415  not asked for, so not needed
 
     stream = brotli.Decompressor()
@@ -173,7 +180,7 @@ def _unbrotlied(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise EOFError
 
 
-def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _unzstd(pieces: Pieces) -> Pieces:
     """Decompress zstd, whose frames may follow one another (RFC 8878 3)."""
     zstd = _zstd()
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
@@ -186,7 +193,8 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
             yield stream.decompress(waiting, _PIECE)
             waiting = b""
             if stream.eof:
-                waiting, stream = stream.unused_data, None
+                waiting = stream.unused_data
+                stream = None
     if stream is not None:
         raise EOFError
 
@@ -199,7 +207,7 @@ def _zstd() -> Any:
     raise DecodeError("there is no module for zstd")
 
 
-_DECODERS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
+_DECODERS: dict[str, Callable[[Pieces], Pieces]] = {
     "br": _unbrotlied,
     "deflate": _inflated,
     "gzip": gunzipped,

@@ -24,7 +24,9 @@ from enum import Enum
 
 from .outcome import NO_SERVER, Failure, Fetched, Outcome, Unreachable
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+MINUTE = 60.0
+HOUR = 3600.0
+DAY = 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 # How long a storage keeps an entry. The ladders decide by outages of 30 days and more, and by the
 # copy from before the outage: a crawl that runs once a month must still find both.
@@ -41,7 +43,8 @@ _RETRY_AFTER = DAY  # longest wait that a Retry-After header can ask for
 # For this long after a fetch is due, an answer that allows counts without waiting for it.
 _GRACE = HOUR
 # An answer in use is refreshed this long before it goes stale: a share of its lifetime, at most.
-_REFRESH_SHARE, _REFRESH_MOST = 0.1, HOUR
+_REFRESH_SHARE = 0.1
+_REFRESH_MOST = HOUR
 # With these statuses a site refuses, and does not say that a file is missing.
 REFUSALS = frozenset({401, 402, 403, 451})
 # Statuses of a server that is only busy: it is asked again more often.
@@ -187,11 +190,17 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         lifetime = max(outcome.max_age, _MIN_AGE)
     times = (now, now + min(lifetime, policy.max_age_secs))
     if isinstance(outcome, Fetched):
-        kind, body, cut, why = Kind.RULES, outcome.body, outcome.cut, f"HTTP {outcome.status}"
+        kind = Kind.RULES
+        body = outcome.body
+        cut = outcome.cut
+        why = f"HTTP {outcome.status}"
     else:
-        kind, body, cut, why = Kind.NONE, b"", False, outcome.why
+        kind = Kind.NONE
         if outcome.wall:
             kind = Kind.WALL
+        body = b""
+        cut = False
+        why = outcome.why
     return Entry(Copy(kind, outcome.status, outcome.url, body, cut, why, *times))
 
 
@@ -200,9 +209,13 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
     `before` is the outage until then, if there was one.
     """
-    since, failures, site_available, alike = now, 1, False, 1
+    since = now
+    failures = 1
+    site_available = False
+    alike = 1
     if before is not None:
-        since, failures = min(before.since, now), before.failures + 1
+        since = min(before.since, now)
+        failures = before.failures + 1
         site_available = before.site_available
         if outcome.failure is before.failure:
             alike = before.alike + 1
@@ -253,7 +266,8 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     """
     if entry is None:
         entry = Entry()
-    copy, outage = entry.copy, entry.outage
+    copy = entry.copy
+    outage = entry.outage
     fresh_until = now
     # A copy from the future is not fresh at all: a clock was wrong.
     if copy is not None and copy.fetched_at <= now + _SKEW:

@@ -149,7 +149,8 @@ def _place(key: str) -> str:
             return str(origin._replace(host=_in_one_spelling(origin.host)))
         match = _HOST.fullmatch(key)
         if match is not None:
-            below, host = match[1], Origin.of(f"http://{match[2]}/").host
+            below = match[1]
+            host = Origin.of(f"http://{match[2]}/").host
             if below:
                 return below + host.rstrip(".")
             return _in_one_spelling(host)

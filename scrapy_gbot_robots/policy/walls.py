@@ -44,11 +44,10 @@ _TITLES = {
 _SIGNED = frozenset(
     {401, 403}
 )  # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
-_SUCCESS, _ACCEPTED = (
-    range(200, 300),
-    202,
-)  # AWS WAF, SiteGround and some Anubis answer a challenge with 202
-_HEAD_BYTES, _TITLE_CHARS = 16 * 1024, 300
+_SUCCESS = range(200, 300)
+_ACCEPTED = 202  # AWS WAF, SiteGround and some Anubis answer a challenge with it
+_HEAD_BYTES = 16 * 1024
+_TITLE_CHARS = 300
 _TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE

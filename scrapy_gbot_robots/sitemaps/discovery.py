@@ -102,7 +102,8 @@ class SitemapDiscovery:
         spider: Any = self._crawler.spider
         is_for_the_spider = is_fed = False
         if self._feeds and self._is_for_the_spider(origin, request):
-            is_for_the_spider, is_fed = True, takes_found_sitemaps(spider, self._settings)
+            is_for_the_spider = True
+            is_fed = takes_found_sitemaps(spider, self._settings)
         says_what_is_left_out = is_fed
         if self._settings.sitemaps == "collect":
             says_what_is_left_out = True
@@ -252,7 +253,8 @@ class SitemapFeed:
         spider: Any = self._crawler.spider
         engine = self._crawler.engine
         assert engine is not None  # noqa: S101  for the type checker
-        make, parse = request_maker(spider), sitemap_callback(spider)
+        make = request_maker(spider)
+        parse = sitemap_callback(spider)
         for sitemap in sitemaps:
             if not follows_sitemap(spider, sitemap.url):
                 count(self._crawler, "refused/follow")

@@ -5,15 +5,17 @@ Other spiders do without them.
 The spider middleware gives a spider without start requests the robots.txt files to start from. It
 drops what Scrapy's own code makes of these, because they are fed already, and requests by which a
 document from the net leads to the local machine. What the spider asks for itself is otherwise left
-as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too; what Scrapy's reader misses of
-that follows. The downloader middleware checks where a sitemap lies, and counts what became of it.
+as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too: the downloader middleware adds
+to that what Scrapy's reader would miss. It checks where a sitemap lies, and counts what became of
+it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
+from urllib.parse import urljoin
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
@@ -35,7 +37,6 @@ from .discovery import (
     count,
     feeds,
     reads_sitemaps,
-    request_maker,
     takes_found_sitemaps,
 )
 from .urls import Refused, UrlCheck
@@ -108,7 +109,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         Raises:
             Refused: it must not be followed.
         """
-        check, source = self._feed.check, response.meta.get(SITEMAP, {})
+        check = self._feed.check
+        source = response.meta.get(SITEMAP, {})
         if response.url.partition(":")[0] in check.schemes:  # the spider's local file may list all
             check.listed(request.url, response.url)
         if request.meta.pop(SITEMAP, None) is not None:  # the spider's code may copy a file's meta
@@ -123,85 +125,18 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         elif check.refuses_private:  # of what the spider asks for itself
             request.meta[SITEMAP] = {"index": response.url}
 
-    def process_spider_output(  # type: ignore[override]  # Scrapy's has a parameter that it calls deprecated
-        self, response: Response, result: Iterable[Any]
-    ) -> Iterable[Any]:
-        """Let the spider's output pass; after a robots.txt, the sitemaps that it missed."""
-        yield from super().process_spider_output(response, result)
-        if self._is_read_by_the_spider(response):
-            yield from self._missed(response, _texts_that_scrapy_reads(response.body))
-
-    async def process_spider_output_async(  # type: ignore[override]  # as above
-        self, response: Response, result: AsyncIterator[Any]
-    ) -> AsyncIterator[Any]:
-        """Do the same for a spider whose `_parse_sitemap` is asynchronous."""
-        async for output in super().process_spider_output_async(response, result):
-            yield output
-        if self._is_read_by_the_spider(response):
-            for request in self._missed(response, _texts_that_scrapy_reads(response.body)):
-                yield request
-
-    def _is_read_by_the_spider(self, response: Response) -> bool:
-        """Whether the spider itself asked for this robots.txt, to read its sitemap lines."""
-        if response.request is None or SITEMAP in response.meta or response.status not in _OK:
-            return False
-        if Origin.of_robots_txt(response.url) is None:
-            return False
-        return bool(response.request.callback == sitemap_callback(self.crawler.spider))  # type: ignore[arg-type]
-
-    def _missed(self, response: Response, texts: Collection[str]) -> Iterator[Request]:
-        """Yield requests for the sitemap lines except `texts`, which Scrapy's reader reads."""
-        spider: Any = self.crawler.spider
-        make, parse = request_maker(spider), sitemap_callback(spider)
-        for line in sitemap_lines_of(self._settings.parse(response.body)):
-            text = line.raw.decode("utf-8", "replace").strip()
-            if text in texts:
-                continue
-            try:
-                url = self._feed.check.listed(text, response.url)[1]
-            except Refused as refusal:
-                count(self.crawler, f"refused/{refusal.reason}")
-                logger.info("%s: %s", response.url, refusal)
-                continue
-            made = make(url, parse, {"loc": url}, source="robotstxt", response=response)
-            request = self.get_processed_request(made, response)
-            if request is not None:
-                count(self.crawler, "fed")
-                yield request
-
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
         """Ignore an error of Scrapy's own code over a robots.txt that is fed already.
 
         Count a sitemap that failed.
-
-        A line of a robots.txt that Scrapy's reader fails on costs no other.
         """
         if _is_fed_already(response):
             return ()
-        if isinstance(exception, ValueError) and self._is_read_by_the_spider(response):
-            logger.warning(
-                "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are "
-                "read by this plugin",
-                response.url,
-                shown(str(exception)),
-                extra={"spider": self.crawler.spider},
-            )
-            return self._missed(response, ())
         if SITEMAP in response.meta and response.status in _OK:
             count(self.crawler, "failed")
         return None
-
-
-def _texts_that_scrapy_reads(body: bytes) -> Collection[str]:
-    """Return the values of the sitemap lines that Scrapy's reader takes in any version."""
-    texts: set[str] = set()
-    for line in body.split(b"\n"):
-        name, _, value = line.lstrip().partition(b":")
-        if name.lower() == b"sitemap":
-            texts.add(value.strip().decode("utf-8", "replace"))
-    return texts
 
 
 def _is_fed_already(response: Response) -> bool:
@@ -212,17 +147,18 @@ def _is_fed_already(response: Response) -> bool:
 
 
 class SitemapDownloaderMiddleware:
-    """Refuses sitemaps that lie where they may not.
+    """Refuses sitemaps that lie where they may not, and completes robots.txt files.
 
-    It counts sitemaps that are disallowed or could not be fetched.
+    It counts sitemaps that are disallowed or could not be fetched. In a robots.txt for which the
+    spider itself asks, Scrapy's reader gets to see every sitemap line.
 
     It stands before every middleware that retries or redirects.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self.crawler = crawler
+        self._settings = settings
         self._check = UrlCheck.of(settings, crawler.settings)
-        self._timeout_secs = settings.timeout_secs
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -258,7 +194,7 @@ class SitemapDownloaderMiddleware:
         self._check.check_host(url, robots_url)
         if self._check.refuses_private:
             try:
-                is_inside = await within(self._timeout_secs, leads_inside(url, found_at))
+                is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
             except TimeoutError:  # a name that takes so long to resolve may lead anywhere
                 is_inside = True
             if is_inside:
@@ -267,10 +203,55 @@ class SitemapDownloaderMiddleware:
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response:
-        """Count a listed sitemap that its server does not send."""
-        if _is_listed(request) and response.status not in _OK:
-            count(self.crawler, "failed")
-        return response
+        """Count a listed sitemap that its server does not send; complete a robots.txt."""
+        if response.status not in _OK:
+            if _is_listed(request):
+                count(self.crawler, "failed")
+            return response
+        parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
+        if request.callback != parse or SITEMAP in request.meta:
+            return response
+        if Origin.of_robots_txt(response.url) is None or not feeds(self.crawler, self._settings):
+            return response
+        return self._completed(response)
+
+    def _completed(self, response: Response) -> Response:
+        """Return a robots.txt in which Scrapy's reader finds each sitemap line.
+
+        What it would miss comes again at the end. If it fails on a line, only the URLs of the
+        others are left.
+        """
+        texts = set[str]()  # that Scrapy's reader takes in any version
+        for row in response.body.split(b"\n"):
+            name, _, value = row.lstrip().partition(b":")
+            if name.lower() == b"sitemap":
+                texts.add(value.strip().decode("utf-8", "replace"))
+        lines = [response.body]
+        try:
+            for text in texts:
+                Request(urljoin(response.url, text))
+        except ValueError as error:
+            logger.warning(
+                "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are "
+                "read by this plugin",
+                response.url,
+                shown(str(error)),
+            )
+            lines.clear()
+            texts.clear()
+        for line in sitemap_lines_of(self._settings.parse(response.body)):
+            text = line.raw.decode("utf-8", "replace").strip()
+            if text in texts:
+                continue
+            try:
+                _, url, _ = self._check.listed(text, response.url)
+            except Refused as refusal:
+                count(self.crawler, f"refused/{refusal.reason}")
+                logger.info("%s: %s", response.url, refusal)
+            else:
+                count(self.crawler, "fed")
+                lines.append(f"Sitemap: {url}".encode())
+        return response.replace(body=b"\n".join(lines))
 
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None

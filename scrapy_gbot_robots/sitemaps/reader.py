@@ -28,7 +28,7 @@ from lxml import etree
 from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
-from ..policy.decoding import gunzipped
+from ..policy.decoding import Pieces, gunzipped
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
@@ -67,7 +67,8 @@ DAY = re.compile(r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other
 # elements by their names.
-SitemapEntry: TypeAlias = "dict[str, Any]"
+SitemapEntry: TypeAlias = dict[str, Any]
+Entries: TypeAlias = Iterator[SitemapEntry | None]
 
 
 class _NotASitemapError(ValueError):
@@ -100,7 +101,7 @@ class SitemapReader:
         self.over_limit = False
         self.trouble = ""
 
-    def __iter__(self) -> Iterator[SitemapEntry | None]:
+    def __iter__(self) -> Entries:
         try:
             for entry in self._read():
                 if entry is not None:
@@ -110,10 +111,9 @@ class SitemapReader:
                     self.entries += 1
                 yield entry
         except (_NotASitemapError, etree.LxmlError) as error:
-            if not self.trouble:
-                self.trouble = str(error)
+            self.trouble = self.trouble or str(error)
 
-    def _read(self) -> Iterator[SitemapEntry | None]:
+    def _read(self) -> Entries:
         texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))))
         head = ""
         for text in texts:
@@ -124,16 +124,17 @@ class SitemapReader:
         start = _XML_START.search(head)
         if start is not None:
             head = head[start.start() :]  # a program's warning may stand before it
+        whole = chain((head,), texts)
         if head.startswith("<"):
-            yield from self._xml(chain((head,), texts))
+            yield from self._xml(whole)
         elif _URL_LINE.search(head):
-            yield from self._lines(chain((head,), texts))
+            yield from self._lines(whole)
         elif head:
             raise _NotASitemapError("neither XML nor a list of URLs")
         else:
             raise _NotASitemapError("it is empty")
 
-    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
         room = MAX_BYTES
         try:
@@ -143,12 +144,10 @@ class SitemapReader:
                 if room < 0:
                     self.over_limit = True
                     return
-        except (_NotASitemapError, EOFError, zlib.error) as error:
-            self.trouble = str(error)
-            if not self.trouble:
-                self.trouble = "the compressed data ends too early"
+        except (EOFError, zlib.error) as error:
+            self.trouble = str(error) or "the compressed data ends too early"
 
-    def _lines(self, texts: Iterator[str]) -> Iterator[SitemapEntry | None]:
+    def _lines(self, texts: Iterator[str]) -> Entries:
         """Read one URL a line."""
         rest = ""
         for text in chain(texts, (None,)):
@@ -164,7 +163,7 @@ class SitemapReader:
                     self.broken += 1
             yield None
 
-    def _xml(self, texts: Iterator[str]) -> Iterator[SitemapEntry | None]:
+    def _xml(self, texts: Iterator[str]) -> Entries:
         """Read XML. lxml goes on after errors, expands no entity and fetches nothing."""
         parser = etree.XMLPullParser(
             ("end",),
@@ -221,13 +220,17 @@ def _entry(element: etree._Element) -> SitemapEntry:
     entry: SitemapEntry = {}
     alternates: list[str] = []
     for child in element[:_MOST_VALUES]:
-        key, value = _local(child), ""
+        key = _local(child)
+        value = ""
         if child.text and not len(child):  # with an element in it, it is unusable
             value = child.text.strip()
         if key == "link":
             # The text in RSS, the reference in Atom; in a urlset it leads to the page in another
             # language.
-            key, href = "loc", _reference(child)
+            key = "loc"
+            href: str = ""
+            if child.get("rel", "alternate") == "alternate":
+                href = child.get("href", "").strip()
             if _local(element) == "entry":
                 value = href
             elif href:
@@ -240,13 +243,6 @@ def _entry(element: etree._Element) -> SitemapEntry:
     if alternates:
         entry["alternate"] = alternates
     return entry
-
-
-def _reference(link: etree._Element) -> str:
-    if link.get("rel", "alternate") != "alternate":
-        return ""
-    href: str = link.get("href", "")
-    return href.strip()
 
 
 def _forget(element: etree._Element) -> None:
@@ -318,23 +314,23 @@ def _repaired_references(references: str) -> str:
     return escape(_NO_CHARACTER.sub(_SPOILT, whole))
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _cut(pieces: Iterable[bytes]) -> Pieces:
     """Make small pieces of large ones."""
     for piece in pieces:
         for start in range(0, len(piece), _PIECE):
             yield piece[start : start + _PIECE]
 
 
-def _unpacked(pieces: Iterator[bytes], layers: int = 0) -> Iterator[bytes]:
+def _unpacked(pieces: Pieces, layers: int = 0) -> Pieces:
     """Remove up to `_MOST_GZIPS` layers of gzip. The first bytes show whether there is a layer."""
     first = next(pieces, b"")
-    whole: Iterator[bytes] = chain((first,), pieces)
+    whole: Pieces = chain((first,), pieces)
     if first.startswith(_GZIP) and layers < _MOST_GZIPS:
         whole = _unpacked(filter(None, islice(gunzipped(whole), _MOST_PIECES)), layers + 1)
     yield from whole
 
 
-def _decoded(pieces: Iterator[bytes]) -> Iterator[str]:
+def _decoded(pieces: Pieces) -> Iterator[str]:
     """Decode the `pieces` of a file one by one, as UTF-8 unless the file says another charset.
 
     U+FFFD, which no URL has, replaces anything that is not a character of XML.

@@ -270,7 +270,9 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        host, others, error = request.cb_kwargs["host"], request.cb_kwargs["others"], failure.value
+        host = request.cb_kwargs["host"]
+        others = request.cb_kwargs["others"]
+        error = failure.value
         is_refused = isinstance(error, IgnoreRequest)
         if isinstance(error, UnreachableRobotsTxt):
             is_refused = False  # it is an IgnoreRequest, too
@@ -324,7 +326,8 @@ class SitemapIntake:
         self._spider = spider
         self._check = feed.check
         self._scope = scope
-        self._make, self._parse = request_maker(spider), sitemap_callback(spider)
+        self._make = request_maker(spider)
+        self._parse = sitemap_callback(spider)
         self._meta = feed.request_meta
         limit = spider.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
@@ -346,7 +349,8 @@ class SitemapIntake:
         if type(self._spider).sitemap_filter is not SitemapSpider.sitemap_filter:
             entries = self._spider.sitemap_filter(entry for entry in reader if entry is not None)
         left_out: Counter[str] = Counter()
-        turn, made = time.monotonic(), 0
+        turn = time.monotonic()
+        made = 0
         for entry in entries:
             if entry is not None:
                 for request in self._requests_of(
@@ -356,7 +360,8 @@ class SitemapIntake:
                     yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
                 await pause(0)
-                turn, made = time.monotonic(), 0
+                turn = time.monotonic()
+                made = 0
         self._finished(reader, response, left_out)
 
     def _requests_of(
@@ -416,7 +421,8 @@ class SitemapIntake:
             del response.headers["Content-Encoding"]
 
     def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
-        url, source = response.url, response.meta.get(SITEMAP, _NO_SOURCE)
+        url = response.url
+        source = response.meta.get(SITEMAP, _NO_SOURCE)
         has_failed = bool(reader.trouble)
         if source.get("guessed"):
             has_failed = False  # it need not exist
@@ -454,7 +460,8 @@ def origins_of(text: str) -> tuple[Origin, ...]:
     """
     if _HAS_SCHEME.match(text):
         return (Origin.of(text),)
-    https, http = Origin.of(f"https://{text}"), Origin.of(f"http://{text}")
+    https = Origin.of(f"https://{text}")
+    http = Origin.of(f"http://{text}")
     if str(https.port).endswith("443"):
         return https, http
     return http, https
@@ -466,7 +473,8 @@ def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
     The scope is the hosts, with and without "www.", and their subdomains. The same name on another
     port than the scheme's default is another host.
     """
-    number, scope = 0, set()
+    number = 0
+    scope = set()
     for text in hosts:
         number += 1
         with suppress(ValueError):

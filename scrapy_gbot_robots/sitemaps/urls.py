@@ -183,7 +183,8 @@ class UrlCheck(NamedTuple):
         """
         if self.hosts == "any" or not robots_url:
             return
-        host, home = Origin.of(url).host, Origin.of(robots_url).host
+        host = Origin.of(url).host
+        home = Origin.of(robots_url).host
         if host != home and (self.hosts == "same-host" or _site(host) != _site(home)):
             raise Refused("host", url)
 

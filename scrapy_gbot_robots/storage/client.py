@@ -29,7 +29,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -102,7 +102,8 @@ def choice_of(
         ValueError: the setting names an object that is no storage's class, or there is no place for
             a history.
     """
-    name, path = settings.storage, settings.sqlite_path
+    name = settings.storage
+    path = settings.sqlite_path
     if name == "sqlite" and path is not None:
         from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
 
@@ -291,7 +292,8 @@ class StorageClient:
 
     def _begin_batch(self) -> None:
         """Hand the calls that wait to the thread, as one batch."""
-        self._batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
+        self._batch = self._waiting[:MOST_TOGETHER]
+        self._waiting = self._waiting[MOST_TOGETHER:]
         end = partial(self._end_batch, self._batch)
         self._deadline = call_later(CALL_SECS, end, None, TimeoutError())
         acts = [call.act for call in self._batch]
@@ -306,13 +308,15 @@ class StorageClient:
         self._batch = None
         self._deadline.cancel()
         if error is not None:  # the calls behind it do not ask a storage that has just failed
-            batch, self._waiting = batch + self._waiting, []
+            batch = batch + self._waiting
+            self._waiting = []
             if not self._closed:
                 self._fall_back(error)
         elif self._waiting:
             self._begin_batch()
         for call, result in zip_longest(batch, results or ()):
-            call.error, call.result = error, result
+            call.error = error
+            call.result = result
             call.over.open()
 
     def _opened(self) -> Storage:
@@ -345,9 +349,7 @@ class StorageClient:
 
     def _fall_back(self, error: Exception) -> None:
         """Let memory take the place of the storage, which has failed."""
-        trace: Exception | None = error
-        if isinstance(error, (StorageError, TimeoutError)):  # these say it all
-            trace = None
+        says_it_all = isinstance(error, (StorageError, TimeoutError))
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
         self._background.start(self._try_again())
@@ -356,7 +358,7 @@ class StorageClient:
             "this process keeps robots.txt files in memory, for itself. %s",
             _in_words(error, CALL_SECS),
             _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
-            exc_info=trace,
+            exc_info=None if says_it_all else error,
         )
 
     async def _try_again(self) -> None:
@@ -380,11 +382,8 @@ class StorageClient:
             self._reports = False
             logger.info("This crawl stores robots.txt files in %s", self._choice.words)
             if self._choice.name == "redis":  # a fleet may share it
-                report = partial(self._report, cast("RedisStorage", self._storage))
-                self._background.start(_report_now_and_then(self._crawler, report))
-
-    async def _report(self, storage: RedisStorage, facts: Mapping[str, object]) -> None:
-        await self._thread.run(partial(storage.beat, facts))
+                storage = cast("RedisStorage", self._storage)
+                self._background.start(_report_alive(self._crawler, self._thread, storage))
 
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
@@ -418,10 +417,8 @@ class _Call:
     error: Exception | None = None
 
 
-async def _report_now_and_then(
-    crawler: Crawler, report: Callable[[Mapping[str, object]], Awaitable[None]]
-) -> None:
-    """Call `report` every `BEAT_SECS` with the facts about this process, until this is cancelled.
+async def _report_alive(crawler: Crawler, thread: OneThread, storage: RedisStorage) -> None:
+    """Report the facts about this process every `BEAT_SECS`, until this is cancelled.
 
     A fleet sees by that who is alive. A report ends by itself soon after the last one.
     """
@@ -435,12 +432,9 @@ async def _report_now_and_then(
     while True:
         figures = {name: crawler.stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
         with suppress(StorageError):  # the next call of the storage will say so
-            await report({**who, **figures})
+            await thread.run(partial(storage.beat, {**who, **figures}))
         await pause(BEAT_SECS)
 
 
 def _in_words(error: Exception, secs: float) -> str:
-    words = str(error)
-    if not words:
-        words = f"no answer within {secs:g} s"
-    return shown(words, limit=500).rstrip(".")
+    return shown(str(error) or f"no answer within {secs:g} s", limit=500).rstrip(".")

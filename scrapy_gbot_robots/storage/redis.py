@@ -170,7 +170,8 @@ class RedisStorage(BatchStorage):
                 f"the client of {self.server} must return bytes: "
                 "make it with decode_responses=False"
             )
-        self._redis, self._has_failed = client, False
+        self._redis = client
+        self._has_failed = False
         self._is_cluster = isinstance(client, RedisCluster)
 
     def delete(self, origin: str) -> bool:
@@ -394,7 +395,8 @@ def _shifted(entry: _E, secs: int) -> _E:
     """Return an entry whose times are `secs` seconds later: by another clock."""
     if entry is None or not secs:
         return entry
-    copy, outage = entry.copy, entry.outage
+    copy = entry.copy
+    outage = entry.outage
     if copy is not None:
         copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)
     if outage is not None:

@@ -73,7 +73,8 @@ _WHAT_IT_IS = """
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID_AT = 68  # its place in the header: 4 bytes, big-endian
 # Behind the header, the first page has the statements that made the tables, if they are few.
-_HEADER_BYTES, _FIRST_PAGE_BYTES = 100, 4096
+_HEADER_BYTES = 100
+_FIRST_PAGE_BYTES = 4096
 _LEAF = 13  # the first byte of a page whose rows are tables
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 
@@ -189,7 +190,8 @@ class SqliteStorage(BatchStorage):
 
     def origins(self) -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
-        oldest, start = self._today() - KEEP_DAYS, b""
+        oldest = self._today() - KEEP_DAYS
+        start = b""
         while page := self._execute(_ORIGINS, start, oldest, _PAGE)[0]:
             for (origin,) in page:
                 with suppress(UnicodeDecodeError):
@@ -198,7 +200,8 @@ class SqliteStorage(BatchStorage):
 
     def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
-        token, now = secrets.token_hex(8), self._clock()
+        token = secrets.token_hex(8)
+        now = self._clock()
         taken = connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount
         if not taken:
             return None
@@ -232,7 +235,8 @@ class SqliteStorage(BatchStorage):
         with _transaction(connection):
             for place in due:
                 origin, is_good = wanted[place]
-                entry, token = self._get(connection, origin), None
+                entry = self._get(connection, origin)
+                token = None
                 if not is_good(entry):
                     token = self._lease(connection, origin, secs)
                 answers[place] = entry, token
