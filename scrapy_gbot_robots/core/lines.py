@@ -2,7 +2,7 @@
 
 A line has a field name and a value; there are misspellings, flags and limits. This is the careful
 reader. It tells all there is to know about each line, and it is the specification of the fast
-reader (fast_reader.py): tests compare the two. Groups, remarks and lint use it; a crawl does so
+reader (crawler_groups.py): tests compare the two. Groups, remarks and lint use it; a crawl does so
 only for lines in an unusual form.
 
 A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a

@@ -1,8 +1,8 @@
 """RobotsTxt: one robots.txt, ready to be asked; its groups, sitemaps and other lines.
 
 There are two ways through a body. The fast way is for crawls: bytes -> one crawler's rules
-(fast_reader.py, rules.py) -> Verdict, and bytes -> sitemaps. The careful way tells all there is to
-know, and is the specification of the fast one: bytes -> lines (lines.py) -> groups, and remarks
+(crawler_groups.py, rules.py) -> Verdict, and bytes -> sitemaps. The careful way tells all there is
+to know, and is the specification of the fast one: bytes -> lines (lines.py) -> groups, and remarks
 (remarks.py).
 
 A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the
@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from .crawler_groups import scan
 from .crawlers import AllOf, Crawler, agents_heeded
-from .fast_reader import scan
 from .lines import (
     ALLOW,
     CRAWL_DELAY,

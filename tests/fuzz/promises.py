@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules
-from scrapy_gbot_robots.core import fast_reader, lines, rule_index
+from scrapy_gbot_robots.core import crawler_groups, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.preferences import Preferences
@@ -19,7 +19,7 @@ from ..support import oracle
 # Limits at which the code takes another way: module, name, and a number small enough that short inputs pass it.
 _SMALL: Final = (
     (lines, "_BLOCK", 24),
-    (fast_reader, "_LONG", 40),
+    (crawler_groups, "_LONG", 40),
     (lines, "MAX_LINE_BYTES", 60),
     (rule_index, "_FEW_STEMS", 2),
     (rule_index, "_FEW_NEEDLES", 1),
