@@ -47,6 +47,13 @@ def test_body_may_be_text_or_bytes_and_was_served_where_no_status_says_more(kind
     assert judge_batch(batch, "a")["a"].to_pylist() == [0, 2]
 
 
+def test_error_page_that_says_not_found_is_a_404_unless_that_is_off() -> None:
+    page = b"<title>Page not found</title>"
+    batch = pa.record_batch({"url": ["https://a.example/no"], "status": [500], "body": [page]})
+    assert judge_batch(batch, "a")["a"].to_pylist() == [1]
+    assert judge_batch(batch, "a", soft_404=False)["a"].to_pylist() == [2]
+
+
 def test_empty_batch_is_judged() -> None:
     batch = pa.record_batch({"url": pa.array([], pa.string()), "body": pa.array([], pa.binary())})
     assert judge_batch(batch, "a").to_pydict() == {"url": [], "a": []}

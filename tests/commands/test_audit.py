@@ -81,6 +81,14 @@ def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     assert as_json[0]["other_line"] == 2
 
 
+def test_format_may_be_asked_for_that_is_the_usual_one(files: Path) -> None:
+    arguments = ("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", "--format")
+    usual = run_here(*arguments[:-1], cwd=files).out
+    assert usual.splitlines()[0].split() == ["a", "RULE", "URL"]
+    table = "TABLE".lower()  # as from a command line, it is not the object of a literal
+    assert run_here(*arguments, table, cwd=files).out == usual
+
+
 def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     arguments = ("audit", "--urls", "urls.txt", "--as", "a", "--diff", "old.txt", "new.txt")
     ended = run_here(

@@ -42,6 +42,11 @@ def test_expectations_that_are_met_are_status_0(files: Path) -> None:
     assert rows[-1] == {"line": 9, "expectation": "sitemap https://a.example/s.xml", "met": True}
 
 
+def test_one_file_may_be_both(files: Path) -> None:
+    (files / "both.txt").write_text("deny * /b # nobody reads this line of a robots.txt\n")
+    assert run_here("test", "both.txt", "--robots", "both.txt", cwd=files).status == 1
+
+
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
     (files / "more.txt").write_text(
         "allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n"

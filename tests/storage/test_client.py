@@ -167,6 +167,7 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
         gated.go.set()
         await until(lambda: WORKS in entries.said)
         assert gated.batches == [[ORIGIN]]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert gated.lease(ORIGIN, 60)  # what came too late was given back
 
 
