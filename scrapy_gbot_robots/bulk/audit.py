@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..core.urls import Origin
 from ..core.verdict import Verdict
@@ -26,12 +26,9 @@ _PIECE_BYTES = (
     8 * 2**20
 )  # of the robots.txt files in one piece of work; a single larger file is a piece, too
 _AHEAD = 2  # pieces of work that wait for each worker
+# One robots.txt for all URLs, or one for each origin.
+_Robots: TypeAlias = Served | Mapping[Origin, Served]
 _MISSING = Served(None, why="not in the archive")
-
-
-class _Answers(NamedTuple):
-    columns: list[bytearray]
-    verdicts: list[list[Verdict]]
 
 
 class Piece(NamedTuple):
@@ -42,9 +39,7 @@ class Piece(NamedTuple):
     """
 
     columns: list[Any]  # lists or Arrow arrays; the URLs are the first one
-    robots: Sequence[
-        Served | Mapping[Origin, Served]
-    ]  # each version: one robots.txt for all, or one for each origin
+    robots: Sequence[_Robots]  # each version
     answers: Sequence[bytearray] = ()
     verdicts: Sequence[list[Verdict]] = ()  # that explain the answers, if that is wanted
 
@@ -74,58 +69,47 @@ def judged(
     """Yield the pieces with their answers. With several `workers`, that many processes judge."""
     if workers == 1:
         for piece in pieces:
-            yield _with_answers(
-                piece, _answers(piece.columns[0], piece.robots, gives_reasons, judge)
-            )
+            yield piece._replace(**_answers(judge, gives_reasons, piece.columns[0], piece.robots))
         return
     import multiprocessing  # noqa: PLC0415  few runs need them
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from concurrent.futures import Future, ProcessPoolExecutor  # noqa: PLC0415
 
     context = multiprocessing.get_context("spawn")  # DuckDB's threads do not survive a fork
-    with ProcessPoolExecutor(workers, context, _start, (judge,)) as pool:
-        waiting: deque[tuple[Piece, Any]] = deque()
+    with ProcessPoolExecutor(workers, context, _start, (judge, gives_reasons)) as pool:
+        waiting: deque[tuple[Piece, Future[dict[str, Any]]]] = deque()
         for piece in pieces:
-            work = pool.submit(_answers_of_worker, piece.columns[0], piece.robots, gives_reasons)
-            waiting.append((piece, work))
+            waiting.append((piece, pool.submit(_work, piece.columns[0], piece.robots)))
             if len(waiting) > workers * _AHEAD:
-                piece, work = waiting.popleft()  # noqa: PLW2901
-                yield _with_answers(piece, work.result())
-        for piece, work in waiting:
-            yield _with_answers(piece, work.result())
-
-
-def _with_answers(piece: Piece, answers: _Answers) -> Piece:
-    return piece._replace(answers=answers.columns, verdicts=answers.verdicts)
-
-
-_judge_of_worker: list[Judge] = []  # in a worker process: its only one
-
-
-def _start(judge: Judge) -> None:
-    collect_rarely()
-    _judge_of_worker.append(judge)
-
-
-def _answers_of_worker(
-    urls: Sequence[str], robots: Sequence[Served | Mapping[Origin, Served]], gives_reasons: bool
-) -> _Answers:
-    return _answers(urls, robots, gives_reasons, _judge_of_worker[0])
+                first, answers = waiting.popleft()
+                yield first._replace(**answers.result())
+        for piece, answers in waiting:
+            yield piece._replace(**answers.result())
 
 
 def _answers(
-    urls: Sequence[str],
-    robots: Sequence[Served | Mapping[Origin, Served]],
-    gives_reasons: bool,
-    judge: Judge,
-) -> _Answers:
-    """Judge by one version after the other."""
-    columns: list[bytearray] = []
+    judge: Judge, gives_reasons: bool, urls: Sequence[str], robots: Sequence[_Robots]
+) -> dict[str, Any]:
+    """Return what a piece lacks: the answers by one version after the other."""
+    answers: list[bytearray] = []
     verdicts: list[list[Verdict]] = []
     for version in robots:
-        answers, reasons = judge.judged(urls, version, gives_reasons=gives_reasons)
-        columns += answers
+        columns, reasons = judge.judged(urls, version, gives_reasons=gives_reasons)
+        answers += columns
         verdicts += reasons
-    return _Answers(columns, verdicts)
+    return {"answers": answers, "verdicts": verdicts}
+
+
+_of_worker: list[Any] = []  # in a worker process: its judge, and whether it gives reasons
+
+
+def _start(judge: Judge, gives_reasons: bool) -> None:
+    collect_rarely()
+    _of_worker[:] = [judge, gives_reasons]
+
+
+def _work(urls: Sequence[str], robots: Sequence[_Robots]) -> dict[str, Any]:
+    judge, gives_reasons = _of_worker
+    return _answers(judge, gives_reasons, urls, robots)
 
 
 def collect_rarely() -> None:
@@ -140,15 +124,10 @@ def take_urls(store: Store, pieces: Iterable[list[Any]], kinds: Mapping[str, Any
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    schema = pa.schema(
-        [(URL, pa.string()), *((name, kind or pa.string()) for name, kind in kinds.items())]
-    )
+    schema = pa.schema([(URL, "string"), *kinds.items()])
     store.insert("urls", schema.empty_table())
     for columns in pieces:
-        arrays = [
-            pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)
-        ]
-        store.insert("urls", pa.table(arrays, schema=schema))
+        store.insert("urls", pa.table(list(map(pa.array, columns, schema.types)), schema=schema))
 
 
 def _batches_of(rows: Any) -> Iterable[Any]:
@@ -166,11 +145,11 @@ def by_archive(store: Store) -> Iterator[Piece]:
         rows: Any = cursor.sql("SELECT * FROM urls ORDER BY url")
         for batch in _batches_of(rows):
             columns = [batch[URL].to_pylist(), *batch.columns[1:]]
-            origins = {origin for origin, _ in sites(columns[0]) if origin is not None}
-            answers = store.found(origins)
+            by_site = list(sites(columns[0]))
+            answers = store.found({origin for origin, _ in by_site if origin is not None})
             begin = end = size = 0
             robots: dict[Origin, Served] = {}
-            for origin, urls in sites(columns[0]):
+            for origin, urls in by_site:
                 end += len(urls)
                 if origin is not None and origin not in robots:
                     robots[origin] = _MISSING

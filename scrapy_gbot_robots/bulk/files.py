@@ -46,7 +46,7 @@ class UrlFile:
         with self._errors_in_a_line():
             self.size = Path(path).stat().st_size
             self._rows = self._parquet() if path.lower().endswith(".parquet") else self._csv()
-            # The names of the other columns, each with its Arrow type; None stands for text.
+            # The names of the other columns, each with its Arrow type.
             self.others: dict[str, Any] = next(self._rows)
 
     @contextmanager
@@ -108,7 +108,7 @@ class UrlFile:
                 )
             _check_names(names, self._path)
             place = names.index(URL)
-            yield {name: None for name in names if name != URL}
+            yield {name: "string" for name in names if name != URL}
             rows = self._rows_of(lines, len(names), place)
             while piece := list(islice(rows, _ROWS)):
                 columns = list(map(list, zip(*piece, strict=True)))
@@ -170,8 +170,7 @@ def answer_file(
 
     Args:
         path: where the file will be.
-        columns: the name of each column, `url` first, and what it holds: an Arrow type, `int`,
-            `bytearray` (answers), or None for text.
+        columns: the name of each column, `url` first, and its Arrow type.
     """
     names, place = [name for name, _ in columns], Path(path)
     if place.suffix not in ANSWER_SUFFIXES:
@@ -217,8 +216,7 @@ def _parquet_writer(
         raise BulkError(
             "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
         ) from None
-    arrow = {None: pa.string(), int: pa.int32(), bytearray: pa.int8()}
-    schema = pa.schema([(name, arrow.get(kind, kind)) for name, kind in columns])
+    schema = pa.schema(columns)
     # URLs of an archive are sorted: each begins like the one before, and few occur twice.
     encoding = {URL: "DELTA_BYTE_ARRAY"}
     with pq.ParquetWriter(

@@ -73,26 +73,19 @@ def _archives_below(directory: str, named: set[Path], err: Terminal) -> list[str
             archives.append(str(path))
         elif path.name.lower().endswith(_JSON_SUFFIXES) and path not in named:
             left_out.append(str(path))
-    about_others = ""
+    note = ""
     if left_out:
-        about_others = _about_left_out(sorted(left_out))
-    if not archives:
+        note = f"left out: {min(left_out)}"
+        if len(left_out) > 1:
+            note += f" and {count(len(left_out) - 1, 'other')}"
+        note += ", maybe answers of an audit; name the file itself if it is an archive"
+    if archives and note:
+        err.say((f"note: {note}", "warning"))
+    elif not archives:
         suffixes = ", ".join(_SUFFIXES_IN_DIRECTORIES)
         text = f"{directory}: the directory has no {suffixes} file, and no HOST/{ROBOTS_TXT}"
-        if about_others:
-            text += f"; {about_others}"
-        raise CommandError(text)
-    if about_others:
-        err.say((f"note: {about_others}", "warning"))
+        raise CommandError("; ".join(filter(None, [text, note])))
     return sorted(archives)
-
-
-def _about_left_out(files: Sequence[str]) -> str:
-    """Say that files of JSON lines in a directory are not read, and how they can be."""
-    what = files[0]
-    if len(files) > 1:
-        what += f" and {count(len(files) - 1, 'other')}"
-    return f"left out: {what}, maybe answers of an audit; name the file itself if it is an archive"
 
 
 @contextmanager

@@ -302,17 +302,17 @@ class _Data:
     """Rows for programs: those of the list, with the answers and perhaps the reasons.
 
     Attributes:
-        kinds: the name of each column, and what it holds, as for `answer_file`.
+        kinds: the name of each column, and its Arrow type.
         lines: the text of some rows.
     """
 
     def __init__(self, names: Sequence[str], others: Mapping[str, Any], options: Namespace) -> None:
-        self.kinds: list[tuple[str, Any]] = [(URL, None), *others.items()]
-        self.kinds += [(name, bytearray) for name in names]
+        self.kinds: list[tuple[str, Any]] = [(URL, "string"), *others.items()]
+        self.kinds += [(name, "int8") for name in names]
         if options.rules:
             for name in names:
-                self.kinds += [(f"{name}_rule", None), (f"{name}_line", int)]
-                self.kinds.append((f"{name}_reason", None))
+                self.kinds += [(f"{name}_rule", "string"), (f"{name}_line", "int32")]
+                self.kinds.append((f"{name}_reason", "string"))
         self.lines = TEXT.get(f".{options.format}", json_lines)
 
     @staticmethod
@@ -337,7 +337,7 @@ class _Table:
         self._shows_rules = columns is None or _room(titles) <= columns
         if not self._shows_rules:
             titles = list(names)
-        self.kinds = [(title, None) for title in [*titles, "URL"]]
+        self.kinds = [(title, "string") for title in [*titles, "URL"]]
 
     def columns(self, piece: Piece) -> list[Any]:
         columns: list[Any] = []

@@ -205,25 +205,22 @@ def _one_by_one(results: Results) -> Iterator[tuple[Version, Finding]]:
 
 
 def _sarif_result(source: Version, finding: Finding) -> dict[str, Any]:
-    return {
-        "ruleId": _rule_id(finding.kind),
-        "level": finding.level,
-        "message": {"text": finding.text},
-        "locations": [_location(source, finding.line)],
-    }
+    """Return a finding and its place.
 
-
-def _location(source: Version, line: int) -> dict[str, Any]:
-    """Return a place in a source.
-
-    Its URI is relative for a relative path, as code scanning needs it.
+    The URI is relative for a relative path, as code scanning needs it.
     """
     uri, path = source.name, Path(source.name)
     if source.origin is None and path.is_absolute():
         uri = path.as_uri()
     elif source.origin is None:
         uri = quote(path.as_posix(), errors="surrogateescape")
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
+    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": finding.line}}
+    return {
+        "ruleId": _rule_id(finding.kind),
+        "level": finding.level,
+        "message": {"text": finding.text},
+        "locations": [{"physicalLocation": place}],
+    }
 
 
 def _rule_id(kind: str) -> str:

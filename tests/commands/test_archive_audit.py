@@ -402,7 +402,7 @@ def test_file_that_appears_while_answers_are_written_is_left_alone(tmp_path: Pat
     path = tmp_path / "out.csv"
 
     def written() -> None:
-        with answer_file(str(path), [("url", None)]) as write:
+        with answer_file(str(path), [("url", "string")]) as write:
             write([["https://a.example/"]])
             path.write_text("theirs")
 
