@@ -15,6 +15,9 @@ what is held goes back, so that their scheduler keeps it.
 While their scheduler fails, such as when its Redis is away, what is held stays held: nothing is
 given back before the crawl closes. The front serves what it holds, and asks their scheduler again
 after `ASK_AGAIN_SECS`, as the engine's heartbeat would.
+
+A crawl that is asked to stop before its engine runs is not closed: Scrapy ends the process, or goes
+on. The front holds nothing then, so that no more is lost than without it.
 """
 
 from __future__ import annotations
@@ -169,7 +172,7 @@ class Front:
     def next_request(self) -> Request | None:
         """Return the next request that need not wait; None if there is none for now."""
         pen = self.pen
-        if pen is None or self._crawler is None:
+        if pen is None or self._crawler is None or not (pen or self._crawler.crawling):
             request: Request | None = super().next_request()  # type: ignore[misc]
             return request
         stop_at = time.monotonic() + PULL_SECS

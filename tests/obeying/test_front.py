@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any, ClassVar
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.crawler import Crawler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
@@ -258,6 +258,26 @@ async def test_what_is_held_goes_back_when_the_crawl_closes(site: Site) -> None:
     }
     await crawl(Pages, settings, urls=requests)
     assert sorted(url for url, _ in Fifo.left) == sorted(request.url for request in requests)
+
+
+@as_scrapy_runs_it
+async def test_crawl_that_is_stopped_before_its_engine_runs_holds_nothing(site: Site) -> None:
+    """As by a SIGTERM that comes early: Scrapy closes no scheduler then, and the engine goes on."""
+    spiders: list[Pages] = []
+
+    async def stop(spider: Pages) -> None:
+        spiders.append(spider)
+        await spider.crawler.stop_async()
+
+    site.pages["/robots.txt"] = SLOW
+    urls = [site.url(f"/{number}") for number in range(30)]
+    settings = {"SCHEDULER": Fifo, "CONCURRENT_REQUESTS": 4}
+    running = crawl(Pages, settings, urls=urls, hears={signals.spider_opened: stop})
+    await until(lambda: spiders and set(spiders[0].crawled) == set(urls))
+    assert spiders[0].crawler.engine
+    await spiders[0].crawler.engine.stop_async()
+    (crawler,) = await together(running)
+    assert "gbot_robots/waiting_most" not in stats(crawler)
 
 
 @as_scrapy_runs_it
