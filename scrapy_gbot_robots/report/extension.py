@@ -74,6 +74,7 @@ class RobotsReport:
             counts.spider = self._crawler.spider.name
         counts.ended = time.time()
         counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
+        counts.waiting = get("gbot_robots/waiting", 0)
         counts.walled = get("gbot_robots/walled", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
         for purpose in self._purposes:

@@ -62,10 +62,13 @@ def walls_in_words(counts: CrawlCounts) -> str:
 
 
 def end_in_words(counts: CrawlCounts) -> str:
-    """Return that the crawl ended early, and why; "" if it did not."""
+    """Return that the crawl ended early, why, and what still waited; "" if it did not."""
     if counts.finish_reason == FINISHED:
         return ""
-    return f"the crawl ended early ({counts.finish_reason})"
+    end = f"the crawl ended early ({counts.finish_reason})"
+    if counts.waiting:
+        end += f"; {count(counts.waiting, 'request')} still waited for a robots.txt"
+    return end
 
 
 def summary(counts: CrawlCounts) -> str:

@@ -106,6 +106,19 @@ async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
 
 
 @in_reactor
+async def test_requests_that_still_waited_when_the_crawl_was_closed_are_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Site({"/robots.txt": Reply(503)}) as site, caplog.at_level(logging.INFO):
+        urls = [site.url(f"/{n}") for n in range(3)]
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CLOSESPIDER_TIMEOUT": 1}
+        await crawl(Pages, settings, urls=urls)
+    (summary,) = summaries(caplog)
+    end = "  the crawl ended early (closespider_timeout); 3 requests still waited for a robots.txt"
+    assert end in summary.splitlines()
+
+
+@in_reactor
 async def test_overrides_stand_in_the_summary_and_on_the_page(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
