@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
@@ -375,3 +376,10 @@ def test_crawl_contacts_no_server_but_those_of_its_pages_and_of_what_they_name(
     unix_socket = redis_url.partition("://")[2].partition("?")[0]
     servers = {unix_socket, *(str(("127.0.0.1", port)) for port in ports)}
     assert servers <= set(contacted) <= {*servers, "name 127.0.0.1"}
+
+
+# What is left to others
+
+
+def test_scrapy_looks_at_its_memory_once_a_minute() -> None:
+    assert get_crawler().settings.getfloat("MEMUSAGE_CHECK_INTERVAL_SECONDS") == 60

@@ -127,7 +127,14 @@ SCENARIOS = [
     Scenario("S2.9-to-data", ALLOW, redirect("data:,user-agent:*%0adisallow:/")),
     Scenario("S2.6-via-disallowed-url", OBEY, redirect("/page"), {"/page": RULES}),
     Scenario(
-        "S2.7-meta-refresh", ALLOW, b'<meta http-equiv="refresh" content="0; url=/1">', hops(1)
+        "S2.7-meta-refresh",
+        ALLOW,
+        Reply(
+            200,
+            b'<html><head><meta http-equiv="refresh" content="0; url=/1"></head></html>',
+            {"Content-Type": "text/html"},
+        ),
+        hops(1),
     ),
     Scenario("S2.5-to-404", ALLOW, redirect("/1"), hops(1, Reply(404, RULES))),
     Scenario("S2.5-to-503", DISALLOW, redirect("/1"), hops(1, Reply(503))),

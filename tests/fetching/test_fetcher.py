@@ -171,6 +171,19 @@ async def test_offsite_redirect_is_followed_though_the_spider_may_not_go_there()
         assert far.paths() == ["/rules"]
 
 
+@in_reactor
+async def test_rules_behind_a_redirect_count_for_the_origin_that_was_asked_alone() -> None:
+    own = b"user-agent: *\nallow: /"
+    with (
+        Site({"/robots.txt": own, "/rules": RULES, "*": b"ok"}) as far,
+        Site({"/robots.txt": redirect(far.url("/rules")), "*": b"ok"}, host="127.0.0.2") as near,
+    ):
+        urls = [near.url("/page"), near.url("/free"), far.url("/page")]
+        crawler = await crawl(Pages, {"CONCURRENT_REQUESTS": 1}, urls=urls)
+        assert set(pages(crawler).crawled) == {near.url("/free"), far.url("/page")}
+        assert far.paths().count("/robots.txt") == 1
+
+
 NEVER_SENT = {  # as HTTP spells them
     *("authorization", "cookie", "referer", "range"),
     *("if-match", "if-modified-since", "if-none-match", "if-unmodified-since"),

@@ -263,7 +263,9 @@ def test_file_whose_schema_is_no_text_is_set_aside(path: Path) -> None:
     filled(path, 5)
     damaged = path.read_bytes().replace(b"CREATE INDEX", b"CR\xdfATE INDEX", 1)
     path.write_bytes(damaged)
-    with pytest.raises(StorageError, match=r"near \"CR\\xdfATE\""):
+    # The sqlite3 of Python 3.10 has no message where it is no text.
+    says = r"near \"CR\\xdfATE\"" if sys.version_info >= (3, 11) else "cannot use"
+    with pytest.raises(StorageError, match=says):
         SqliteStorage(path, read_only=True)
     with closing(SqliteStorage(path)) as storage:
         storage.put(ORIGIN, Entry(RULES))

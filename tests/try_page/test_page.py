@@ -43,8 +43,12 @@ def case_link(robots: bytes, urls: bytes = b"/a", other: bytes = b"") -> str:
     """A link as the page makes them."""
     sizes = [len(robots), len(other), len(urls)]
     head = json.dumps({"sizes": sizes, "crawlers": "Googlebot", "mode": ""}).encode()
+    return link(head + b"\n" + robots + other + urls)
+
+
+def link(case: bytes) -> str:
     packer = zlib.compressobj(wbits=-15)
-    packed = packer.compress(head + b"\n" + robots + other + urls) + packer.flush()
+    packed = packer.compress(case) + packer.flush()
     return "#1." + urlsafe_b64encode(packed).rstrip(b"=").decode()
 
 
@@ -252,14 +256,8 @@ LINKS = {
     "empty": "#1.",
     "huge": "#1." + "A" * 100_000,
     "a bomb": case_link(b"\n" * 20_000_000),
-    "lacks a box": "#1."
-    + urlsafe_b64encode(
-        zlib.compress(b'{"sizes":[1],"crawlers":"a","mode":""}\nx', wbits=-15)
-    ).decode(),
-    "other sizes": "#1."
-    + urlsafe_b64encode(
-        zlib.compress(b'{"sizes":[1,1,9],"crawlers":"a","mode":""}\nxyz', wbits=-15)
-    ).decode(),
+    "lacks a box": link(b'{"sizes":[1],"crawlers":"a","mode":""}\nx'),
+    "other sizes": link(b'{"sizes":[1,1,9],"crawlers":"a","mode":""}\nxyz'),
 }
 
 
