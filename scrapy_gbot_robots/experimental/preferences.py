@@ -51,6 +51,7 @@ PURPOSES = tuple(_ATTRIBUTES)
 GRANTED = "granted"
 REFUSED = "refused"
 UNSAID = "unsaid"
+_VERBS = {True: "grants", False: "refuses"}
 # of the note in `request.meta`
 _STRICTEST_FIRST = {
     **dict.fromkeys(PURPOSES, (REFUSED, GRANTED, UNSAID)),
@@ -81,6 +82,7 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
         text = _unread_signal(value)
         if text:
             yield line, "preference that says nothing", text
+    yield from _on_contradictions(usage, signals)
     speaking: set[str] = set()
     for field in (*usage, *signals):
         speaking.update(field.agents)
@@ -92,10 +94,9 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
 
 
 def _on_usage(lines: Iterable[FieldLine]) -> Odd:
-    """Find values that say nothing, and `y` and `n` for the same path of the same group."""
-    firsts: dict[tuple[tuple[str, ...], str, bytes], tuple[bytes, int]] = {}
-    for line, value, agents in lines:
-        path, dictionary = path_and_dictionary(value.encode())
+    """Find values that say nothing."""
+    for line, value, _ in lines:
+        _, dictionary = path_and_dictionary(value.encode())
         members = read_dictionary(dictionary)
         if members is None:
             why = "see RFC 9651, 3.2"
@@ -108,12 +109,33 @@ def _on_usage(lines: Iterable[FieldLine]) -> Odd:
             if token not in {b"y", b"n"}:
                 text = f'only y and n count in Content-Usage: "{key.decode()}" says nothing here'
                 yield line, "preference that says nothing", text
+
+
+def _on_contradictions(usage: Iterable[FieldLine], signals: Iterable[FieldLine]) -> Odd:
+    """Find what one line grants and another one of the group refuses, for the same path."""
+    firsts: dict[tuple[tuple[str, ...], str, str], tuple[bool, int]] = {}
+    stated = sorted(_stated(usage, signals), key=lambda statement: statement[0].line)
+    for (line, _, agents), path, preferences in stated:
+        for label, key, _ in LABELS:
+            granted = getattr(preferences, label)
+            if granted is None:
                 continue
-            before, first = firsts.setdefault((agents, path, key), (token, line))
-            if before != token:
-                statement = f'"{key.decode()}" is {before.decode()} in line {first}'
-                text = f"{statement} for the same path: n counts"
+            before, first = firsts.setdefault((agents, path, label), (granted, line))
+            if before != granted:
+                text = f'line {first} {_VERBS[before]} "{key.decode()}" for the same path'
+                text += f", this line {_VERBS[granted]} it: no counts"
                 yield line, "contradicting preferences", text
+
+
+def _stated(
+    usage: Iterable[FieldLine], signals: Iterable[FieldLine]
+) -> Iterator[tuple[FieldLine, str, Preferences]]:
+    """Yield what each line says, and for which path; Content-Signal has none."""
+    for field in usage:
+        path, dictionary = path_and_dictionary(field.value.encode())
+        yield field, path, usage_of(dictionary, lines=()) or NOTHING_SAID
+    for field in signals:
+        yield field, "", signal_of(field.value.encode(), lines=())
 
 
 def _unread_signal(value: str) -> str:

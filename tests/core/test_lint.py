@@ -269,6 +269,10 @@ DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent
         (DROPS + "*|disallow: /x", OWN_GROUP, None),
         ("disallow: /|user-agent: Googlebot|disallow: /x", OWN_GROUP, None),
         ("content-usage: /x train-ai=y|content-usage: /x train-ai=n", CONTRADICTING, 3),
+        ("content-signal: ai-train=yes|content-signal: ai-train=no", CONTRADICTING, 3),
+        ("content-signal: search=no, ai-input=no|content-usage: ai-use=y", CONTRADICTING, 3),
+        ("content-signal: search=yes|content-usage: /x search=n", CONTRADICTING, None),
+        ("content-signal: search=yes|content-usage: search=y, ai-use=n", CONTRADICTING, None),
         ("content-usage: train-ai=n|allow: /|user-agent: own|allow: /", NOT_REPEATED, 4),
     ],
 )
