@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from queuelib import LifoDiskQueue
 from scrapy import Request, signals
-from scrapy.core.downloader import Downloader
+from scrapy.core.downloader import Downloader, Slot
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
@@ -41,7 +41,6 @@ from scrapy.utils.log import logformatter_adapter
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
-    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.pqueues import ScrapyPriorityQueue
 
@@ -54,6 +53,8 @@ _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")
 
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
+
+_NO_SLOT = Slot(1, 0.0, 0.0)  # in place of one that does not exist
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -141,12 +142,12 @@ class DownloadSlots:
             return ""
         return str(key(request))
 
+    def _slot(self, key: str) -> Slot:
+        return self.by_key.get(key, _NO_SLOT)
+
     def active(self, key: str) -> int:
         """The number of requests that the slot with `key` has."""
-        slot = self.by_key.get(key)
-        if slot is None:
-            return 0
-        return len(slot.active)
+        return len(self._slot(key).active)
 
     def delay(self, request: Request) -> float:
         """The delay, in seconds, of the slot of `request`."""
@@ -156,16 +157,11 @@ class DownloadSlots:
 
     def delay_of(self, key: str) -> float:
         """The delay, in seconds, of the slot with `key`; 0 if there is none."""
-        slot = self.by_key.get(key)
-        if slot is None:
-            return 0.0
-        return slot.delay
+        return self._slot(key).delay
 
     def queued_secs(self, key: str) -> float:
         """For how many seconds the slot with `key` keeps back the requests that are in it."""
-        slot = self.by_key.get(key)
-        if slot is None:
-            return 0.0
+        slot = self._slot(key)
         return len(slot.queue) * slot.delay
 
 

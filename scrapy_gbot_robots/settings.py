@@ -362,11 +362,10 @@ def _is_set(field_name: str, settings: BaseSettings) -> bool:
 def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
     """Return the value of one setting, or its default; ValueError names what is wrong."""
     value = settings.get(_name_of(field_name))
-    default = row["default"]
-    if value is None and callable(default):
-        value = default(settings)
-    elif value is None:
-        value = default
+    if value is None:
+        value = row["default"]
+        if callable(value):
+            value = value(settings)
     if value is None:
         return None
     values: ValueType[Any] = row["values"]
@@ -390,11 +389,8 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             yield f"{name} is no setting{_did_you_mean(name[beginning.end() :], rows)}"
     checked = GbotSettings.of(settings)
     for name, row in rows.items():
-        is_set = settings.get(name) is not None
-        has_effect = getattr(checked, row.name) == row.metadata["default"] or _has_needs(
-            checked, row
-        )
-        if is_set and not has_effect:
+        is_default = getattr(checked, row.name) == row.metadata["default"]
+        if settings.get(name) is not None and not is_default and not _has_needs(checked, row):
             other = next(iter(row.metadata["needs"]))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
     if checked.max_bytes < _LEAST_BYTES:
@@ -424,14 +420,11 @@ def _did_you_mean(wanted: str, names: Iterable[str]) -> str:
 
 def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
     """Whether the field has what it needs to do something."""
-    needs = row.metadata["needs"]
-    if not needs:
-        return True
-    for other, wanted in needs.items():
+    for other, wanted in row.metadata["needs"].items():
         value = getattr(checked, other)
         if value == wanted or (wanted is True and value):
             return True
-    return False
+    return not row.metadata["needs"]
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:

@@ -147,24 +147,21 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
     closed = None
     if is_closed != was_closed:
         closed = is_closed
+    before = content_lines_of(was)
+    after = content_lines_of(now)
+    preferences: tuple[PreferenceChange, ...] = ()
+    if before or after:
+        from .preferences import turned_between  # noqa: PLC0415 - few files state any
+
+        preferences = tuple(turned_between(before, after))
     return change._replace(
         added=tuple(rule for key, rule in new.items() if key not in old),
         removed=tuple(rule for key, rule in old.items() if key not in new),
         closed=closed,
         delays=(was.crawl_delay, now.crawl_delay),
-        preferences=_turned(was, now),
+        preferences=preferences,
         compared=True,
     )
-
-
-def _turned(was: Rules, now: Rules) -> tuple[PreferenceChange, ...]:
-    before = content_lines_of(was)
-    after = content_lines_of(now)
-    if not before and not after:
-        return ()
-    from .preferences import turned_between  # noqa: PLC0415 - few files state any
-
-    return tuple(turned_between(before, after))
 
 
 def _by_pattern(rules: Rules) -> _RulesByPattern:

@@ -325,13 +325,8 @@ class HttpCache:
         except Exception as error:  # of a policy or storage of the user's
             self._crawler.stats.inc_value("gbot_robots/http_cache/errors")
             if not self._has_failed:
-                extra = {"spider": self._crawler.spider}
                 logger.warning(
-                    "Scrapy's HTTP cache failed for %s: %r",
-                    request.url,
-                    error,
-                    exc_info=error,
-                    extra=extra,
+                    "Scrapy's HTTP cache failed for %s: %r", request.url, error, exc_info=error
                 )
             self._has_failed = True
 

@@ -49,6 +49,11 @@ _RANDOMNESS = (
     "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_delay"
 )  # 2.14 to 2.18
 
+_ALONE = (
+    "This process cannot share the crawl-delay with the others now, and applies it by itself; "
+    "it tries again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis"
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -187,16 +192,8 @@ class CrawlDelays:
                 for old in self._paces.keys() - slots.keys():
                     del self._paces[old]
             pace = self._paces[key] = _Pace(slots[key])
-        if pace.heed(wish) and wish.secs:
-            self._tell(wish)
-
-    def _response_downloaded(self, request: Request) -> None:
-        """Set the delay again, which other handlers may have changed, before the slot goes on."""
-        pace = self._pace(request)
-        if pace is not None:
-            pace.keep()
-
-    def _tell(self, wish: _Wish) -> None:
+        if not pace.heed(wish) or not wish.secs:
+            return
         self._crawler.stats.inc_value("gbot_robots/crawl_delay")
         if wish.secs < wish.requested:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
@@ -207,6 +204,12 @@ class CrawlDelays:
                 wish.requested,
                 wish.secs,
             )
+
+    def _response_downloaded(self, request: Request) -> None:
+        """Set the delay again, which other handlers may have changed, before the slot goes on."""
+        pace = self._pace(request)
+        if pace is not None:
+            pace.keep()
 
 
 class SharedTurns:
@@ -232,7 +235,9 @@ class SharedTurns:
                 is_taken = await self._take_of_all(slot, pace.secs)
             except StorageError as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
-                self._warn_once(error)
+                if not self._has_warned:
+                    self._has_warned = True
+                    logger.warning(_ALONE, shown(str(error), limit=500).rstrip("."))
             if is_taken:
                 self._stats.inc_value("gbot_robots/crawl_delay/turns")
             else:
@@ -252,16 +257,6 @@ class SharedTurns:
             if left == 0:
                 return True
             await pause(left)
-
-    def _warn_once(self, error: StorageError) -> None:
-        if self._has_warned:
-            return
-        self._has_warned = True
-        logger.warning(
-            "This process cannot share the crawl-delay with the others now, and applies it by "
-            "itself; it tries again later: %s. GBOT_ROBOTS_REDIS_URL or _CLIENT names the Redis",
-            shown(str(error), limit=500).rstrip("."),
-        )
 
     def _take(self, slot: str, secs: float) -> float | None:
         """Take the turn, or say for how many seconds it is not free yet.

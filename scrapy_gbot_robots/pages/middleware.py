@@ -89,12 +89,7 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request
         self.crawler.stats.inc_value("gbot_robots/tags/links_left")
-        about = {"page": response.url, "request": request}
-        logger.debug(
-            "Not followed, as %(page)s asks: %(request)s",
-            about,
-            extra={"spider": self.crawler.spider},
-        )
+        logger.debug("Not followed, as %s asks: %s", response.url, request)
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
@@ -110,9 +105,12 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         error = DropItem(
             f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}"
         )
-        spider = self.crawler.spider
-        logger.debug("Dropped an item: %s", error, extra={"spider": spider})
+        logger.debug("Dropped an item: %s", error)
         self.crawler.signals.send_catch_log(
-            signals.item_dropped, item=item, response=response, exception=error, spider=spider
+            signals.item_dropped,
+            item=item,
+            response=response,
+            exception=error,
+            spider=self.crawler.spider,
         )
         return None

@@ -156,7 +156,7 @@ class SitemapDiscovery:
         sentence = _NOT_FED
         if follows_links(spider):
             sentence = _NOT_FED_FOR_LINKS
-        logger.info(sentence, origin.robots_url, len(others), others[0], extra={"spider": spider})
+        logger.info(sentence, origin.robots_url, len(others), others[0])
 
     @cached_property
     def _named(self) -> frozenset[str]:

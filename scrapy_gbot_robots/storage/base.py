@@ -83,19 +83,20 @@ class Storage(ABC):
         Each result is an entry or None, and the token of the lease, or None: the entry is good, or
         another has the lease.
         """
-        return [self._find_one(origin, is_good, secs) for origin, is_good in wanted]
-
-    def _find_one(self, origin: str, is_good: Callable[[Entry | None], bool], secs: float) -> Found:
-        entry = self.get(origin)
-        token = None if is_good(entry) else self.lease(origin, secs)
-        if token is not None:
-            entry = self.get(
-                origin
-            )  # the last holder may have stored a good one between our look and our lease
-            if is_good(entry):
-                self.release(origin, token)
-                token = None
-        return entry, token
+        answers: list[Found] = []
+        for origin, is_good in wanted:
+            entry = self.get(origin)
+            token = None
+            if not is_good(entry):
+                token = self.lease(origin, secs)
+            if token is not None:
+                # The last holder may have stored a good one between our look and our lease.
+                entry = self.get(origin)
+                if is_good(entry):
+                    self.release(origin, token)
+                    token = None
+            answers.append((entry, token))
+        return answers
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store an entry for each origin, and end its lease.

@@ -171,9 +171,9 @@ class SqliteStorage(BatchStorage):
         self._file: tuple[int, int] | None = None  # the file that `_connection` has open
         self._closed = False
         if read_only:
-            self._execute("SELECT 1")  # which opens the file
+            self._run(lambda connection: connection.execute("SELECT 1"))  # which opens the file
         else:
-            self._execute(_SWEEP_LEASES, clock())
+            self._run(lambda connection: connection.execute(_SWEEP_LEASES, (clock(),)))
 
     def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
         """Return the entry, unless it is too old or too long."""
@@ -185,18 +185,22 @@ class SqliteStorage(BatchStorage):
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
-        _, deleted = self._execute(_DELETE, origin)
-        return deleted > 0
+        deleted = self._run(lambda connection: connection.execute(_DELETE, (origin,)))
+        return bool(deleted.rowcount)
 
     def origins(self) -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
         oldest = self._today() - KEEP_DAYS
         start = b""
-        while page := self._execute(_ORIGINS, start, oldest, _PAGE)[0]:
+        while page := self._run(self._origins, start, oldest):
             for (origin,) in page:
                 with suppress(UnicodeDecodeError):
                     yield origin.decode()
             start = page[-1][0] + b"\0"  # the next text in order
+
+    @staticmethod
+    def _origins(connection: sqlite3.Connection, start: bytes, oldest: int) -> list[Any]:
+        return connection.execute(_ORIGINS, (start, oldest, _PAGE)).fetchall()
 
     def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
         """Take the lease if it is free or has run out, in one statement."""
@@ -287,10 +291,6 @@ class SqliteStorage(BatchStorage):
     def _today(self) -> int:
         return int(self._clock() // 86400)
 
-    def _execute(self, statement: str, *values: object) -> tuple[list[Any], int]:
-        """Run one statement; return its rows, and how many rows it has changed."""
-        return self._run(_executed, statement, values)
-
     def _run(self, act: Callable[..., _T], *args: object) -> _T:
         """Let `act` use the file.
 
@@ -365,13 +365,6 @@ class SqliteStorage(BatchStorage):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def _executed(
-    connection: sqlite3.Connection, statement: str, values: Sequence[Any]
-) -> tuple[list[Any], int]:
-    cursor = connection.execute(statement, values)
-    return cursor.fetchall(), cursor.rowcount
 
 
 @contextmanager
