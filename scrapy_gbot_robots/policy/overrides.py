@@ -237,15 +237,23 @@ def _override(
     for field in fields:
         if field not in _FIELDS:
             raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
+    read: dict[str, Any] = {}
+    for field, given in {"reason": None, **fields}.items():
+        reader, rule = _FIELDS[field]
+        try:
+            read[field] = reader(given)
+        except ValueError:
+            message = f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}"
+            raise ValueError(message) from None
     override = Override(
         key,
         Action.KEEP,
-        reason=_field(name, {"reason": None, **fields}, "reason").strip(),
-        crawler=_field(name, fields, "as"),
-        crawl_delay=_field(name, fields, "crawl_delay"),
-        until=_field(name, fields, "until"),
+        reason=read["reason"].strip(),
+        crawler=read.get("as"),
+        crawl_delay=read.get("crawl_delay"),
+        until=read.get("until"),
     )
-    rules = _field(name, fields, "rules")
+    rules = read.get("rules")
     if rules is None:
         return override
     if rules in {"ignore", "disallow"}:
@@ -258,18 +266,6 @@ def _override(
         _, rule = _FIELDS["rules"]
         raise ValueError(f"{name}['rules'] must be {rule}, got {shown(repr(rules))}")
     return replace(override, action=Action.REPLACE, rules=words, robotstxt=robotstxt)
-
-
-def _field(name: str, fields: Mapping[str, Any], field: str) -> Any:
-    """Read one field of the override that `name` names; None if it is not there."""
-    if field not in fields:
-        return None
-    reader, rule = _FIELDS[field]
-    value = fields[field]
-    try:
-        return reader(value)
-    except ValueError:
-        raise ValueError(f"{name}[{field!r}] must be {rule}, got {shown(repr(value))}") from None
 
 
 def _body_of(name: str, rules: str, file: Callable[[str], bytes]) -> bytes:

@@ -147,10 +147,11 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _prepare(self) -> None:
         self._gbot = GbotSettings.of(self.settings)
-        self.crawler.signals.connect(self._request_dropped, signals.request_dropped)
-        self.crawler.signals.connect(self._response_received, signals.response_received)
-        self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        self.crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        connect = self.crawler.signals.connect
+        connect(self._request_dropped, signals.request_dropped)
+        connect(self._response_received, signals.response_received)
+        connect(self._spider_opened, signals.spider_opened)
+        connect(self._spider_closed, signals.spider_closed)
 
     async def _spider_opened(self) -> None:
         """Read the list of hosts once, before the first request: for their number and the scope."""
@@ -159,11 +160,8 @@ class RobotsSitemapSpider(SitemapSpider):
             self._feed = SitemapFeed(self.crawler, self._gbot)
         else:
             self._feed = discovery.feed
-        scope: frozenset[str] | None
         number, scope = await run_in_thread(lambda: survey(chain(self._names(), self.sitemap_urls)))
         self._hosts = number - len(self.sitemap_urls)
-        if self.scope != "hosts":
-            scope = None
         self._intake = SitemapIntake(self, self._feed, scope)
         every_secs = self.settings.getfloat("LOGSTATS_INTERVAL")
         if every_secs > 0:
@@ -317,11 +315,11 @@ class RobotsSitemapSpider(SitemapSpider):
 class SitemapIntake:
     """Turns the sitemap files of one spider into requests.
 
-    Pages may be on the hosts of `scope`; if that is None, on any.
+    If the spider's scope is "hosts", pages may be on the hosts of `scope` alone.
     """
 
     def __init__(
-        self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str] | None
+        self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str]
     ) -> None:
         self._spider = spider
         self._check = feed.check
@@ -399,7 +397,7 @@ class SitemapIntake:
             request = self._make(url, self._parse, entry, source="sitemapindex", response=response)
             request.meta.update(self._meta, **{SITEMAP: source})
             return request
-        if self._scope is not None and not covers(self._scope, origin):
+        if self._spider.scope == "hosts" and not covers(self._scope, origin):
             raise Refused("host", url, "scope = 'hosts'")
         callback = page_callback(self._spider, whole)
         if callback is None:

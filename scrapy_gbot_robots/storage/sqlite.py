@@ -416,23 +416,21 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 
     Raises what `_connect` raises.
     """
-    # If no other process has the file open, an ordinary reader would create files beside it.
     has_log = Path(f"{path}-wal").exists()
-    is_there = has_log or (path.exists() and path.stat().st_size > 0)
-    where = (
-        f"{_uri(path)}?mode=ro{'' if has_log else '&immutable=1'}" if is_there else "file::memory:"
-    )
-    connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, check_same_thread=False)
-    try:
-        if is_there and _is_begun(connection, path):
-            return connection
-        if is_there:  # begun on a full disk, maybe
+    if has_log or (path.exists() and path.stat().st_size > 0):
+        where = f"{_uri(path)}?mode=ro"
+        if not has_log:  # no other process has it open: a reader would create files beside it
+            where += "&immutable=1"
+        connection = sqlite3.connect(where, uri=True, timeout=_BUSY_SECS, check_same_thread=False)
+        try:
+            if _is_begun(connection, path):
+                return connection
+        except BaseException:
             connection.close()
-            connection = sqlite3.connect("file::memory:", uri=True, check_same_thread=False)
-        connection.executescript(_SCHEMA + _COPIES_TABLE)
-    except BaseException:
-        connection.close()
-        raise
+            raise
+        connection.close()  # it was begun on a full disk, maybe
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript(_SCHEMA + _COPIES_TABLE)
     return connection
 
 
