@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urljoin
 
 from scrapy import Request, Spider
@@ -23,8 +23,9 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from typing_extensions import Self
+from w3lib.url import safe_url_string
 
-from ..concurrency import within
+from ..concurrency import pause, within
 from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..engine import sitemap_callback
@@ -42,6 +43,9 @@ from .discovery import (
 from .urls import Refused, UrlCheck
 
 _OK = range(200, 300)
+_TURN_ITEMS = 20  # URLs that are checked before the reactor runs: a millisecond
+
+_T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
@@ -200,7 +204,7 @@ class SitemapDownloaderMiddleware:
             if is_inside:
                 raise Refused("private", url)
 
-    def process_response(
+    async def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response:
         """Count a listed sitemap that its server does not send; complete a robots.txt."""
@@ -213,9 +217,9 @@ class SitemapDownloaderMiddleware:
             return response
         if Origin.of_robots_txt(response.url) is None or not feeds(self.crawler, self._settings):
             return response
-        return self._completed(response)
+        return await self._completed(response)
 
-    def _completed(self, response: Response) -> Response:
+    async def _completed(self, response: Response) -> Response:
         """Return a robots.txt in which Scrapy's reader finds each sitemap line.
 
         What it would miss comes again at the end. If it fails on a line, only the URLs of the
@@ -228,8 +232,8 @@ class SitemapDownloaderMiddleware:
                 texts.add(value.strip().decode("utf-8", "replace"))
         lines = [response.body]
         try:
-            for text in texts:
-                Request(urljoin(response.url, text))
+            async for text in _in_turns(texts):
+                safe_url_string(urljoin(response.url, text))  # as Scrapy's reader and Request do
         except ValueError as error:
             logger.warning(
                 "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are "
@@ -239,7 +243,7 @@ class SitemapDownloaderMiddleware:
             )
             lines.clear()
             texts.clear()
-        for line in sitemap_lines_of(self._settings.parse(response.body)):
+        async for line in _in_turns(sitemap_lines_of(self._settings.parse(response.body))):
             text = line.raw.decode("utf-8", "replace").strip()
             if text in texts:
                 continue
@@ -262,6 +266,14 @@ class SitemapDownloaderMiddleware:
                 count(self.crawler, "disallowed")
             elif not isinstance(exception, IgnoreRequest):
                 count(self.crawler, "failed")
+
+
+async def _in_turns(items: Iterable[_T]) -> AsyncIterator[_T]:
+    """Yield `items`, and let the reactor run after each few of them."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if not number % _TURN_ITEMS:
+            await pause(0)
 
 
 def _is_listed(request: Request) -> bool:
