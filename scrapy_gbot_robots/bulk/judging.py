@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import groupby, islice
+from itertools import chain, groupby
 from math import isnan
 from operator import index
-from typing import NamedTuple, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeVar
 
 from ..core.crawlers import AllOf, Crawler, RobotsAgent
 from ..core.lines import MAX_BYTES
@@ -38,12 +38,15 @@ _WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
 _MOST_DIGITS = 9  # of a status in text
 # bytes of robots.txt files, and of memory, roughly, that their rules take
 _MOST_HELD = 96 * 2**20
+_MOST_READ_ONCE = 100_000  # files that are remembered
 
 _BEHIND_SCHEME = len("https://")
+_CACHED = 1_000  # URLs that a processor's cache holds
 
 _ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
 _NONE = [Rules()]
+_ANY_SITE = "http://example.com"  # whose path is asked about
 
 
 class BulkError(ValueError):
@@ -102,6 +105,34 @@ def _site_keys(urls: Iterable[str]) -> list[str]:
     return [url[: url.find("/", _BEHIND_SCHEME) + 1] for url in urls]
 
 
+def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[str]], list[list[str]]]:
+    """Return the URLs by their keys, as above, and for each URL the list in which it is.
+
+    What is no text becomes text first.
+    """
+    by_key: defaultdict[str, list[str]] = defaultdict(list)
+    lists: list[list[str]] = []
+    for begin in range(0, len(urls), _CACHED):
+        texts = urls[begin : begin + _CACHED]
+        try:
+            _bring_near(texts)
+        except TypeError:  # bytes, or no URL at all
+            texts = [_as_text(url) for url in texts]
+        lists_of_texts = [by_key[key] for key in _site_keys(texts)]
+        for of_key, url in zip(lists_of_texts, texts, strict=True):
+            of_key.append(url)
+        lists += lists_of_texts
+    return by_key, lists
+
+
+def _bring_near(texts: Sequence[str]) -> None:
+    """Bring texts that lie all over the memory into the processor's cache.
+
+    This loop in C waits for several at a time; one in Python waits for each. It takes a third off.
+    """
+    "".join(texts)
+
+
 def _origin_of(url: str) -> Origin | None:
     """Return the origin that a client asks for `url`."""
     try:
@@ -109,6 +140,13 @@ def _origin_of(url: str) -> Origin | None:
     except ValueError:
         sent = as_sent(url)
         return _origin_of(sent) if sent != url else None
+
+
+class _File(NamedTuple):
+    """A robots.txt whose rules decide, and the sites that have it."""
+
+    served: Served
+    sites: list[tuple[str, list[str]]]  # how the URLs of each begin, and these URLs
 
 
 @dataclass(eq=False)
@@ -134,66 +172,105 @@ class Judge:
     purposes: Sequence[str] = ()
     _rules_read: dict[tuple[object, ...], list[Rules]] = field(default_factory=dict, init=False)
     _held: int = field(default=0, init=False)
+    _read_once: set[int] = field(default_factory=set, init=False)  # hashes of keys
 
     def judged(
         self,
-        urls: Sequence[str],
+        urls: Sequence[str | bytes | None],
         robots: Served | Mapping[Origin, Served],
         *,
         gives_reasons: bool = False,
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
         """Judge URLs by one robots.txt, or by that of the origin of each.
 
-        It is faster if they are sorted. Returns for each crawler the answers, and if
-        `gives_reasons` the verdicts that explain them, which take longer.
+        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them,
+        which take longer.
         """
-        columns = [bytearray() for _ in self.crawlers]
-        verdicts: list[list[Verdict]] = [[] for _ in self.crawlers]
-        for origin, of_site in sites(urls):
-            answers, reasons = self.judged_site(origin, of_site, robots, gives_reasons)
-            for number in range(len(columns)):
-                columns[number] += answers[number]
-                verdicts[number] += reasons[number]
+        urls_by_key, urls_like_each = _by_key(urls)
+        # For each column what is left of it, by the list of URLs that it is about.
+        rests: list[dict[int, Iterator[Any]]] = [{} for _ in self.crawlers]
         if gives_reasons:
-            return columns, verdicts
-        return columns, []
+            rests += [{} for _ in self.crawlers]
+        one_by_one = gives_reasons or self.purposes
+        files: dict[tuple[object, ...], _File] = {}
+        for key, of_key in urls_by_key.items():
+            if not one_by_one and prefix_of(key) == key == as_sent(key) != "":
+                origin = _origin_of(key)
+                served, override = self._robots_of(origin, robots)
+                if override is None and self._whole_site(origin, served, None) is None:
+                    new = _File(served, [])
+                    files.setdefault(_key(served), new).sites.append((key, of_key))
+                    continue
+            parts = [
+                self._judged_site(origin, of_site, robots, gives_reasons)
+                for origin, of_site in _sites_of(key, of_key)
+            ]
+            for rest, pieces in zip(rests, zip(*parts, strict=True), strict=True):
+                rest[id(of_key)] = chain.from_iterable(pieces)
+        for file in files.values():
+            self._judge_together(file, rests)
+        # In the order of the URLs again, in C.
+        columns = [map(next, map(rest.__getitem__, map(id, urls_like_each))) for rest in rests]
+        answers = [bytearray(column) for column in columns[: len(self.crawlers)]]
+        return answers, [list(column) for column in columns[len(self.crawlers) :]]
 
-    def judged_site(
+    def _robots_of(
+        self, origin: Origin | None, robots: Served | Mapping[Origin, Served]
+    ) -> tuple[Served, Override | None]:
+        """Return what was served for the robots.txt of a site, and what is agreed with it."""
+        served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
+        if self.overrides and origin is not None:
+            return served, self.overrides.of(origin, self.now)
+        return served, None
+
+    def _judge_together(self, file: _File, rests: Sequence[dict[int, Iterator[Any]]]) -> None:
+        """Judge the URLs of all sites that have one robots.txt; each path is asked about once.
+
+        The answers are added to the `rests`, by site.
+        """
+        paths_by_site: dict[int, list[str]] = {}
+        for prefix, urls in file.sites:
+            _bring_near(urls)
+            start = len(prefix) - 1
+            paths_by_site[id(urls)] = [url[start:] for url in urls]
+        paths = list(dict.fromkeys(chain.from_iterable(paths_by_site.values())))
+        for rules, rest in zip(self._rules(file.served, None), rests, strict=True):
+            answer_of = dict(zip(paths, _answers(rules, paths), strict=True)).__getitem__
+            for number, paths_of_site in paths_by_site.items():
+                rest[number] = iter(bytearray(map(answer_of, paths_of_site)))
+
+    def _judged_site(
         self,
         origin: Origin | None,
         urls: Sequence[str],
         robots: Served | Mapping[Origin, Served],
         gives_reasons: bool,
-    ) -> tuple[list[bytearray], list[list[Verdict]]]:
-        """Judge the URLs of one site, as `sites` gives them.
+    ) -> list[Sequence[Any]]:
+        """Judge the URLs of one site one by one, as `sites` gives them.
 
-        Without reasons, the verdicts are empty lists.
+        Returns for each crawler the answers, then for each the verdicts if `gives_reasons`.
         """
-        served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
-        override = None
-        if self.overrides and origin is not None:
-            override = self.overrides.of(origin, self.now)
+        served, override = self._robots_of(origin, robots)
         whole = self._whole_site(origin, served, override)
         rules_of_each = _NONE * len(self.crawlers)
         if whole is None:
             rules_of_each = self._rules(served, override)
-            if not gives_reasons and not self.purposes:
-                columns = [_answers(rules, urls) for rules in rules_of_each]
-                return columns, [[]] * len(columns)
-        columns = []
+        columns: list[Sequence[Any]] = []
         verdicts: list[list[Verdict]] = []
         for rules in rules_of_each:
-            columns.append(bytearray())
-            verdicts.append([])
+            answers = bytearray()
+            reasons: list[Verdict] = []
             for url in urls:
                 answer, verdict = YES, _ITSELF
                 if not _is_robots_txt(url):
                     answer, verdict = whole or self._one(url, rules)
                     if override is not None:
                         verdict = override.named(verdict)
-                columns[-1].append(answer)
-                verdicts[-1].append(verdict)
-        return columns, verdicts
+                answers.append(answer)
+                reasons.append(verdict)
+            columns.append(answers)
+            verdicts.append(reasons)
+        return [*columns, *verdicts] if gives_reasons else columns
 
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
@@ -258,13 +335,22 @@ class Judge:
         if rules is None:
             parsed = self.parsed(robots)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
-            size = len(robots.body) + sum(map(weight_of, rules))
-            self._held += size
-            if self._held > _MOST_HELD:
-                self._rules_read.clear()
-                self._held = size
-            self._rules_read[key] = rules
+            self._keep(key, rules, len(robots.body))
         return rules
+
+    def _keep(self, key: tuple[object, ...], rules: list[Rules], size: int) -> None:
+        """Keep rules that are read for the second time: most files are met once."""
+        if hash(key) not in self._read_once:
+            if len(self._read_once) >= _MOST_READ_ONCE:
+                self._read_once.clear()
+            self._read_once.add(hash(key))
+            return
+        size += sum(map(weight_of, rules))
+        self._held += size
+        if self._held > _MOST_HELD:
+            self._rules_read.clear()
+            self._held = size
+        self._rules_read[key] = rules
 
 
 def _key(robots: Served) -> tuple[object, ...]:
@@ -272,17 +358,15 @@ def _key(robots: Served) -> tuple[object, ...]:
     return robots.body, robots.status, robots.wall, robots.decision is None
 
 
-def _answers(rules: Rules, urls: Sequence[str]) -> bytearray:
-    """Return the answer to each of the URLs of a site: YES or NO.
+def _answers(rules: Rules, paths: Sequence[str]) -> bytearray:
+    """Return the answer to each path: YES or NO.
 
     It is that of `allowed_each_in_all_forms`, but for a robots.txt itself.
     """
-    answers = allowed_each_in_all_forms(rules, urls)
-    place = answers.find(NO)
-    while place >= 0:
-        if ROBOTS_PATH in urls[place] and _is_robots_txt(urls[place]):
-            answers[place] = YES
-        place = answers.find(NO, place + 1)
+    answers = allowed_each_in_all_forms(rules, paths)
+    for number, path in enumerate(paths):
+        if path.startswith(ROBOTS_PATH) and _is_robots_txt(f"{_ANY_SITE}{path}"):
+            answers[number] = YES
     return answers
 
 
@@ -340,21 +424,20 @@ def judge(
     crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
-    texts = _as_texts(urls)
-    keys = _site_keys(texts)
-    columns = [bytearray(len(texts)) for _ in crawlers]
-    for served, rows in _rows_by_robots(len(texts), robots):
-        rows_by_site: defaultdict[str, list[int]] = defaultdict(list)
-        for row in rows:
-            rows_by_site[keys[row]].append(row)
-        for key, of_key in rows_by_site.items():
-            rows_left = iter(of_key)
-            for origin, of_site in _sites_of(key, [texts[row] for row in of_key]):
-                rows_of_site = list(islice(rows_left, len(of_site)))
-                answers_by_crawler, _ = judges.judged_site(origin, of_site, served, False)
-                for column, answers in zip(columns, answers_by_crawler, strict=True):
-                    for row, answer in zip(rows_of_site, answers, strict=True):
-                        column[row] = answer
+    urls = list(urls)
+    if isinstance(robots, Mapping):
+        origins = {
+            key if isinstance(key, Origin) else Origin.of(key): _served(each)
+            for key, each in robots.items()
+        }
+        columns, _ = judges.judged(urls, origins)
+    else:
+        columns = [bytearray(len(urls)) for _ in crawlers]
+        for served, rows in _rows_by_robots(len(urls), robots):
+            answers_by_crawler, _ = judges.judged([urls[row] for row in rows], served)
+            for column, answers in zip(columns, answers_by_crawler, strict=True):
+                for row, answer in zip(rows, answers, strict=True):
+                    column[row] = answer
     return {
         crawler.name or "*": _in_words(column)
         for crawler, column in zip(crawlers, columns, strict=True)
@@ -374,16 +457,8 @@ def _in_words(column: bytearray) -> list[int | None]:
     return [_MEANING[answer] for answer in column]
 
 
-def _rows_by_robots(
-    count: int, robots: Mapping[str, Robots] | Mapping[Origin, Robots] | Sequence[Robots]
-) -> Iterable[tuple[Served | Mapping[Origin, Served], Iterable[int]]]:
+def _rows_by_robots(count: int, robots: Sequence[Robots]) -> Iterable[tuple[Served, Sequence[int]]]:
     """Return what was served, and the numbers of the rows, of `count`, that are judged by it."""
-    if isinstance(robots, Mapping):
-        origins = {
-            key if isinstance(key, Origin) else Origin.of(key): _served(each)
-            for key, each in robots.items()
-        }
-        return [(origins, range(count))]
     if len(robots) != count:
         raise ValueError(f"{count} URLs, and what was served for {len(robots)}")
     try:
@@ -450,14 +525,7 @@ def _body_of(body: object) -> bytes:
     raise TypeError(f"the body of a robots.txt is bytes or None, not {type(body).__name__}")
 
 
-def _as_texts(urls: Sequence[str | bytes | None]) -> list[str]:
-    kinds = set(map(type, urls))
-    if kinds <= {str}:
-        return list(urls)  # type: ignore[arg-type]
-    return [_as_text(url) for url in urls]
-
-
-def _as_text(url: str | bytes | None) -> str:
+def _as_text(url: object) -> str:
     if isinstance(url, bytes):
         return as_text(url)
     if isinstance(url, str):

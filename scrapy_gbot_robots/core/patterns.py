@@ -260,16 +260,12 @@ class Trial:
     The allow rules are seldom asked.
     """
 
-    # as those of an index, which takes more trouble to find some
-    barred: tuple[str, ...] = ()
-    exempt: tuple[str, ...] = ()
-
-    __slots__ = ("_allowing", "_allows", "_disallowing", "_strict")
+    __slots__ = ("_allowing", "_allows", "_disallowing", "_disallows", "_strict")
 
     def __init__(self, disallows: Patterns, allows: Patterns, *, strict: bool) -> None:
         self._disallowing = RulesOfKind(disallows)
         self._allowing: RulesOfKind | None = None
-        self._allows = allows
+        self._disallows, self._allows = disallows, allows
         self._strict = strict
 
     def allows(self, path: str) -> bool:
@@ -288,6 +284,25 @@ class Trial:
     def needles(self) -> set[str]:
         """Texts, as above."""
         return self._disallowing.needles()
+
+    @property
+    def barred(self) -> tuple[str, ...]:
+        """Texts: a path that begins with one, and with none of `exempt`, is disallowed.
+
+        A pattern with a star, taken as text, begins only paths with that star, which it matches. A
+        pattern that ends in "$" may not match them, and an empty one never decides. There are none
+        if an allow rule matches other paths than those that begin with its text.
+        """
+        allows = self._allows.text
+        if "$" in self._disallows.text or "*" in allows or "$" in allows or INDEX_PAGE in allows:
+            return ()
+        beginnings = self._disallowing.beginnings()
+        return () if "" in beginnings else beginnings
+
+    @property
+    def exempt(self) -> tuple[str, ...]:
+        """Texts, as above."""
+        return tuple(self._allows.texts())
 
     def decider(self, path: str) -> int:
         """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""

@@ -138,34 +138,26 @@ class Rules:
             pass
         return index.allows(self._path(url))
 
-    def _allowed_each(self, urls: Sequence[str], is_plain: bool) -> bytearray:
-        prefix, path = split_path(urls[0])
+    def _allowed_each(self, paths: Sequence[str]) -> bytearray:
         way: Trial | Index | None = self._index
         if way is None:
-            self._spent += len(urls) // _TESTS_IN_A_TRY
-            way = self._asked(path)
+            self._spent += len(paths) // _TESTS_IN_A_TRY
+            way = self._asked(paths[0])
         beginnings = way.beginnings
-        if beginnings is None or not prefix or not is_plain:
-            return bytearray(map(self.allowed, urls))
-        # No rule disallows a URL with none of the beginnings and none of the needles in it.
-        start = len(prefix) - 1
-        suspects = [url.startswith(beginnings, start) for url in urls]
-        if way.needles:
-            text = "\n".join(urls)
-            for needle in way.needles:
-                if needle in text:
-                    pairs = zip(urls, suspects, strict=True)
-                    suspects = [suspect or needle in url for url, suspect in pairs]
-        answers = bytearray(b"\1") * len(urls)
-        if True not in suspects:
-            return answers
+        if beginnings is None:
+            return bytearray(map(way.allows, paths))
+        # No rule disallows a path with none of the beginnings and none of the needles in it.
+        suspects = {number for number, path in enumerate(paths) if path.startswith(beginnings)}
+        text = "\n".join(paths)
+        for needle in way.needles:
+            if needle in text:
+                suspects.update([number for number, path in enumerate(paths) if needle in path])
+        answers = bytearray(b"\1") * len(paths)
         barred, exempt = way.barred, way.exempt
-        for number, url in enumerate(urls):
-            if not suspects[number]:
-                continue
-            if (
-                url.startswith(barred, start) and not url.startswith(exempt, start)
-            ) or not way.allows(url[start:]):
+        for number in suspects:
+            path = paths[number]
+            is_barred = path.startswith(barred) and not path.startswith(exempt)
+            if is_barred or not way.allows(path):
                 answers[number] = 0
         return answers
 
@@ -280,8 +272,8 @@ class RulesOfAll(Rules):
         """Return whether all of the crawlers may fetch `url`."""
         return all(rules.allowed(url) for _, rules in self.by_crawler)
 
-    def _allowed_each(self, urls: Sequence[str], is_plain: bool) -> bytearray:
-        columns = [allowed_each(rules, urls, is_plain) for _, rules in self.by_crawler]
+    def _allowed_each(self, paths: Sequence[str]) -> bytearray:
+        columns = [allowed_each(rules, paths) for _, rules in self.by_crawler]
         return bytearray(map(min, zip(*columns, strict=True)))
 
     def verdict(self, url: str | bytes) -> Verdict:
@@ -325,15 +317,13 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
     return said_by(stated if stated and rules.allowed(url) else (), url)
 
 
-def allowed_each(rules: Rules, urls: Sequence[str], is_plain: bool) -> bytearray:
-    """Return for each of several URLs of one site 1 if it may be fetched, else 0.
+def allowed_each(rules: Rules, paths: Sequence[str]) -> bytearray:
+    """Return for each of some paths 1 if `rules` allow it, else 0.
 
-    Args:
-        rules: are asked.
-        urls: all begin like the first one, up to and with the first slash of its path.
-        is_plain: whether the path of each is compared with rules as it is written.
+    They are as `path_of` gives them. For any other text that begins with a slash the answer may be
+    wrong.
     """
-    return rules._allowed_each(urls, is_plain)  # noqa: SLF001
+    return rules._allowed_each(paths)  # noqa: SLF001
 
 
 def takes_long(rules: Rules, url: str | bytes) -> bool:

@@ -28,12 +28,12 @@ _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _KEPT_ESCAPES = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
 _PLAIN_CHARACTERS = rf"{re.escape(_SENT)}#\x80-\U0010ffff"
 _PLAIN = re.compile(rf"[{_PLAIN_CHARACTERS}]*(?:{_KEPT_ESCAPES}[{_PLAIN_CHARACTERS}]*)*\Z")
-_PLAIN_LINES = re.compile(
-    rf"[{_PLAIN_CHARACTERS}\n]*(?:{_KEPT_ESCAPES}[{_PLAIN_CHARACTERS}\n]*)*\Z"
-)
 # Of characters that every client sends as they are.
 _DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")
 _SENT_BYTES = _SENT.encode()
+# A path of them alone, with no dot segment and no empty query. It is compared as it is written.
+_HAS_ONE_FORM = re.compile(rf"(?!.*/\.)[{re.escape(_SENT)}]*(?<!\?)\Z").match
+_ANY_SITE = "http://example.com"
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 _ENDS = "".join(
@@ -108,22 +108,21 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
     return not forms or all(map(rules.allowed, forms))
 
 
-def allowed_each_in_all_forms(rules: Rules, urls: Sequence[str]) -> bytearray:
+def allowed_each_in_all_forms(rules: Rules, paths: Sequence[str]) -> bytearray:
     """Return for each of several URLs 1 if `allowed_in_all_forms` says that it is allowed, else 0.
 
-    They are of one site: all begin like the first one, up to and with the first slash of its path.
-    What holds for all of them is asked once.
+    Of each, `paths` has what follows scheme and authority, from the first slash on. These do not
+    matter.
     """
-    text = "\n".join(urls)
-    # In C: what is left of all URLs without the characters that every client sends as they are.
+    answers = allowed_each(rules, paths)
+    text = "\n".join(paths)
+    # In C: what is left of all paths without the characters that every client sends as they are.
     odd = text.encode("utf-8", "surrogatepass").translate(None, _SENT_BYTES)
-    is_plain = len(odd) == len(urls) - 1 == odd.count(b"\n")
-    answers = allowed_each(rules, urls, is_plain)
-    if is_plain and not ("/." in text or "?\n" in text or text.endswith("?")):
-        return answers
-    for number, url in enumerate(urls):
-        if answers[number] and not all(map(rules.allowed, other_forms(url))):
-            answers[number] = 0
+    is_plain = len(odd) == len(paths) - 1 == odd.count(b"\n")
+    if not is_plain or "/." in text or "?\n" in text or text[-1:] == "?":
+        for number, path in enumerate(paths):
+            if not _HAS_ONE_FORM(path):
+                answers[number] = allowed_in_all_forms(rules, _ANY_SITE + path)
     return answers
 
 

@@ -265,3 +265,55 @@ def test_urls_of_one_site_get_the_answers_of_asking_one_by_one(rules: int, each:
         column = [None if url.startswith("https://b") else body for url in urls]
         assert judge(urls, column, "a")["a"] == expected
         urls, expected = urls[::-1], expected[::-1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(seed: int) -> None:
+    """Few words, so that rules begin, contain and outweigh one another, and paths come again."""
+    source = random.Random(seed)
+    words = ["a", "b", "ab", "ba", "a$", "a*b", "index.html", ""]
+    shapes = ["/{}", "/{}", "/{}/{}", "/*{}", "/{}*{}$", "/{}$", "{}"]
+
+    def line() -> str:
+        kind = source.choice(["allow", "disallow", "disallow", "disallow"])
+        return f"{kind}: {source.choice(shapes).format(*source.choices(words, k=2))}"
+
+    def body() -> bytes:
+        group = [line() for _ in range(source.choice([1, 2, 4, 50]))]
+        group.append(source.choice(["disallow: /", ""]))
+        return "\n".join(["user-agent: *", *group, "user-agent: b", line(), ""]).encode()
+
+    bodies = [body() for _ in range(6)]
+    groups = {body: groups_of(RobotsTxt.parse(body)) for body in bodies}
+    odd = ["", "", "", "", "?", "/..", "#x", "%24", "\u00e9", "\n", "/robots.txt"]
+    sites = ["https://1.example", "http://2.example:81", "ftp://3.example", "https://u@4.example"]
+    sites += [" http://5.example", "https://6.example?"]
+    served = {site.strip(" ?"): source.choice(bodies[:3]) for site in sites}
+    urls = [
+        f"{source.choice(sites)}/{source.choice(words)}{source.choice(['', '/', 'a'])}{source.choice(odd)}"
+        for _ in range(300)
+    ]
+    urls += [f"{site}/robots.txt" for site in sites]
+
+    def is_allowed(url: str, agents: tuple[bytes, ...], body: bytes) -> int:
+        if Origin.of_robots_txt(url) is not None:
+            return 1
+        forms = (url, *other_forms(url))
+        return int(all(verdict_of(groups[body], form, agents, False).allowed for form in forms))
+
+    def answers_by(files: list[bytes]) -> dict[str, list[int]]:
+        rows = list(zip(urls, files, strict=True))
+        return {
+            "a": [is_allowed(url, (b"a", b"*"), body) for url, body in rows],
+            "b": [is_allowed(url, (b"b", b"*"), body) for url, body in rows],
+        }
+
+    site_of = {url: next(site for site in sites if url.startswith(site)) for url in urls}
+    by_site = answers_by([served[site_of[url].strip(" ?")] for url in urls])
+    assert judge(urls, served, ["a", "b"]) == by_site
+    raw: list[str | bytes] = [
+        url.encode() if number % 3 else url for number, url in enumerate(urls)
+    ]
+    assert judge(raw, served, ["a", "b"]) == by_site
+    beside = [source.choice(bodies) for _ in urls]
+    assert judge(urls, beside, ["a", "b"]) == answers_by(beside)

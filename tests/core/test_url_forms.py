@@ -1,5 +1,7 @@
 """The forms that clients give a URL, compared with what they send. Finding them takes bounded time."""
 
+import random
+
 import pytest
 import yarl
 from hypothesis import given
@@ -40,7 +42,7 @@ def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -
     found = verdict_on_all_forms(rules, HOST + path)
     assert str(found) == verdict
     assert allowed_in_all_forms(rules, HOST + path) == found.allowed
-    assert allowed_each_in_all_forms(rules, [HOST + path]) == bytes([found.allowed])
+    assert allowed_each_in_all_forms(rules, [path]) == bytes([found.allowed])
 
 
 @pytest.mark.parametrize(("raw", "text"), [("/é".encode(), "/é"), (b"/caf\xe9", "/caf%E9")])
@@ -143,11 +145,11 @@ def test_forms_of_any_text_are_few_and_each_is_given_once(url: str | bytes) -> N
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, place: int) -> None:
     rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /x$").rules_for("a")
-    urls = [HOST + path for path in ("/a", "/b?c=d")]
-    urls.insert(place, HOST + odd)
+    paths = ["/a", "/b?c=d"]
+    paths.insert(place, odd)
     answers = [1, 1]
     answers.insert(place, 0)
-    assert [*allowed_each_in_all_forms(rules, urls)] == answers
+    assert [*allowed_each_in_all_forms(rules, paths)] == answers
 
 
 @pytest.mark.parametrize("asked_before", [0, 30])
@@ -172,7 +174,6 @@ def test_several_urls_of_a_site_have_the_answers_of_each(
 ) -> None:
     body = "\n".join(["user-agent: a", *rules, "user-agent: b", "disallow: /b"]).encode()
     paths = ["/", "/x", "/x/y", "/x/q", "/z/q", "/zz", "/7/", "/b", "/a?s=1", "/~x", "/%7ex"]
-    urls = [HOST + path for path in paths]
     crawlers = [agents] if isinstance(agents, str) else ["a", "b"]
     groups = groups_of(RobotsTxt.parse(body))
 
@@ -185,10 +186,39 @@ def test_several_urls_of_a_site_have_the_answers_of_each(
         ]
         return all(verdict.allowed for verdict in verdicts)
 
-    for some in (urls, urls[:1], urls[:9]):
+    for some in (paths, paths[:1], paths[:9]):
         asked = RobotsTxt.parse(body).rules_for(agents)
         for _ in range(asked_before):
             assert asked.allowed(some[0]) == asked.allowed(some[0].encode())
-        answers = [int(is_allowed(url)) for url in some]
+        answers = [int(is_allowed(HOST + path)) for path in some]
         assert [*allowed_each_in_all_forms(asked, some)] == answers
         assert [*allowed_each_in_all_forms(asked, some)] == answers
+
+
+PLAIN = ["/a", "/b", "/a/b", "/ab"]
+SHAPES = {
+    "plain": [],
+    "star": ["/a*b", "/*b", "/*a/"],
+    "end": ["/a$", "/$", "/a*$"],
+    "index": ["/a/index.htm", "/index.html"],
+    "no path": [""],
+}
+
+
+@pytest.mark.parametrize("disallows", [shape for shape in SHAPES if shape != "index"])
+@pytest.mark.parametrize("allows", SHAPES)
+def test_answers_to_several_paths_are_right_whatever_shapes_the_rules_have(
+    allows: str, disallows: str
+) -> None:
+    source = random.Random(allows + disallows)
+    letters = ["a", "b", "/", "*", "$", "index.html"]
+    for _ in range(30):
+        rules = [f"disallow: {rule}" for rule in source.choices(PLAIN + SHAPES[disallows] * 2, k=3)]
+        rules += [f"allow: {rule}" for rule in source.choices(PLAIN + SHAPES[allows] * 2, k=2)]
+        body = "\n".join(["user-agent: *", *rules]).encode()
+        paths = ["/" + "".join(source.choices(letters, k=source.randint(0, 4))) for _ in range(20)]
+        paths += ["/a/", "/ab"]
+        groups = groups_of(RobotsTxt.parse(body))
+        answers = [verdict_of(groups, HOST + path, (b"*",), False).allowed for path in paths]
+        rules_asked = RobotsTxt.parse(body).rules_for("a")
+        assert [*allowed_each_in_all_forms(rules_asked, paths)] == answers
