@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from scrapy import Request, signals
-from scrapy.core.scheduler import BaseScheduler, Scheduler
-from scrapy.crawler import Crawler
-from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.core.scheduler import Scheduler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import front
@@ -25,93 +22,20 @@ from ..support.crawls import (
     stats,
     together,
 )
+from ..support.schedulers import (
+    Duck,
+    Fifo,
+    NamesItself,
+    OwnAwareQueue,
+    OwnPriorityQueue,
+    Slotted,
+)
 from ..support.until import until
 from ..support.visits import Gate, Opening, fetches
 from ..support.watched import Watched, hosts
 from ..support.web import Reply, Site
 
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.6)
-
-
-class Fifo(BaseScheduler):
-    """First in, first out, with the methods that Scrapy needs; it drops URLs that it has seen."""
-
-    left: ClassVar[list[tuple[str, bool]]] = []  # URL and dont_filter, when a crawl is closed
-
-    def __init__(self) -> None:
-        self.requests: deque[Request] = deque()
-        self.seen: set[str] = set()
-
-    def has_pending_requests(self) -> bool:
-        return bool(self.requests)
-
-    def enqueue_request(self, request: Request) -> bool:
-        if request.url in self.seen and not request.dont_filter:
-            return False
-        self.seen.add(request.url)
-        self.requests.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        return self.requests.popleft() if self.requests else None
-
-    def close(self, reason: str) -> None:
-        Fifo.left = [(request.url, request.dont_filter) for request in self.requests]
-
-
-class NamesItself(Fifo):
-    """Makes schedulers of its own class, whichever is asked."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> NamesItself:
-        return NamesItself()
-
-
-class Duck:
-    """Is no subclass of anything; the fewest methods that will do, and a length."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-
-    def __len__(self) -> int:
-        return len(self.requests)
-
-    def has_pending_requests(self) -> bool:
-        return bool(self.requests)
-
-    def enqueue_request(self, request: Request) -> bool:
-        self.requests.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        return self.requests.pop() if self.requests else None
-
-
-class Slotted:
-    """Has no place for attributes."""
-
-    __slots__ = ("_requests",)
-
-    def __init__(self) -> None:
-        self._requests: list[Request] = []
-
-    def has_pending_requests(self) -> bool:
-        return bool(self._requests)
-
-    def enqueue_request(self, request: Request) -> bool:
-        self._requests.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        return self._requests.pop() if self._requests else None
-
-
-class BySlots(DownloaderAwarePriorityQueue):
-    """A priority queue of the user's own."""
-
-
-class Across(ScrapyPriorityQueue):
-    """Another."""
 
 
 class Renamed(Scheduler):
@@ -123,8 +47,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "names itself": {"SCHEDULER": NamesItself},
     "duck": {"SCHEDULER": Duck},
     "slots": {"SCHEDULER": Slotted},
-    "own queue by slots": {"SCHEDULER_PRIORITY_QUEUE": BySlots},
-    "own queue across": {"SCHEDULER": Renamed, "SCHEDULER_PRIORITY_QUEUE": Across},
+    "own queue by slots": {"SCHEDULER_PRIORITY_QUEUE": OwnAwareQueue},
+    "own queue across": {"SCHEDULER": Renamed, "SCHEDULER_PRIORITY_QUEUE": OwnPriorityQueue},
 }
 
 
@@ -257,7 +181,9 @@ async def test_what_is_held_goes_back_when_the_crawl_closes(site: Site) -> None:
         "CLOSESPIDER_TIMEOUT": 1,
     }
     await crawl(Pages, settings, urls=requests)
-    assert sorted(url for url, _ in Fifo.left) == sorted(request.url for request in requests)
+    assert sorted(request.url for request in Fifo.left) == sorted(
+        request.url for request in requests
+    )
 
 
 @as_scrapy_runs_it

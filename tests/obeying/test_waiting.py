@@ -355,23 +355,18 @@ async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
 async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
     scheduler: str, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    left: list[tuple[str, bool]] = []
-
-    class Leaving(Fifo):
-        def close(self, reason: str) -> None:
-            left.extend((request.url, request.dont_filter) for request in self.requests)
-
     with Site({"/robots.txt": raw(30.0), "*": b"ok"}) as silent:
         monkeypatch.setattr(Rewriting, "to", silent.url(""))
         settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}
         settings |= {"CLOSESPIDER_TIMEOUT": 2, "JOBDIR": str(tmp_path)}
         if scheduler == "another":
-            settings["SCHEDULER"] = Leaving
+            settings["SCHEDULER"] = Fifo
         urls = [Request(site.url(f"/here/{number}")) for number in range(5)]
         crawler = await crawl(Pages, settings, urls=urls)
         assert pages(crawler).refused == {}
         if scheduler == "another":
-            assert sorted(url for url, _ in left) == [silent.url(f"/here/{n}") for n in range(5)]
+            left = sorted(request.url for request in Fifo.left)
+            assert left == [silent.url(f"/here/{n}") for n in range(5)]
             return
         silent.pages["/robots.txt"] = b""
         monkeypatch.setattr(Rewriting, "to", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, ClassVar
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
@@ -11,20 +11,29 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 
 class Fifo(BaseScheduler):
-    """First in, first out, in memory."""
+    """First in, first out, in memory; it drops URLs that it has seen."""
+
+    left: ClassVar[list[Request]] = []  # when the last crawl was closed
 
     def __init__(self) -> None:
         self.requests: deque[Request] = deque()
+        self._seen: set[str] = set()
 
     def has_pending_requests(self) -> bool:
         return bool(self.requests)
 
     def enqueue_request(self, request: Request) -> bool:
+        if request.url in self._seen and not request.dont_filter:
+            return False
+        self._seen.add(request.url)
         self.requests.append(request)
         return True
 
     def next_request(self) -> Request | None:
         return self.requests.popleft() if self.requests else None
+
+    def close(self, reason: str) -> None:
+        Fifo.left = [*self.requests]
 
 
 class NamesItself(Fifo):
@@ -55,20 +64,13 @@ class Slotted(BaseScheduler):
 
 
 class Duck:
-    """Has the methods that Scrapy calls, and no base class."""
+    """Is no subclass of anything; the fewest methods that will do, and a length."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
-    @classmethod
-    def from_crawler(cls, crawler: Any) -> Duck:
-        return cls()
-
-    def open(self, spider: Any) -> None:
-        pass
-
-    def close(self, reason: str) -> None:
-        pass
+    def __len__(self) -> int:
+        return len(self.requests)
 
     def has_pending_requests(self) -> bool:
         return bool(self.requests)
