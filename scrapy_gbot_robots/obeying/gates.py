@@ -3,11 +3,10 @@
 Each origin that has requests in a queue has a *gate*, a machine of states. `TRANSITIONS` has all
 ways from state to state, and `Gates._go` is the one place that changes a state.
 
-    new ------> queued ---> asking ---> open ------> expired ---> queued
-      |            ^           |         ^
-      +-> open     |           |         |  settled, dead, or gone
-                   |           v         |
-                   +------ held, or giving up: unreachable
+    new ------> queued ---> asking ---> open ------> new: its time is over
+      |            ^           |
+      +-> open     |           v
+                   +--------- held: unreachable
              its time comes
 
 A gate whose look-up waits for its turn is *queued*. The look-up is made as the next of its requests
@@ -17,8 +16,7 @@ again. `queue` says which requests are behind which gate.
 
 A gate can let a number of requests *pass*:
 
-* Requests of an unreachable origin whose wait is over pass with the bad answer, which refuses them:
-  the gate is *giving up*.
+* Requests of an unreachable origin whose wait is over pass with the bad answer, which refuses them.
 * Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once,
   pass with it. If each of them asked anew, a robots.txt that fails every other time would hold them
   up again and again.
@@ -71,29 +69,22 @@ _RESPONSES = ("response_received_count", "robotstxt/response_count")
 class State(Enum):
     """What a gate does with the requests of its origin."""
 
-    NEW = "new"  # it was made a moment ago
+    NEW = "new"  # nothing good is known, and none of them has asked yet
     QUEUED = "queued"  # they wait until its look-up has its turn
     ASKING = "asking"  # they wait for its look-up, which runs
     OPEN = "open"  # they go on
-    EXPIRED = "expired"  # its time is over, and none has noticed yet
     HELD = "held"  # robots.txt is unreachable: they wait for the next look-up
-    GIVING_UP = "giving up"  # the same, and some pass to be refused
     OVER = "over"  # there are none
 
 
 TRANSITIONS = {
     State.NEW: {State.OPEN, State.QUEUED, State.OVER},
-    State.QUEUED: {State.ASKING, State.OPEN, State.HELD, State.GIVING_UP},
-    State.ASKING: {State.OPEN, State.HELD, State.GIVING_UP},
-    State.OPEN: {State.EXPIRED, State.OVER},
-    State.EXPIRED: {State.QUEUED, State.OVER},
-    State.HELD: {State.QUEUED, State.EXPIRED, State.OVER},
-    State.GIVING_UP: {State.QUEUED, State.EXPIRED, State.OVER},
+    State.QUEUED: {State.ASKING, State.OPEN, State.HELD},
+    State.ASKING: {State.OPEN, State.HELD},
+    State.OPEN: {State.NEW, State.OVER},
+    State.HELD: {State.QUEUED, State.NEW, State.OVER},
     State.OVER: set(),
 }
-
-SHUT = frozenset({State.NEW, State.QUEUED, State.ASKING, State.HELD, State.GIVING_UP})
-_EMPTY_IS_OVER = frozenset({State.NEW, State.OPEN, State.EXPIRED})  # the others have a date to keep
 
 
 class Line(Protocol):
@@ -140,7 +131,6 @@ class Gate:
     origin: Origin
     override: Override | None
     state: State = State.NEW
-    is_shut: bool = True  # as `SHUT` says of the state: its requests count as waiting
     lines: list[Line] = field(default_factory=list)  # that wait here
     size: int = 0  # requests in all lines of the origin, whether they wait here or not
     urgency: int = 0  # with which it is queued
@@ -148,6 +138,11 @@ class Gate:
     is_unreachable: bool = False  # so the last look-up has found
     shut_since: float = 0.0  # since when the next requests wait that are to be given up
     passes: Passes | None = None
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether its requests count as waiting."""
+        return self.state is not State.OPEN
 
     def lets_pass(self, now: float) -> bool:
         """Whether one more request may go on."""
@@ -194,7 +189,7 @@ class Gates:
         self._may_ask = self._is_asking = False
         self._sends_scouts = False
         self._responses = 0  # of any server: how many there were at the last look
-        self._clock = create_looping_call(self._look)
+        self._clock = create_looping_call(self.tick)
         self.handed: WeakKeyDictionary[Request, Handed] = WeakKeyDictionary()
         self.waiting = 0  # requests behind shut gates
         self.closing = Turnstile()  # opens when the crawl begins to close
@@ -220,9 +215,9 @@ class Gates:
         if gate.lets_pass(time.monotonic()):
             return True
         if gate.state is State.OPEN:
-            self._go(gate, State.EXPIRED)
+            self._go(gate, State.NEW)
         gate.lines.append(line)
-        if gate.state in {State.NEW, State.EXPIRED}:
+        if gate.state is State.NEW:
             self._queue(gate)
             self.ask_more()
         return False
@@ -238,7 +233,8 @@ class Gates:
             self.handed[request] = self._pass(gate, line, request)
         if self._pace.gate_used(gate.origin):
             self.ask_more()
-        if not gate.size and gate.state in _EMPTY_IS_OVER:
+        # The others have a date to keep.
+        if not gate.size and (gate.state is State.NEW or gate.state is State.OPEN):
             self._go(gate, State.OVER)
 
     def nothing_to_hand_out(self) -> None:
@@ -259,7 +255,7 @@ class Gates:
         """Shut the gate of `origin` if it is open: its robots.txt is unreachable."""
         gate = self._gates.get(origin)
         if gate is not None and gate.state is State.OPEN:
-            self._go(gate, State.EXPIRED)
+            self._go(gate, State.NEW)
 
     async def settled(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
         """Wait until `origin` is settled, or the wait is over; return the answer for `request`.
@@ -307,9 +303,10 @@ class Gates:
         gate = self._gates.get(handed.origin)
         if not handed.is_scout or gate is None or gate.state is not State.HELD:
             return
-        passing = 0 if gate.passes is None else gate.passes.number
-        gate.passes = Passes(passing + 2, _FOREVER, None)
-        self._wake(gate)
+        passes = gate.passes or Passes(0, _FOREVER, None)
+        if passes.answer is None:  # the others are given up
+            gate.passes = passes._replace(number=passes.number + 2)
+            self._wake(gate)
 
     # The clock.
 
@@ -327,14 +324,11 @@ class Gates:
         self._lookup.abandon()
         self.closing.open()
 
-    def _look(self) -> None:
+    def tick(self) -> None:
+        """Look what is due, and whether the crawl is closing."""
         if is_closing(self._crawler):
             self.close()
-        else:
-            self.tick()
-
-    def tick(self) -> None:
-        """Look what is due."""
+            return
         now = time.monotonic()
         responses = sum(self._crawler.stats.get_value(name, 0) for name in _RESPONSES)
         if responses != self._responses:
@@ -347,7 +341,7 @@ class Gates:
             elif gate.lines:
                 self._queue(gate)
             else:  # lines that may have had passes will ask
-                self._go(gate, State.EXPIRED)
+                self._go(gate, State.NEW)
         self.ask_more()
         if self.waiting:  # a slot may have kept requests back
             pull_soon(self._crawler)
@@ -434,8 +428,7 @@ class Gates:
         """Change the state of `gate`: nothing else does."""
         assert state in TRANSITIONS[gate.state], f"{gate.state} to {state}"  # noqa: S101
         before, was_shut = gate.state, gate.is_shut
-        gate.state, gate.is_shut = state, state in SHUT
-        gate.passes = None
+        gate.state, gate.passes = state, None
         if gate.is_shut and not was_shut:
             self._count_waiting(gate.size)
         elif was_shut and not gate.is_shut:
@@ -495,13 +488,11 @@ class Gates:
             gate.is_unreachable = True
             self.count_held(gate.size)
         given_up = min(gate.size, self._number_given_up(gate, answer))
+        self._go(gate, State.HELD)
         if given_up:
-            self._go(gate, State.GIVING_UP)
             gate.passes = Passes(given_up, _FOREVER, answer)
-        else:
-            self._go(gate, State.HELD)
-            if self._sends_scouts:
-                gate.passes = Passes(1, _FOREVER, None)
+        elif self._sends_scouts:
+            gate.passes = Passes(1, _FOREVER, None)
         now = time.monotonic()
         secs = self.secs_left(answer, gate.shut_since)
         if secs <= 0:

@@ -19,7 +19,6 @@ request a page of the same origin, which waits for this very look-up.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -407,7 +406,7 @@ class Pace:
     def __init__(self, most: int) -> None:
         self._most = max(FEWEST_AT_A_TIME, most)
         self._began: dict[Origin, float] = {}  # of each look-up that runs, on the monotonic clock
-        self._counted: OrderedDict[Origin, None] = OrderedDict()  # those that are not late
+        self._counted: dict[Origin, float] = {}  # those of them that are not late
         self._unused: set[Origin] = set()  # open gates, of which the engine has taken no request
         self._usual_secs = _FIRST_GUESS_SECS
 
@@ -421,13 +420,14 @@ class Pace:
         """Count those look-ups no more that take much longer than usual."""
         patience_secs = max(_SHORTEST_PATIENCE_SECS, 3 * self._usual_secs)
         late = time.monotonic() - patience_secs
-        while self._counted and self._began[next(iter(self._counted))] < late:
-            self._counted.popitem(last=False)
+        for origin, began_at in list(self._counted.items()):
+            if began_at >= late:
+                break
+            del self._counted[origin]
 
     def look_up_began(self, origin: Origin) -> None:
         """Count the look-up of `origin`."""
-        self._began[origin] = time.monotonic()
-        self._counted[origin] = None
+        self._began[origin] = self._counted[origin] = time.monotonic()
 
     def look_up_ended(self, origin: Origin, *, is_usual: bool) -> None:
         """Count the look-up of `origin` no more.

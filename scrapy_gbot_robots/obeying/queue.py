@@ -199,14 +199,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         slot_startprios: Any = None,
         **named: Any,
     ) -> None:
-        left = self._left_by_an_earlier_crawl(slot_startprios)
+        left = slot_startprios or {}  # the priorities of requests on disk, by line
         if self._is_by_slot:
-            super().__init__(crawler, downstream_queue_cls, key, None, **named)
+            # It refuses what a queue without slots has left.
+            not_by_slot = None if isinstance(left, dict) else left
+            super().__init__(crawler, downstream_queue_cls, key, not_by_slot, **named)
         else:  # Scrapy's refuses CONCURRENT_REQUESTS_PER_IP, which only concerns slots
             self.crawler, self.key = crawler, key
             self.downstream_queue_cls = downstream_queue_cls
             self._start_queue_cls = named.get("start_queue_cls")
             self.pqueues = {}
+            if not isinstance(left, dict):
+                left = {_SCRAPYS_OWN: left}
         self._keeper = downloader_middleware(crawler, Gatekeeper)
         self._gates = None if self._keeper is None else self._keeper.gates
         self._downloader = DownloadSlots(crawler)
@@ -313,23 +317,6 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
                     unused.priorities = unused.requests.close()
                     unused.requests = None
         return requests
-
-    def _left_by_an_earlier_crawl(self, state: Any) -> dict[str, Iterable[int]]:
-        """Return the priorities of requests on disk, by the names of their lines.
-
-        Raises:
-            ValueError: a queue without slots has written the state.
-        """
-        if not state:
-            return {}
-        if isinstance(state, dict):
-            return state
-        if self._is_by_slot:
-            raise ValueError(
-                f"{type(self).__name__} cannot resume what a queue without download slots has "
-                "left: set SCHEDULER_PRIORITY_QUEUE as it was"
-            )
-        return {_SCRAPYS_OWN: state}
 
     def _resume(self, name: str, priorities: Iterable[int]) -> None:
         """Make a line of the requests that an earlier crawl has left under `name`."""

@@ -487,7 +487,7 @@ def test_no_gate_changes_its_state_in_a_way_that_the_table_does_not_have(world: 
     (gate,) = world.gates._gates.values()
     assert gate.state is gates.State.ASKING
     with pytest.raises(AssertionError, match="ASKING to"):
-        world.gates._go(gate, gates.State.EXPIRED)
+        world.gates._go(gate, gates.State.NEW)
 
 
 def test_unreachable_origin_without_requests_keeps_its_gate_until_its_time_comes(
@@ -587,6 +587,19 @@ def test_scout_that_is_kept_is_the_only_one(world: World) -> None:
     assert len(world.pull()) == 1
 
 
+def test_scout_that_comes_through_late_lets_no_more_be_given_up(world: World) -> None:
+    world.gates.send_scouts()
+    world.push(*(f"a.x/{number}" for number in range(100)))
+    world.fails("a.x", secs=10)
+    scout = world.scheduler.next_request()
+    for _ in range(6):
+        world.pull()  # more scouts
+        world.waits(10)
+        world.fails("a.x", secs=10)
+    world.crawler.signals.send_catch_log(signals.request_reached_downloader, request=scout)
+    assert len(world.pull()) == 64
+
+
 def test_refused_request_costs_its_slot_no_delay(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -615,6 +628,8 @@ def test_jobdir_of_scrapys_queue_without_slots_is_read_by_the_strict_queue(
         first.push(f"{'ab'[number % 2]}.x/{number}", priority=number % 3)
     first.scheduler.close("finished")
     World.opened.remove(first)  # Scrapy's cannot be closed twice
+    with pytest.raises(ValueError, match="the same priority queue class can be resumed"):
+        OriginPriorityQueue.from_crawler(first.crawler, PickleLifoDiskQueue, str(tmp_path), [0])
     pulled: list[str] = []
     for most in (7, 100):
         world = World(monkeypatch, StrictOriginPriorityQueue, **settings)
