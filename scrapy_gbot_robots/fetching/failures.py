@@ -60,6 +60,8 @@ _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
+# of OpenSSL: library, function and reason
+_OPENSSL_REASON = re.compile(r"\[\('[^']*', '[^']*', '([^']*)'\)\]")
 _TWISTED_FAILURE = re.compile(r"<twisted\.python\.failure\.Failure (?:\w+\.)*(\w+): ?")
 
 
@@ -81,7 +83,8 @@ def failure_of(
         proxied: whether the request went to a proxy: then it was the proxy that was not found, or
             that refused the connection.
     """
-    detail = _TWISTED_FAILURE.sub(r"<\1: ", _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS]))
+    detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
+    detail = _OPENSSL_REASON.sub(r"\1", _TWISTED_FAILURE.sub(r"<\1: ", detail))
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail, redirected_to)
     kinds = list(_kinds(error, _MOST_CAUSES))

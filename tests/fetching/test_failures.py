@@ -1,6 +1,7 @@
 """What an exception of a download means: by its name, its reasons and its causes, whoever raised it."""
 
 import pytest
+from OpenSSL import SSL
 from scrapy.exceptions import IgnoreRequest, NotSupported
 from twisted.internet import error as twisted
 from twisted.python.failure import Failure as TwistedFailure
@@ -167,6 +168,11 @@ def test_reasons_of_twisted_are_told_without_their_wrapping() -> None:
     assert why.startswith(
         "not an HTTP answer ([<KeyError: b'gzip, chunked'>, <ConnectionLost: Connection to the other side"
     )
+
+
+def test_reason_of_openssl_is_told_in_words() -> None:
+    error = SSL.Error([("SSL routines", "", "wrong version number")])
+    assert failure_of(with_reasons(error)).why == "TLS failed ([<Error: wrong version number>])"
 
 
 def test_url_that_a_redirect_led_to_is_named() -> None:
