@@ -56,7 +56,6 @@ _MOST_URL = 16_384  # characters
 _GZIP = b"\x1f\x8b"
 _BLOCK = 65_536  # bytes read or decompressed at a time
 _PARQUET_ROWS = 256  # read at a time: bodies may be large
-_CUT_BY_LENGTH = "length"  # WARC-Truncated, as against "time" and "disconnect"
 # Records that may tell of a robots.txt, with the Content-Type that they must have.
 _CONTENT_OF = {
     "response": "application/http",
@@ -215,10 +214,7 @@ class Reading:
             BrokenMessageError: it is not whole.
             DecodeError: the body cannot be decoded, and the status does not decide alone.
         """
-        is_cut, broken = False, truncated
-        if truncated == _CUT_BY_LENGTH:
-            is_cut, broken = True, ""
-        message = message_of(block, is_cut=is_cut, broken=broken, most=self._max_bytes)
+        message = message_of(block, truncated, self._max_bytes)
         try:
             body, is_cut = decoded(
                 message.body,

@@ -30,6 +30,7 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\r\n]*)?\r\n")
 _LIKE_A_CHUNK = re.compile(rb"[ \t+-]*(?:0[xX])?[0-9A-Fa-f_]{1,16}[ \t]*(?:;[^\r\n]*)?\r?\n")
 _TRAILERS = re.compile(rb"(?:[^\r\n]+\r\n)*\r\n")
 
+_BY_LENGTH = "length"  # of WARC-Truncated, as against "time" and "disconnect"
 _CHUNKED = "chunked"
 # Of a connection, which HTTP/2 and 3 forbid (RFC 9113 8.2.2).
 _OF_CONNECTION = (
@@ -66,13 +67,13 @@ class Message(NamedTuple):
     may_be_empty: bool  # whether an empty body is a whole one: the answer says that it ends here
 
 
-def message_of(block: bytes, *, is_cut: bool, broken: str, most: int) -> Message:
+def message_of(block: bytes, truncated: str, most: int) -> Message:
     """Read an answer, with up to `most` bytes of its body.
 
     Args:
         block: the answer, or its beginning.
-        is_cut: whether whoever made the archive kept no more than this beginning.
-        broken: why no more of it arrived, if whoever made the archive says so; else "".
+        truncated: why whoever made the archive has no more than this beginning: "length" if they
+            kept no more, another word if no more arrived; "" for a whole answer.
         most: the most bytes of the body to return. If the answer is longer than `block`, this has
             more of the body.
 
@@ -88,10 +89,11 @@ def message_of(block: bytes, *, is_cut: bool, broken: str, most: int) -> Message
     length = None
     if not codings:
         length = _length_of(head)
+    is_cut = truncated == _BY_LENGTH
     may_be_empty = bool(codings) or length is not None or head.is_framed
     try:
-        if broken:
-            raise BrokenMessageError(f"the body ended early ({shown(broken, 20)})")  # noqa: TRY301
+        if truncated and not is_cut:
+            raise BrokenMessageError(f"the body ended early ({shown(truncated, 20)})")  # noqa: TRY301
         if codings:
             body, is_cut = _dechunked(head.rest, most, is_cut=is_cut)
         else:

@@ -54,14 +54,11 @@ def _files_of(names: Sequence[str], err: Terminal) -> list[str]:
     Raises:
         CommandError: there is no archive in a directory.
     """
-    files: dict[str, None] = {}
     named = set(map(Path, names))
+    files: list[str] = []
     for name in names:
-        if _is_directory(name):
-            files |= dict.fromkeys(_archives_below(name, named, err))
-        else:
-            files[name] = None
-    return list(files)
+        files += _archives_below(name, named, err) if _is_directory(name) else [name]
+    return list(dict.fromkeys(files))
 
 
 def _archives_below(directory: str, named: set[Path], err: Terminal) -> list[str]:

@@ -141,16 +141,7 @@ def crawlers_named(
     if texts is None:
         if mode is not None:
             raise CommandError("--mode needs --as")
-        gbot, sent = GbotSettings.of(settings), of_project(settings)
-        if gbot.asked_as is not None:
-            return [
-                Asker(
-                    gbot.asked_as,
-                    f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})",
-                    ", ".join(gbot.agents),
-                )
-            ]
-        return [Asker(Crawler.of(sent.text), sent.source, sent.text)]
+        return [_own_asker(settings)]
     names = list(chain.from_iterable(map(names_in, texts)))
     askers: dict[RobotsAgent, Asker] = {}
     for name in names:
@@ -164,6 +155,15 @@ def crawlers_named(
     if mode is not None:
         return [as_one(names, mode)]
     return list(askers.values())
+
+
+def _own_asker(settings: BaseSettings) -> Asker:
+    """Return the crawler that the project's settings name."""
+    gbot, sent = GbotSettings.of(settings), of_project(settings)
+    if gbot.asked_as is None:
+        return Asker(Crawler.of(sent.text), sent.source, sent.text)
+    source = f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})"
+    return Asker(gbot.asked_as, source, ", ".join(gbot.agents))
 
 
 def _advice_on(name: str) -> str:
@@ -240,12 +240,13 @@ class UrlLines:
         Raises:
             CommandError: the file cannot be read.
         """
-        block, rest = b"\n", b""
+        is_end, rest = False, b""
         with _opened(self._path) as file:
-            while block:
+            while not is_end:
                 with handling(signal.SIGINT, signal.default_int_handler):
                     block = file.read1(_BLOCK)
                 self.done += len(block)
+                is_end = not block
                 text, _, rest = (rest + (block or b"\n")).rpartition(b"\n")
                 rest = rest[: MAX_URL + 1]
                 yield [_lines_of(text)]

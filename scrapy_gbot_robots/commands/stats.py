@@ -142,9 +142,9 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
     rules = states[State.RULES.value]
     return {
         "origins": sum(count.files for count in states.values()),
-        "bytes": rules.amount,
         "states": {state.value: states[state.value].files for state in State},
         "statuses": {name or "none": statuses[name].files for name in sorted(statuses)},
+        "bytes": rules.amount,
         "sizes": [{"up_to_bytes": size, "files": sizes[str(size)].files} for size in _SIZES],
         "fields": _rows(_counts_of(store, _Kind.FIELD, most), "lines"),
         "agents": _rows(_counts_of(store, _Kind.AGENT, most), "blocked"),
