@@ -109,19 +109,18 @@ def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
 
 
 def need_text(column: pa.Field, where: str) -> None:
-    """Check that a column has text or bytes. Raises BulkError that says what it has."""
-    if not is_text(column.type):
-        kind = shown(str(column.type))
-        raise BulkError(f"{where}: the column {column.name!r} holds {kind}, not text")
+    """Check that a column has text or bytes in any form, or nothing at all.
 
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is text or bytes in any form, or nothing at all."""
+    Raises BulkError that says what it has.
+    """
     from pyarrow import types  # noqa: PLC0415
 
+    kind = column.type
     if types.is_dictionary(kind):
         kind = kind.value_type
-    return str(kind).removeprefix("large_").removesuffix("_view") in _TEXTS
+    if str(kind).removeprefix("large_").removesuffix("_view") not in _TEXTS:
+        what = shown(str(column.type))
+        raise BulkError(f"{where}: the column {column.name!r} holds {what}, not text")
 
 
 def beginnings(column: Any, most: int) -> list[bytes | None]:

@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from ..core.urls import as_text, shown
-from .arrow import URL, batches_of, need, parquet_file
+from .arrow import URL, batches_of, need, need_text, parquet_file
 from .judging import BulkError
 
 URL_SUFFIXES = (".parquet", ".csv")
@@ -71,13 +71,9 @@ class UrlFile:
 
     def _parquet(self) -> Iterator[Any]:
         with parquet_file(self._path) as file:
-            import pyarrow as pa  # noqa: PLC0415
-
             schema = file.schema_arrow
             _check_names(schema.names, self._path)
-            kind = schema.field(URL).type
-            if _plain(kind) not in {pa.string(), pa.binary()}:
-                raise BulkError(f"{self._path}: the column 'url' holds {kind}, not text")
+            need_text(schema.field(URL), self._path)
             yield {field.name: _plain(field.type) for field in schema if field.name != URL}
             rows = file.metadata.num_rows or 1
             for batch in batches_of(file, self._path, schema.names, _ROWS):
@@ -93,10 +89,11 @@ class UrlFile:
 
         urls = batch[URL].cast(_plain(batch[URL].type)).cast(pa.large_binary())
         is_good = pc.less_equal(pc.binary_length(urls), _MOST_URL)
-        good = batch.filter(is_good)
-        self.left_out += len(batch) - len(good)
-        others = [column.cast(_plain(column.type)) for column in good.drop_columns([URL]).columns]
-        return [list(map(as_text, urls.filter(is_good).to_pylist())), *others]
+        columns: list[Any] = [list(map(as_text, urls.filter(is_good).to_pylist()))]
+        for column in batch.drop_columns([URL]).columns:
+            columns.append(column.cast(_plain(column.type)).filter(is_good))  # noqa: PERF401
+        self.left_out += len(batch) - len(columns[0])
+        return columns
 
     def _csv(self) -> Iterator[Any]:
         with Path(self._path).open("rb") as file:
@@ -148,7 +145,11 @@ def _plain(kind: Any) -> Any:
 
     if types.is_dictionary(kind):
         return _plain(kind.value_type)
-    return {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(kind, kind)
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return pa.string()
+    if types.is_large_binary(kind) or types.is_binary_view(kind):
+        return pa.binary()
+    return kind
 
 
 # Answers

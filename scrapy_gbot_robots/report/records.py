@@ -119,13 +119,10 @@ class Decided(NamedTuple):
     @classmethod
     def of(cls, answer: CachedAnswer, copy: Copy | None) -> Decided:
         """Take what an answer rests on: `copy`, or nothing definite."""
-        digest, is_cut, body = None, False, b""
-        status, decided_at, location = answer.status, answer.given_at, None
-        if answer.redirected_to:
-            location = answer.redirected_to
+        status, decided_at, digest = answer.status, answer.given_at, None
+        is_cut, body = False, b""
         if copy is not None:
-            status, decided_at = copy.status, copy.fetched_at
-            digest = hash_of(copy)
+            status, decided_at, digest = copy.status, copy.fetched_at, hash_of(copy)
             if digest is not None:
                 is_cut, body = copy.cut, copy.body
         return cls(
@@ -137,7 +134,7 @@ class Decided(NamedTuple):
             state=answer.state.value,
             why=answer.why,
             unreachable=answer.temporary and copy is None,
-            location=location,
+            location=answer.redirected_to or None,
             cut=is_cut,
             body=body,
         )
@@ -188,8 +185,7 @@ def _texts(headers: Headers) -> list[tuple[str, str]]:
     fields: list[tuple[str, str]] = []
     for name in headers:
         for value in headers.getlist(name):
-            field = name.decode("latin-1"), value.decode("latin-1")
-            fields.append(field)
+            fields.append((name.decode("latin-1"), value.decode("latin-1")))  # noqa: PERF401
     return fields
 
 

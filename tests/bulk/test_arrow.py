@@ -1,13 +1,16 @@
 """Record batches: what engines hand over, and what they get."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scrapy_gbot_robots.bulk import judge_batch
+from scrapy_gbot_robots.bulk.files import UrlFile
 from scrapy_gbot_robots.bulk.judging import BulkError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
 ROBOTS = b"user-agent: *\ndisallow: /no\n"
 
@@ -94,3 +97,15 @@ def test_column_without_text_is_refused(name: str, column: list[Any]) -> None:
     rows = {"url": ["https://a.example/no"], "status": [200], "body": [ROBOTS], name: column}
     with pytest.raises(BulkError, match=f"the batch: the column '{name}' holds .*, not text"):
         judge_batch(pa.record_batch(rows), "a")
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view()])
+def test_list_of_urls_may_have_text_of_any_type(tmp_path: Path, kind: Any) -> None:
+    urls = pa.array(["https://a.example/", None], pa.string()).cast(kind)
+    path = str(tmp_path / "urls.parquet")
+    pq.write_table(pa.table({"url": urls, "same": urls, "id": [1, 2]}), path)
+    table = UrlFile(path)
+    ((texts, same, ids),) = table.rows()
+    assert texts == ["https://a.example/"]
+    assert same.cast("string").to_pylist() == ["https://a.example/"]
+    assert (ids.to_pylist(), table.left_out) == ([1], 1)
