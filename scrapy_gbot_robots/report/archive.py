@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import io
 import logging
+from collections import OrderedDict
 from contextlib import suppress
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -26,7 +27,6 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
-from scrapy.utils.datatypes import LocalCache
 
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
@@ -62,8 +62,8 @@ class RobotsArchive:
         self._wanted = path
         self._path = path  # of the file, once it is there
         self._file: io.FileIO | None = None
-        self._exchanges: LocalCache[Origin, Exchange] = LocalCache(_MOST_EXCHANGES)
-        self._kept: LocalCache[Origin, bytes] = LocalCache(_MOST_ORIGINS)  # what was written last
+        self._exchanges: OrderedDict[Origin, Exchange] = OrderedDict()
+        self._kept: OrderedDict[Origin, bytes] = OrderedDict()  # what was written last
         self._thread = OneThread()
         self._background = Background()
         self._has_failed = False
@@ -95,6 +95,8 @@ class RobotsArchive:
         self._exchanges.pop(origin, None)
         if isinstance(outcome, (Fetched, Unavailable)) and outcome.url.startswith("http"):
             self._exchanges[origin] = Exchange(outcome, request, response, headers)
+            if len(self._exchanges) > _MOST_EXCHANGES:
+                self._exchanges.popitem(last=False)
 
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
         """Keep what decides about an origin from now on, unless that is what did before."""
@@ -106,6 +108,8 @@ class RobotsArchive:
         if self._kept.get(origin) == mark:
             return
         self._kept[origin] = mark
+        if len(self._kept) > _MOST_ORIGINS:
+            self._kept.popitem(last=False)
         if copy is None:
             records: list[Record] = [Decided.of(answer, None)]
             name = "unreachable"
