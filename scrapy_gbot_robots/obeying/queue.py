@@ -85,7 +85,11 @@ class Line:
 
     def next_request(self) -> Request | None:
         """As `gates.Line` says."""
-        return self.lone or next_of(self.queue._opened(self))  # noqa: SLF001
+        request = self.lone
+        if request is None:
+            with suppress(OSError):  # its files cannot be opened now
+                request = next_of(self.queue._opened(self))  # noqa: SLF001
+        return request
 
     def make_ready(self) -> None:
         """As `gates.Line` says."""
@@ -372,7 +376,11 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             line.lone = None
             self._shrink(line, 0, request)
         else:
-            requests = self._opened(line)
+            try:
+                requests = self._opened(line)
+            except OSError:
+                self._ring.add(line)  # it is tried again
+                raise
             try:
                 request = requests.pop()
             finally:  # it may raise, as when a file is damaged

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from socket import socket
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -34,6 +35,8 @@ from scrapy_gbot_robots.obeying import gates, lookup, queue
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
+
+from ..support.systems import needs_posix
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0
@@ -660,6 +663,38 @@ def test_many_origins_with_a_jobdir_keep_no_more_files_open_than_a_bound(
         pulled += again.pull()
         again.gates.nothing_to_hand_out()
         assert open_lines(again) <= 400
+    assert sorted(pulled) == sorted(urls)
+
+
+@needs_posix
+@pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
+def test_files_that_cannot_be_opened_for_a_while_cost_no_request_and_stop_no_clock(
+    kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    world = World(monkeypatch, kind, JOBDIR=str(tmp_path))
+    urls = [f"h{number}.x/{page}" for page in range(2) for number in range(450)]
+    world.push(*urls)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket() as newest:  # no number above this one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (newest.fileno(), limits[1]))
+    try:
+        for host in list(world.asked):
+            world.end(host)
+        with pytest.raises(OSError, match="open files"):
+            world.pull()
+        world.gates.nothing_to_hand_out()
+        world.waits(1)
+        assert world.asked
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    pulled: list[str] = []
+    while world.scheduler.has_pending_requests():
+        for host in list(world.asked):
+            world.end(host)
+        pulled += world.pull()
+        world.gates.nothing_to_hand_out()
     assert sorted(pulled) == sorted(urls)
 
 
