@@ -206,22 +206,45 @@ async def test_crawl_that_is_stopped_before_its_engine_runs_holds_nothing(site: 
     assert "gbot_robots/waiting_most" not in stats(crawler)
 
 
+class Stumbling(Fifo):
+    """Fails for some of the requests that it gets after the thirtieth: as they go back."""
+
+    enqueued = failures = 0
+
+    def enqueue_request(self, request: Request) -> bool:
+        Stumbling.enqueued += 1
+        if 30 < Stumbling.enqueued <= 30 + Stumbling.failures:
+            raise ConnectionError("the queue is away")
+        return super().enqueue_request(request)
+
+
+@pytest.mark.parametrize(
+    ("failures", "tried_for_secs", "lost"),
+    [
+        pytest.param(3, 10.0, 3, id="those-that-fail"),
+        pytest.param(1, 0.0, 30, id="all-after-a-failure-if-the-time-is-over"),
+    ],
+)
 @as_scrapy_runs_it
 async def test_what_cannot_go_back_is_counted_in_the_log(
-    site: Site, caplog: pytest.LogCaptureFixture
+    failures: int,
+    tried_for_secs: float,
+    lost: int,
+    site: Site,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(front, "GIVE_BACK_SECS", tried_for_secs)
+    monkeypatch.setattr(Stumbling, "failures", failures)
+    monkeypatch.setattr(Stumbling, "enqueued", 0)
     site.pages["/robots.txt"] = Reply(503)
-
     urls = [site.url(f"/{number}") for number in range(30)]
-    settings = {"SCHEDULER": Failing, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
-    running = crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls)
-    await until(lambda: Failing.enqueued == 30 and fetches(site) == 1)
-    await pause(0.2)
-    Failing.fails = True
-    await together(running)
+    settings = {"SCHEDULER": Stumbling, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    await together(crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls))
     (error,) = [
         record.getMessage()
         for record in caplog.records
         if record.levelno == logging.ERROR and "as the crawl closed" in record.getMessage()
     ]
-    assert "30 requests that waited for their robots.txt are lost" in error
+    assert f" {lost} requests that waited for their robots.txt are lost" in error
+    assert len(Fifo.left) == 30 - lost
