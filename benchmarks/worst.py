@@ -56,6 +56,11 @@ def of_runs(number: int) -> str:
     return "".join("aab" if bit == "0" else "aaab" for bit in f"{number:020b}")
 
 
+def words_at(place: int) -> str:
+    """Return a piece of URL_OF_WORDS."""
+    return URL_OF_WORDS[place : place + 12]
+
+
 def short_word(number: int) -> str:
     """Return one of 46,656 words of three letters."""
     digits = string.digits + ascii_lowercase
@@ -88,6 +93,7 @@ def worst_ones() -> list[Worst]:
     exempt = filled(lambda number: f"allow: /{number:06}/", HEAD + b"disallow: /\n")
     long_stem = filled(lambda number: f"disallow: /{'x' * 80}*{of_runs(number)}")
     windows = filled(lambda number: f"disallow: /*{URL_OF_WORDS[number : number + 30]}*~~")
+    swapped = filled(lambda number: f"disallow: /*{words_at(number + 60)}*{words_at(number + 30)}")
     pages = filled(lambda number: f"allow: /{number}/index.html", HEAD + b"disallow: /\n")
     no_colon = filled(lambda _: "disallow /")
     junk = filled(lambda _: "d")
@@ -142,6 +148,12 @@ def worst_ones() -> list[Worst]:
             "later question",
             "rules `/*...*~~` of pieces of the URL, 16,000 random letters",
             indexed(windows),
+            allow(URL_OF_WORDS),
+        ),
+        Worst(
+            "later question",
+            "rules `/*...*...` of pieces of the URL in the wrong order, 16,000 random letters",
+            indexed(swapped),
             allow(URL_OF_WORDS),
         ),
         Worst(
