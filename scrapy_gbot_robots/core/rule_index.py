@@ -199,16 +199,9 @@ class _OneKind:
     ) -> None:
         # By their length up to that of a piece: the patterns by a piece of their needle.
         self._filed: dict[int, dict[str, list[Filed]]] = {}
-        for size, count in Counter(min(len(filed[1]), _PIECE) for filed in needles).items():
-            if count > _FEW_NEEDLES:
-                self._filed[size] = {}
-        self._tried: list[Filed] = []
-        for filed in needles:
-            size = min(len(filed[1]), _PIECE)
-            if size in self._filed:
-                _file(filed, size, self._filed[size])
-            else:
-                self._tried.append(filed)
+        self._tried = needles
+        if len(needles) > _FEW_NEEDLES:
+            self._file(needles)
         self._stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
@@ -228,6 +221,29 @@ class _OneKind:
             self._parents.append(parent)
             self._best.append(best)
 
+    def _file(self, needles: Sequence[Filed]) -> None:
+        """File the patterns under the first or the last piece of their needle.
+
+        The piece with fewer patterns is taken: many needles begin or end alike.
+        """
+        counts: Counter[int] = Counter()
+        for length, count in Counter([len(needle) for _, needle, _ in needles]).items():
+            counts[min(length, _PIECE)] += count
+        self._filed = {size: {} for size, count in counts.items() if count > _FEW_NEEDLES}
+        self._tried = []
+        for filed in needles:
+            needle = filed[1][:_PIECE]
+            by_piece = self._filed.get(len(needle))
+            if by_piece is None:
+                self._tried.append(filed)
+                continue
+            crowd = by_piece.setdefault(needle, [])
+            if crowd:
+                last = by_piece.setdefault(filed[1][-len(needle) :], [])
+                if len(last) < len(crowd):
+                    crowd = last
+            crowd.append(filed)
+
     def best(self, path: str, best: int) -> int:
         """Return the highest precedence over `best` of a rule that matches `path`.
 
@@ -245,9 +261,18 @@ class _OneKind:
                 number = parents[number]
         if self._tried:
             best = _best_of(self._tried, path, best)
+        if self._filed:
+            return self._best_filed(path, best)
+        return best
+
+    def _best_filed(self, path: str, best: int) -> int:
+        """Return the highest precedence as `best` does, among the patterns that are filed."""
         for size, by_piece in self._filed.items():
-            pieces = {path[at : at + size] for at in range(len(path) - size + 1)}
-            crowd = [by_piece[piece] for piece in by_piece.keys() & pieces]
+            places = range(len(path) - size + 1)
+            pieces = by_piece.keys() & [path[at : at + size] for at in places]
+            if not pieces:
+                continue
+            crowd = [by_piece[piece] for piece in pieces]
             if sum(map(len, crowd)) * len(path) > _MUCH_WORK:
                 crowd = [sorted(chain.from_iterable(crowd), reverse=True)]
             for filed in crowd:
@@ -294,17 +319,6 @@ def _is_in(places: Sequence[str], text: str) -> bool:
     beginning = text[:_PLACE]
     number = bisect_left(places, beginning)
     return number < len(places) and places[number].startswith(beginning)
-
-
-def _file(filed: Filed, size: int, by_piece: dict[str, list[Filed]]) -> None:
-    """File a pattern under the first or the last piece of its needle.
-
-    The piece with fewer patterns is taken: many needles begin or end alike.
-    """
-    needle = filed[1]
-    first, last = needle[:size], needle[-size:]
-    piece = first if len(by_piece.get(first, ())) <= len(by_piece.get(last, ())) else last
-    by_piece.setdefault(piece, []).append(filed)
 
 
 def _sorted_out(

@@ -30,7 +30,7 @@ _BYTES_EACH = 2_700  # without the patterns, with the index
 # built when that is as much as it takes itself, so nobody pays more than twice what is needed.
 _TRIES = 25
 # characters; with wildcards, it takes twice as long to try a path of twice as many
-_ORDINARY_PATH = 250
+_ORDINARY_PATH = 75
 _TESTS_IN_A_TRY = 4  # of one URL among several: whether rules must be tried at all
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 

@@ -177,7 +177,8 @@ ALLOWED, VERDICT = Rules.allowed, Rules.verdict
         pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
         pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
         pytest.param("/x", "/" + "y" * 16_000, [ALLOWED], 25, id="long-path-and-plain-rules"),
-        pytest.param("/*x", "/" + "y" * 999, [VERDICT], 6, id="long-path-and-a-wildcard"),
+        pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
+        pytest.param("/*x", "/" + "y" * 1_999, [VERDICT], 0, id="2-KB-and-a-wildcard"),
         pytest.param("/*x", "/" + "y" * 16_000, [ALLOWED], 0, id="very-long-path-and-a-wildcard"),
     ],
 )
