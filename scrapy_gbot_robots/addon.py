@@ -138,7 +138,10 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 
 
 def _loaded(name: Any) -> Any:
-    """The component that `name` names, else `name`: of one that is off, Scrapy needs no more."""
+    """The component that `name` names; `name` itself if it cannot be loaded.
+
+    Scrapy does not load one that is off, so that such a name is no mistake.
+    """
     try:
         return load_object(name)
     except Exception:  # of the module, too; if the component is on, Scrapy raises it

@@ -419,7 +419,7 @@ def _did_you_mean(wanted: str, names: Iterable[str]) -> str:
 
 
 def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
-    """Whether the field has what it needs to do something."""
+    """Whether one of the settings that the field needs, if any, lets it do something."""
     for other, wanted in row.metadata["needs"].items():
         value = getattr(checked, other)
         if value == wanted or (wanted is True and value):

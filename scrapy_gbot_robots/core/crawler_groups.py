@@ -226,6 +226,11 @@ class _Scan:
         return group.add_run(block, self._number)
 
     def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
+        """Read each line: a user-agent line changes the group, others add to it if it is wanted.
+
+        What begins as no such line is passed over at once. The usual ways to write a line are
+        looked up; `read_line` reads the others.
+        """
         kind_of, group, number = _USUAL.get, self._group, self._number
         if group is not None:
             add_path, add_line = group.disallows.append, group.disallow_lines.append

@@ -148,7 +148,8 @@ def read_lines(body: bytes, *, strict: bool = False) -> Iterator[Line]:
 def split_lines(body: bytes) -> list[bytes]:
     """Split at CR LF, CR and LF, and at nothing else.
 
-    A byte-order mark is no part of the first line.
+    A byte-order mark is no part of the first line. The text after the last line end is a line, even
+    if it is empty.
     """
     text = without_bom(body)
     # bytes.splitlines knows no other line ends, unlike str.splitlines
@@ -215,9 +216,10 @@ def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
 
 
 def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
-    """Return key, value and flags.
+    """Return key, value, and `MISSING_COLON` or 0.
 
-    A line of two words without a colon is split between them (Google's parser).
+    A line of two words without a colon is split between them (Google's parser), unless `strict`.
+    Any other line without a colon has an empty key.
     """
     key, colon, value = text.partition(b":")
     if colon:

@@ -161,7 +161,10 @@ def _without_dots(path: str, *dots: str) -> str:
 
 
 def _rewritten(text: str, decoded: frozenset[str]) -> str:
-    """Decode the escapes of the characters in `decoded`, and escape what a URL may not hold."""
+    """Decode the escapes of the characters in `decoded`, and write others in upper case.
+
+    What a URL may not hold is escaped.
+    """
 
     def write(match: re.Match[str]) -> str:
         odd = match[0]

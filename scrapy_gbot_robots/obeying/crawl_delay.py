@@ -118,7 +118,10 @@ class CrawlDelays:
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self) -> None:
-        """Connect so late that other handlers, such as AutoThrottle's, are called first."""
+        """Connect so late that other handlers, such as AutoThrottle's, are called first.
+
+        If processes share crawl-delays, requests wait for their turns from now on.
+        """
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
         if self._shared is not None:
             self._crawler.signals.connect(self._shared.close, signals.spider_closed)

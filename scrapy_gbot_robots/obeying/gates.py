@@ -483,7 +483,10 @@ class Gates:
             gate.passes = Passes(gate.size, now + served_until - wall_now, answer)
 
     def _hold(self, gate: Gate, answer: CachedAnswer) -> None:
-        """Let the requests of an unreachable origin wait for the next look-up, or give some up."""
+        """Let the requests of an unreachable origin wait for the next look-up, or give some up.
+
+        To give requests up is to let them pass with `answer`, by which they are judged.
+        """
         if not gate.is_unreachable:
             gate.is_unreachable = True
             self.count_held(gate.size)
@@ -495,7 +498,7 @@ class Gates:
             gate.passes = Passes(1, _FOREVER, None)
         now = time.monotonic()
         secs = self.secs_left(answer, gate.shut_since)
-        if secs <= 0:
+        if secs <= 0:  # their time is over: the next look-up comes as for a wait that begins now
             secs = self.secs_left(answer, now)
         heappush(self._due, (now + secs, next(self._order), gate))
 

@@ -60,7 +60,10 @@ class Patience:
         self._answered_at = now
 
     def note(self, trouble: Trouble, now: float) -> None:
-        """Note that a look-up has ended in `trouble`: other origins may fail in the same way."""
+        """Note that a look-up has ended in `trouble`; only one without a server counts.
+
+        Two are remembered, so that each origin can be compared with another one.
+        """
         if _has_no_server(trouble):
             self._looked_gone.pop(trouble.origin, None)
             self._looked_gone = dict([*self._looked_gone.items()][-1:])

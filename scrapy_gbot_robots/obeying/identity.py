@@ -128,7 +128,10 @@ class CrawlerIdentity:
             )
 
     def _reached_downloader(self, request: Request) -> None:
-        """Warn once if a downloader middleware behind ours sets another User-Agent."""
+        """Warn once if a downloader middleware behind ours sets another User-Agent.
+
+        After `_LOOKS` requests that could show it, none does.
+        """
         header = request.headers.get("User-Agent")
         if not header or request.meta.get("dont_obey_robotstxt"):
             return

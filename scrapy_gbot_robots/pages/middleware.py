@@ -82,9 +82,9 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             return request
         if response not in self._links_not_to_follow:
             directives = said_by(response)
-            is_whole = directives is not None and "nofollow" in directives
+            whole_page = directives is not None and "nofollow" in directives
             self._links_not_to_follow[response] = links_not_to_follow(
-                response, self._rels, whole_page=is_whole
+                response, self._rels, whole_page=whole_page
             )
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request

@@ -68,10 +68,11 @@ def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
         return []
     if not any(name.encode("ascii", "replace") in lower for name in names):
         return []
-    return list(islice(_named(start, names), MOST_TAGS))
+    return list(islice(_contents(start, names), MOST_TAGS))
 
 
-def _named(start: bytes, names: Collection[str]) -> Iterator[str]:
+def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
+    """Yield what `meta_tags` returns, of a page that begins with `start`, until its body begins."""
     parser = etree.HTMLPullParser(
         events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True
     )

@@ -67,6 +67,10 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _mark(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    """Return as `wall_of` does, though the body may be a robots.txt with a wall's header or status.
+
+    Headers count first, then the title of a page, then the status.
+    """
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"

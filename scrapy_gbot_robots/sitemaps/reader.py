@@ -259,12 +259,14 @@ def _local(element: etree._Element | None) -> str:
 
 
 def _repaired(texts: Iterator[str]) -> Iterator[str]:
-    """Escape the ampersands that a sitemap should have escaped: lxml would drop the next word.
+    """Mend what lxml fails over: impossible character references, and bare ampersands.
+
+    Ampersands that a sitemap should have escaped are escaped: lxml would drop the next word.
 
         <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>              becomes
         <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
 
-    CDATA sections, comments and processing instructions have no escapes, so they stay as they are.
+    CDATA sections, comments and processing instructions have no escapes: their ampersands stay.
     What stands behind the last ">" waits for the next piece, so no mark such as "&amp;" lies across
     two.
     """
@@ -275,9 +277,8 @@ def _repaired(texts: Iterator[str]) -> Iterator[str]:
         nonlocal end_of_verbatim
         mark = match[0]
         if mark.startswith("&#"):
-            return _repaired_references(
-                mark
-            )  # anywhere: in a broken file lxml may see no CDATA here
+            # Anywhere: in a broken file lxml may see no CDATA here.
+            return _repaired_references(mark)
         if end_of_verbatim:
             if mark == end_of_verbatim:
                 end_of_verbatim = ""

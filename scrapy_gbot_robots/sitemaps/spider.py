@@ -154,7 +154,10 @@ class RobotsSitemapSpider(SitemapSpider):
         connect(self._spider_closed, signals.spider_closed)
 
     async def _spider_opened(self) -> None:
-        """Read the list of hosts once, before the first request: for their number and the scope."""
+        """Prepare what the crawl needs before its first request, and begin to log its progress.
+
+        The list of hosts is read once here, for their number and the scope.
+        """
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:
             self._feed = SitemapFeed(self.crawler, self._gbot)
@@ -326,7 +329,7 @@ class SitemapIntake:
         self._scope = scope
         self._make = request_maker(spider)
         self._parse = sitemap_callback(spider)
-        self._meta = feed.request_meta
+        self._meta = feed.request_meta  # the feed's own requests get these limits, too
         limit = spider.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
         self._meta["download_warnsize"] = 0

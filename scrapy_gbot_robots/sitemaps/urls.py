@@ -89,10 +89,8 @@ class UrlCheck(NamedTuple):
     ) -> tuple[list[FoundSitemap], Counter[str]]:
         """Choose the sitemaps to feed from those that the robots.txt of `origin` lists.
 
-        A bad line costs no other.
-
-        Those of `before` were chosen already. Returns the sitemaps, and the counts of lines by the
-        name of the stat.
+        The URLs of `before` were chosen already; with them, no more than `most` are. A bad line
+        costs no other. Returns the sitemaps, and the counts of lines by the name of the stat.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
