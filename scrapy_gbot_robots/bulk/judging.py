@@ -106,7 +106,7 @@ def _site_keys(urls: Iterable[str]) -> list[str]:
 
 
 def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[str]], list[list[str]]]:
-    """Return the URLs by their keys, as above, and for each URL the list in which it is.
+    """Return the URLs by how they begin (`_site_keys`), and for each URL the list in which it is.
 
     What is no text becomes text first.
     """
@@ -187,7 +187,7 @@ class Judge:
         which take longer.
         """
         urls_by_key, urls_like_each = _by_key(urls)
-        # For each column what is left of it, by the list of URLs that it is about.
+        # For each column what is left of it, by the id of the list of URLs that it is about.
         rests: list[dict[int, Iterator[Any]]] = [{} for _ in self.crawlers]
         if gives_reasons:
             rests += [{} for _ in self.crawlers]
@@ -226,7 +226,8 @@ class Judge:
     def _judge_together(self, file: _File, rests: Sequence[dict[int, Iterator[Any]]]) -> None:
         """Judge the URLs of all sites that have one robots.txt; each path is asked about once.
 
-        The answers are added to the `rests`, by site.
+        The answers of each crawler are added to its dict in `rests`, by the id of a site's list of
+        URLs.
         """
         paths_by_site: dict[int, list[str]] = {}
         for prefix, urls in file.sites:
@@ -236,8 +237,8 @@ class Judge:
         paths = list(dict.fromkeys(chain.from_iterable(paths_by_site.values())))
         for rules, rest in zip(self._rules(file.served, None), rests, strict=True):
             answer_of = dict(zip(paths, _answers(rules, paths), strict=True)).__getitem__
-            for number, paths_of_site in paths_by_site.items():
-                rest[number] = iter(bytearray(map(answer_of, paths_of_site)))
+            for id_of_urls, paths_of_site in paths_by_site.items():
+                rest[id_of_urls] = iter(bytearray(map(answer_of, paths_of_site)))
 
     def _judged_site(
         self,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from ..core.urls import Origin, path_of
 from ..policy.outages import Decision, State
@@ -19,13 +19,18 @@ from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .archives import Capture
 from .judging import Served
 
-# what was served, with the place and the length of its body
-Found: TypeAlias = tuple[Served, int, int]
-
 MAX_REDIRECTS = 5  # Google's page: at least five hops
 
 _ROWS = 10_000  # handed to or asked of the database at a time
 _OF_ROBOTS_TXT = "regexp_full_match(url, '[a-z]+://[^/]+/robots[.]txt')"
+
+
+class Found(NamedTuple):
+    """What was served, and where its body is in the file of bodies."""
+
+    served: Served  # without the body
+    place: int = 0
+    length: int = 0
 
 
 class Store:
@@ -145,16 +150,16 @@ class Store:
                 if answer is None:
                     if len(trail) > 1:
                         why = f"the redirect leads to {trail[-1]}, which is not in the archive"
-                        yield trail[0], (Served(None, why=why), 0, 0)
-                elif answer[0].decision is not None or answer[0].status not in REDIRECTS:
+                        yield trail[0], Found(Served(None, why=why))
+                elif answer.served.decision is not None or answer.served.status not in REDIRECTS:
                     yield trail[0], answer
                 else:
-                    hop = next_hop(answer[0].status, location, trail, self._max_redirects)
+                    hop = next_hop(answer.served.status, location, trail, self._max_redirects)
                     target = None if isinstance(hop, Unavailable) else _normal(hop)
                     if target is not None:
                         going.append([*trail, target])
                     else:  # it counts as a 404
-                        yield trail[0], (Served(answer[0].status), 0, 0)
+                        yield trail[0], Found(Served(answer.served.status))
             trails = going
 
     def _latest(self, urls: Iterable[str]) -> dict[str, tuple[str | None, Found]]:
@@ -173,14 +178,13 @@ class Store:
                 if state:
                     decision = Decision(State(state), served.why, temporary, 0.0, 0.0)
                     served = served._replace(decision=decision)
-                latest[url] = location, (served, place, length)
+                latest[url] = location, Found(served, place, length)
             return latest
 
     def served(self, found: Found) -> Served:
         """Return what was served, with the body."""
-        served, place, length = found
-        self._bodies.seek(place)
-        return served._replace(body=self._bodies.read(length))
+        self._bodies.seek(found.place)
+        return found.served._replace(body=self._bodies.read(found.length))
 
     def everything(self) -> Iterator[Served]:
         """Yield what was served for the robots.txt of each origin."""
@@ -189,7 +193,7 @@ class Store:
             while rows := urls.fetchmany(_ROWS):
                 batch = [url for (url,) in rows]
                 answers = [answer for _, answer in self._followed(batch)]
-                answers.sort(key=itemgetter(1))  # as they lie in the file
+                answers.sort(key=attrgetter("place"))  # as they lie in the file
                 yield from map(self.served, answers)
 
     def others(self) -> tuple[int, str]:

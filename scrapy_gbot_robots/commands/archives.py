@@ -100,7 +100,11 @@ def opened(
 ) -> Iterator[tuple[Store, list[Part]]]:
     """Read archives into a store, which is there as long as the context.
 
-    The user is told what could not be read of them.
+    Yields also lines for the user: what of the archives cannot be read, or is of no use.
+
+    Raises:
+        BulkError: a file or a library is missing, no URL is that of a robots.txt, or the store
+            failed.
     """
     try:
         for name in names:

@@ -291,7 +291,7 @@ class AnswerRows:
             yield
 
     def write(self, piece: Piece) -> None:
-        """Write rows, and before the first ones the titles."""
+        """Write rows: into the file if that is open, else as text, with titles before the first."""
         if self._write is None:
             titles = [name for name, _ in self._form.kinds]
             self._write = text_writer(self._form.lines, titles, self._out.write)

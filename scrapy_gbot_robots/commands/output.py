@@ -106,7 +106,7 @@ class Terminal:
             stream.reconfigure(errors="backslashreplace")
 
     def say(self, *parts: Part, wrap: bool = False) -> None:
-        """Write a line for people.
+        """Write a line for people, or nothing if programs read the output.
 
         With `wrap` a terminal breaks it between words, otherwise anywhere.
         """

@@ -103,7 +103,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _show(title: str, part: Any, wholes: Mapping[str, int], out: Terminal) -> None:
-    """Write a table, unless it is empty."""
+    """Write a part of the study as a table, unless it is empty.
+
+    `wholes` has the numbers by which shares are counted, beside those of a row itself (`_WHOLE`).
+    """
     rows = part
     if isinstance(part, dict):
         rows = []

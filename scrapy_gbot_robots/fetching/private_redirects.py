@@ -21,9 +21,10 @@ from ..policy.private_hosts import is_private, is_private_address
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` may lead to a private address, but `found_at` has a public one.
+    """Whether `url` may lead to a private address from outside.
 
-    `found_at` is the URL that names it. A name that does not resolve here is not private: it leads
+    `found_at` is the URL that names it: it is inside if it has the same host, or only private
+    addresses. A name that does not resolve here is not private: it leads
     nowhere, or a proxy resolves it. Both arguments are http, https or ftp URLs.
     """
     host = Origin.of(url).host

@@ -142,6 +142,10 @@ def _outage(facts: dict[str, Any] | None) -> Outage | None:
 
 
 def _facts(entry: Entry, outage_fields: _Fields, *, packed: bool) -> bytes:
+    """Return all of `entry` but its body, as the JSON of the version that has `outage_fields`.
+
+    `packed` says whether the body is compressed.
+    """
     facts = {
         "body": {"bytes": len(_body(entry)), "zlib": packed},
         "copy": _written(entry.copy, _COPY),

@@ -188,7 +188,7 @@ class RedisStorage(BatchStorage):
                 yield origin
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins, or else their leases.
+        """Return the entries of many origins; take the leases of those that are not good.
 
         This takes one round trip, and a second one if an entry is there that is not good.
         """

@@ -218,7 +218,7 @@ class SqliteStorage(BatchStorage):
             self._disconnect()
 
     def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins, or else their leases.
+        """Return the entries of many origins; take the leases of those that are not good.
 
         All writing is one transaction.
         """
@@ -412,9 +412,11 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open the file for reading alone; if there is none, an empty database in memory.
+    """Open the file for reading alone; if none is there or begun, an empty database in memory.
 
-    Raises what `_connect` raises.
+    Raises:
+        StorageError: the file is another program's.
+        sqlite3.DatabaseError: the file is broken, or cannot be used now.
     """
     has_log = Path(f"{path}-wal").exists()
     if has_log or (path.exists() and path.stat().st_size > 0):
