@@ -112,6 +112,7 @@ class CachedAnswer(Answer):
 
     __slots__ = (
         "ask_at",
+        "counted_weight",
         "given_at",
         "one_page",
         "outage",
@@ -159,6 +160,7 @@ class CachedAnswer(Answer):
         # Of its body, in hexadecimal, if there is one and a setting needs it.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
+        self.counted_weight = 0  # what a cache has counted; this may learn more rules later
         if before is not None and before.temporary and self.temporary:  # the same outage
             self.temporary_since = before.temporary_since
             self.site_available = before.site_available

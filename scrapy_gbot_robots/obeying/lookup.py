@@ -84,11 +84,12 @@ class AnswerCache:
         """Cache `answer`, in place of the last one of its origin."""
         replaced = self._answers.pop(answer.origin, None)
         if replaced is not None:
-            self._bytes -= replaced.weight
+            self._bytes -= replaced.counted_weight
+        answer.counted_weight = answer.weight
         self._bytes += answer.weight
         self._answers[answer.origin] = answer
         while self._is_too_full():
-            self._bytes -= self._answers.pop(next(iter(self._answers))).weight
+            self._bytes -= self._answers.pop(next(iter(self._answers))).counted_weight
 
     def _is_too_full(self) -> bool:
         if len(self._answers) > self._most_answers:

@@ -61,6 +61,17 @@ def test_bytes_are_bounded(put: str, left: str) -> None:
     assert cached(cache, "abc") == left
 
 
+def test_answer_that_learns_more_rules_later_takes_no_bytes_from_others() -> None:
+    cache = AnswerCache(100, most_bytes=1000)
+    learning = answer("a", 400)
+    cache.put(learning)
+    learning.weight = 900  # as it has learnt the rules of another user agent
+    cache.put(answer("a", 400))
+    for name in "bc":
+        cache.put(answer(name, 400))
+    assert cached(cache, "abc") == "bc"
+
+
 # Memory
 
 BOUND = 2**19
