@@ -40,6 +40,7 @@ from ..support.systems import needs_posix
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0
+SLOT = {"download_slot": "s"}
 STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
 
 
@@ -299,6 +300,27 @@ def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
     world.end("b.x")
     world.push("b.x/urgent", meta={"download_slot": "s"}, priority=5)
     assert world.pull() == ["b.x/urgent", "a.x/1", "b.x/1"]
+
+
+def test_urgent_request_gives_its_line_no_second_turn(either: World) -> None:
+    either.push(*(f"{host}.x/{number}" for host in "ab" for number in range(3)), meta=SLOT)
+    either.end("a.x")
+    either.end("b.x")
+    either.push("a.x/urgent", priority=5, meta=SLOT)
+    urgent, *others = either.pull()
+    assert urgent == "a.x/urgent"
+    assert [url[0] for url in others] == [*"bababa"]
+
+
+def test_line_of_several_origins_stands_at_the_gate_of_its_next_request(world: World) -> None:
+    long_name = {"download_slot": "s" * 300}
+    world.push("a.x/1", meta=long_name)
+    assert (world.pull(), world.order) == ([], ["a.x"])
+    world.push("b.x/urgent", priority=5, meta=long_name)
+    world.end("a.x")
+    assert (world.pull(), world.order, world.stat("waiting")) == ([], ["a.x", "b.x"], 1)
+    world.end("b.x")
+    assert (world.pull(), world.stat("waiting")) == (["b.x/urgent", "a.x/1"], 0)
 
 
 def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
