@@ -92,8 +92,10 @@ def directory_gone(path: Path) -> Iterator[None]:
     aside = path.parent.rename(path.parent.with_name("aside"))
     path.parent.write_bytes(b"")
     yield
-    path.parent.unlink()
-    aside.rename(path.parent)
+    # In one step, so that nobody makes a directory there.
+    back = path.parent.with_name("back")
+    back.symlink_to(aside, target_is_directory=True)
+    back.replace(path.parent)
 
 
 @contextmanager
