@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import chain, groupby
+from itertools import chain
 from math import isnan
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeVar
@@ -78,11 +78,12 @@ def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
 
     Another spelling of an origin comes separately. For a text that is no URL the origin is None.
     """
-    begin = 0
-    for key, group in groupby(_site_keys(urls)):
-        end = begin + len(list(group))
-        yield from _sites_of(key, urls[begin:end])
-        begin = end
+    begin, key = 0, ""
+    for end, url in enumerate(urls):
+        if not key or not url.startswith(key):
+            yield from _sites_of(key, urls[begin:end])
+            begin, key = end, _key_of(url)
+    yield from _sites_of(key, urls[begin:])
 
 
 def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
@@ -97,12 +98,13 @@ def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Se
         yield _origin_of(url), [url]
 
 
-def _site_keys(urls: Iterable[str]) -> list[str]:
-    """Return how each URL begins, up to and with the first slash of its path.
+def _key_of(url: str) -> str:
+    """Return how a URL begins, up to and with the first slash of its path.
 
-    For URLs in an odd form it is any text.
+    For a URL in an odd form it is any text, "" for one without such a slash. Another URL that
+    begins like that has the same key.
     """
-    return [url[: url.find("/", _BEHIND_SCHEME) + 1] for url in urls]
+    return url[: url.find("/", _BEHIND_SCHEME) + 1]
 
 
 def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[str]], list[list[str]]]:
@@ -112,16 +114,20 @@ def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[str]], list[list[str]]]
     """
     by_key: defaultdict[str, list[str]] = defaultdict(list)
     lists: list[list[str]] = []
+    key = ""
+    of_key: list[str] = []
     for begin in range(0, len(urls), _CACHED):
         texts = urls[begin : begin + _CACHED]
         try:
             _bring_near(texts)
         except TypeError:  # bytes, or no URL at all
             texts = [_as_text(url) for url in texts]
-        lists_of_texts = [by_key[key] for key in _site_keys(texts)]
-        for of_key, url in zip(lists_of_texts, texts, strict=True):
+        for url in texts:
+            if not key or not url.startswith(key):  # it is of another site than the one before
+                key = _key_of(url)
+                of_key = by_key[key]
             of_key.append(url)
-        lists += lists_of_texts
+            lists.append(of_key)
     return by_key, lists
 
 
@@ -224,18 +230,24 @@ class Judge:
         return served, None
 
     def _judge_together(self, file: _File, rests: Sequence[dict[int, Iterator[Any]]]) -> None:
-        """Judge the URLs of all sites that have one robots.txt; each path is asked about once.
+        """Judge the URLs of all sites that have one robots.txt.
 
-        The answers of each crawler are added to its dict in `rests`, by the id of a site's list of
-        URLs.
+        Each path is asked about once, unless that costs more than it saves. The answers of each
+        crawler are added to its dict in `rests`, by the id of a site's list of URLs.
         """
         paths_by_site: dict[int, list[str]] = {}
         for prefix, urls in file.sites:
             _bring_near(urls)
             start = len(prefix) - 1
             paths_by_site[id(urls)] = [url[start:] for url in urls]
+        rules_of_each = self._rules(file.served, None)
+        id_of_urls, paths = next(iter(paths_by_site.items()))
+        if len(paths_by_site) == 1 and len(paths) <= _CACHED:  # hardly any path occurs twice
+            for rules, rest in zip(rules_of_each, rests, strict=True):
+                rest[id_of_urls] = iter(_answers(rules, paths))
+            return
         paths = list(dict.fromkeys(chain.from_iterable(paths_by_site.values())))
-        for rules, rest in zip(self._rules(file.served, None), rests, strict=True):
+        for rules, rest in zip(rules_of_each, rests, strict=True):
             answer_of = dict(zip(paths, _answers(rules, paths), strict=True)).__getitem__
             for id_of_urls, paths_of_site in paths_by_site.items():
                 rest[id_of_urls] = iter(bytearray(map(answer_of, paths_of_site)))
@@ -365,9 +377,10 @@ def _answers(rules: Rules, paths: Sequence[str]) -> bytearray:
     It is that of `allowed_each_in_all_forms`, but for a robots.txt itself.
     """
     answers = allowed_each_in_all_forms(rules, paths)
-    for number, path in enumerate(paths):
-        if path.startswith(ROBOTS_PATH) and _is_robots_txt(f"{_ANY_SITE}{path}"):
-            answers[number] = YES
+    if ROBOTS_PATH in "".join(paths):  # in C
+        for number, path in enumerate(paths):
+            if path.startswith(ROBOTS_PATH) and _is_robots_txt(f"{_ANY_SITE}{path}"):
+                answers[number] = YES
     return answers
 
 

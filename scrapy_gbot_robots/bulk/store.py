@@ -1,8 +1,8 @@
-"""The robots.txt files of archives, in a temporary DuckDB database.
+"""The robots.txt files of archives, in a DuckDB database.
 
-So memory is bounded however many there are. The latest capture of each URL counts. A redirect leads
-to the capture of its target. Bodies are in a file beside the database, which knows their places:
-each body is read when it is needed.
+It puts into temporary files what exceeds its memory, so that is bounded however many there are. The
+latest capture of each URL counts. A redirect leads to the capture of its target. Bodies are in a
+file beside, and the database knows their places: each body is read when it is needed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Store:
             "temp_directory": spill,
             "preserve_insertion_order": False,
         }
-        self.database = duckdb.connect(str(directory / "captures.duckdb"), config=config)
+        self.database = duckdb.connect(config=config)
         self._max_redirects = max_redirects
         self._bodies = (directory / "bodies").open("w+b")
         self._end = 0

@@ -236,7 +236,7 @@ def test_any_urls_of_some_sites_get_the_answers_of_asking_one_by_one(
 
 
 @pytest.mark.parametrize("rules", [3, 60], ids="{} rules".format)
-@pytest.mark.parametrize("each", [1, 12, 120], ids="{} URLs".format)
+@pytest.mark.parametrize("each", [1, 12, 120, 1_200], ids="{} URLs".format)
 def test_urls_of_one_site_get_the_answers_of_asking_one_by_one(rules: int, each: int) -> None:
     source = random.Random(each + rules)
     shapes = ["/{}", "/*{}", "/{}*{}$", "/*{}$", "/{}%2f"]

@@ -462,7 +462,7 @@ def test_audit_that_is_ended_leaves_nothing_behind(home: Path) -> None:
     arguments = ["--robots", "a.warc.gz", "--urls", "-", "--as", "a", "--output", "o.csv"]
     env = environment(TMPDIR=str(home / "tmp"))
     with start([*COMMAND, "audit", *arguments], home, env, stdin=subprocess.PIPE) as audit:
-        block_until(lambda: list(home.glob("tmp/*/captures.duckdb")) and sleeps(audit))
+        block_until(lambda: list(home.glob("tmp/*/bodies")) and sleeps(audit))
         audit.send_signal(signal.SIGTERM)
         assert (*output(audit), audit.returncode) == ("", "", 143)
     assert set(home.iterdir()) == before
