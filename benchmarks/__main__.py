@@ -43,7 +43,7 @@ PARTS = {
     "broad": Part("benchmarks.broad --origins 100000", 5),
     "reactor": Part("benchmarks.reactor --origins 600", 5),
     "crawl": Part("benchmarks.crawl", 15),
-    "queued": Part("benchmarks.queued --hosts 1000", 2),
+    "queued": Part("benchmarks.queued --times 1", 12),
     "blackholes": Part("benchmarks.blackholes", 2),
     "hostile": Part("benchmarks.hostile", 3),
     "sitemap-memory": Part("benchmarks.sitemap_memory --pages 1", 3),
