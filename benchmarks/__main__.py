@@ -41,7 +41,7 @@ PARTS = {
         f"benchmarks.bulk {FILES} --urls 10000000 --origins 200000 --files shared", 12
     ),
     "broad": Part("benchmarks.broad --origins 100000", 5),
-    "reactor": Part("benchmarks.reactor --origins 600", 5),
+    "reactor": Part("benchmarks.reactor --origins 600 --per-second 100", 2),
     "crawl": Part("benchmarks.crawl", 15),
     "queued": Part("benchmarks.queued --times 1", 12),
     "blackholes": Part("benchmarks.blackholes", 2),

@@ -10,8 +10,8 @@ The cases:
 * 600 hosts of two pages each;
 * one host of 5,000 pages, whose robots.txt arrives after two seconds.
 
-Each crawl is a process, and the loopback server is another. The run prints medians: processor seconds of the crawling
-process, their ratio to those of the other crawls, and the peak memory.
+Each crawl is a process, and the loopback server is another. The run prints medians: the ratios of the crawling process's
+processor time to that of the other crawls, and the peak memory of the three.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Case(NamedTuple):
     Its pages are start URLs, or they are links of the first page.
     """
 
+    words: str
     hosts: int
     pages: int
     after_secs: float = 0.0
@@ -52,12 +53,15 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "one": Case(1, 3000),
-    "linked": Case(1, 3000, linked=True),
-    "many": Case(600, 2),
-    "slow": Case(1, 5000, 2.0),
+    "linked": Case("one host, 3,000 pages as links of the first, 300 rules", 1, 3000, linked=True),
+    "one": Case("one host, 3,000 pages as start URLs, 300 rules", 1, 3000),
+    "many": Case("600 hosts, two pages each", 600, 2),
+    "slow": Case("one host, 5,000 pages, robots.txt after 2 s", 1, 5000, 2.0),
 }
-WARM_UP = Case(1, 1)  # not counted: it compiles the modules
+WARM_UP = Case("not counted: it compiles the modules", 1, 1)
+TITLES = """\
+| crawl | plugin / Scrapy alone | plugin / off | plugin | Scrapy alone | off |
+|---|---|---|---|---|---|"""
 
 
 class Listed(Spider):
@@ -181,20 +185,15 @@ def _crawl(python: str, kind: str, case: Case, port: str) -> dict[str, float]:
     return took
 
 
-def report(name: str, taken: dict[str, list[dict[str, float]]]) -> None:
+def report(case: Case, taken: dict[str, list[dict[str, float]]]) -> None:
     middle = {
         kind: {what: median(run[what] for run in runs) for what in ("secs", "megabytes")}
         for kind, runs in taken.items()
     }
     ours, alone, off = (middle[kind] for kind in KINDS)
-    print(
-        f"{name:6} plugin {ours['secs']:6.2f} s {ours['megabytes']:4.0f} MB,"
-        f" Scrapy alone {alone['secs']:6.2f} s {alone['megabytes']:4.0f} MB,"
-        f" off {off['secs']:6.2f} s {off['megabytes']:4.0f} MB;"
-        f" plugin/Scrapy alone {ours['secs'] / alone['secs']:.2f}, plugin/off {ours['secs'] / off['secs']:.2f},"
-        f" Scrapy alone/off {alone['secs'] / off['secs']:.2f}",
-        flush=True,
-    )
+    memory = " | ".join(f"{kind['megabytes']:.0f} MB" for kind in (ours, alone, off))
+    beside_alone, beside_off = ours["secs"] / alone["secs"], ours["secs"] / off["secs"]
+    print(f"| {case.words} | {beside_alone:.2f} | {beside_off:.2f} | {memory} |", flush=True)
 
 
 def main() -> None:
@@ -211,8 +210,9 @@ def main() -> None:
         help="the interpreter that crawls, with the plugin that it has",
     )
     chosen = options.parse_args()
+    print(TITLES)
     for name in chosen.case or CASES:
-        report(name, measure(CASES[name], chosen.rounds, chosen.python))
+        report(CASES[name], measure(CASES[name], chosen.rounds, chosen.python))
 
 
 if __name__ == "__main__":
