@@ -24,6 +24,9 @@ SHARE_NONE = 0.2  # of the others: have no robots.txt
 SHARE_MOVED = 0.2  # origins that redirect
 SHARE_FLAKY = 0.3  # origins that fail at first
 
+SNAPPY = (
+    b"\xff\x06\x00\x00sNaPpY"  # how its stream begins; text in this coding would be read as it is
+)
 ZEROS = gzip.compress(b"#" + bytes(8 * LIMIT))
 
 _WORDS = ("a", "ab", "b", "cart", "x")
@@ -160,7 +163,7 @@ def garbage(dice: Random, body: bytes) -> Answer:
             (b"220 mail.example ESMTP\r\n" + body,),
             (head("Transfer-Encoding: chunked") + b"zz\r\n" + body,),
             plain(dice, body, "200 OK", "Content-Encoding: gzip"),
-            plain(dice, body, "200 OK", "Content-Encoding: snappy"),
+            plain(dice, SNAPPY + body, "200 OK", "Content-Encoding: snappy"),
         )
     )
 
