@@ -33,21 +33,21 @@ class Part(NamedTuple):
 
 PARTS = {
     "verdicts": Part(f"benchmarks.verdicts {FILES}", 2),
-    "parser": Part(f"benchmarks.parser {FILES}", 10),
+    "parser": Part(f"benchmarks.parser {FILES}", 2),
     "worst": Part("benchmarks.worst", 1),
-    "audit": Part("benchmarks.audit", 4),
-    "bulk": Part(f"benchmarks.bulk {FILES}", 3),
+    "audit": Part("benchmarks.audit", 2),
+    "bulk": Part(f"benchmarks.bulk {FILES}", 1),
     "bulk-large": Part(
-        f"benchmarks.bulk {FILES} --urls 10000000 --origins 200000 --files shared", 12
+        f"benchmarks.bulk {FILES} --urls 10000000 --origins 200000 --files shared", 5
     ),
-    "broad": Part("benchmarks.broad --origins 100000", 5),
+    "broad": Part("benchmarks.broad --origins 100000", 2),
     "reactor": Part("benchmarks.reactor --origins 600 --per-second 100", 2),
-    "crawl": Part("benchmarks.crawl", 15),
+    "crawl": Part("benchmarks.crawl", 6),
     "queued": Part("benchmarks.queued --times 1", 12),
     "blackholes": Part("benchmarks.blackholes", 2),
-    "hostile": Part("benchmarks.hostile", 3),
+    "hostile": Part("benchmarks.hostile", 1),
     "sitemap-memory": Part("benchmarks.sitemap_memory --pages 1", 3),
-    "soak": Part("benchmarks.soak --seed 20261120", 12),
+    "soak": Part("benchmarks.soak --seed 20261120", 6),
 }
 
 
