@@ -88,7 +88,7 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
         if proof is not None:
             try:
                 ItemAdapter(item)[self._field] = dict(proof)
-            except (KeyError, TypeError):
+            except (KeyError, TypeError, AttributeError):  # the last of a frozen dataclass
                 self.crawler.stats.inc_value("gbot_robots/provenance/without_field")
                 if not self._has_warned:
                     self._has_warned = True

@@ -102,6 +102,12 @@ class Typed:
     proof: Any = field(default=None)
 
 
+@dataclass(frozen=True)
+class Frozen:
+    url: str
+    proof: dict[str, Any] | None = None
+
+
 @dataclass
 class Bare:
     url: str
@@ -120,6 +126,8 @@ class Collecting(Pages):
             Typed(response.url),
             Bare(response.url),
             Declared(),
+            Frozen(response.url),
+            {"last": True},
         ]
         yield from self.items
 
@@ -133,8 +141,11 @@ async def test_provenance_is_put_into_items_of_any_kind_with_the_field_that_is_n
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Collecting, settings, urls=[site.url("/yes")])
     assert isinstance(crawler.spider, Collecting)
-    plain, typed, bare, declared = crawler.spider.items
+    plain, typed, bare, declared, frozen, last = crawler.spider.items
+    assert stats(crawler)["item_scraped_count"] == 6
     assert (bare, dict(declared)) == (Bare(site.url("/yes")), {})
+    assert frozen == Frozen(site.url("/yes"))
+    assert ("proof" in last) == named
     if named:
         assert plain["proof"]["line"] == typed.proof["line"] == 2
         assert plain["proof"] is not typed.proof
@@ -142,6 +153,6 @@ async def test_provenance_is_put_into_items_of_any_kind_with_the_field_that_is_n
         assert warning.startswith(
             "Items of Bare have no field 'proof', so they go on without provenance; "
         )
-        assert stats(crawler)["gbot_robots/provenance/without_field"] == 2
+        assert stats(crawler)["gbot_robots/provenance/without_field"] == 3
     else:
         assert (plain, typed.proof) == ({"url": site.url("/yes")}, None)
