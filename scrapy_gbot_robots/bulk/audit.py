@@ -22,9 +22,8 @@ from .store import Store
 
 _RARELY = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS = 50_000  # URLs that are looked up at a time
-_PIECE_BYTES = (
-    8 * 2**20
-)  # of the robots.txt files in one piece of work; a single larger file is a piece, too
+# bytes of the robots.txt files in one piece of work; a single larger file is a piece, too
+_PIECE_BYTES = 8 * 2**20
 _AHEAD = 2  # pieces of work that wait for each worker
 # One robots.txt for all URLs, or one for each origin.
 _Robots: TypeAlias = Served | Mapping[Origin, Served]
@@ -61,6 +60,41 @@ class Piece(NamedTuple):
                 columns.append(cells(column))
         by_crawler = [bytearray(cells(column)) for column in self.answers]
         return Piece(columns, self.robots, by_crawler, list(map(cells, self.verdicts)))
+
+    def all_columns(self) -> list[Any]:
+        """Return the columns that `kinds_of` names: each verdict has three."""
+        columns = [*self.columns, *self.answers]
+        for verdicts in self.verdicts:
+            rules: list[str | None] = []
+            lines: list[int | None] = []
+            for verdict in verdicts:
+                if verdict.rule is None:
+                    rules.append(None)
+                    lines.append(None)
+                else:
+                    rules.append(str(verdict.rule))
+                    lines.append(verdict.rule.line)
+            columns += [rules, lines, [verdict.reason for verdict in verdicts]]
+        return columns
+
+
+def kinds_of(
+    others: Mapping[str, Any], names: Sequence[str], *, gives_reasons: bool
+) -> list[tuple[str, Any]]:
+    """Return the names and Arrow types of the columns of a list with the answers to it.
+
+    Args:
+        others: the columns of the list beside the URLs, with their types.
+        names: what the columns of the answers are called.
+        gives_reasons: whether the deciding rules, their lines and the reasons follow.
+    """
+    kinds: list[tuple[str, Any]] = [(URL, "string"), *others.items()]
+    kinds += [(name, "int8") for name in names]
+    if gives_reasons:
+        for name in names:
+            kinds += [(f"{name}_rule", "string"), (f"{name}_line", "int32")]
+            kinds.append((f"{name}_reason", "string"))
+    return kinds
 
 
 def judged(

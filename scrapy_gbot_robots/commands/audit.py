@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from ..bulk.arrow import URL
-from ..bulk.audit import Piece, by_archive, collect_rarely, judged, take_urls
+from ..bulk.audit import Piece, by_archive, collect_rarely, judged, kinds_of, take_urls
 from ..bulk.files import TEXT, URL_SUFFIXES, UrlFile, answer_file, json_lines, text_writer
 from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, sites
 from ..core.urls import Origin, shown
@@ -36,7 +35,7 @@ from .inputs import (
     size_of,
     versions,
 )
-from .output import Part, Terminal, printable
+from .output import Part, Terminal, fixed_indent, fixed_lines
 
 if TYPE_CHECKING:
     from .project_crawl import ProjectCrawl
@@ -46,10 +45,8 @@ _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
 _WALLED, _UNREACHABLE = "a wall answered, not the site", "unreachable"
 _IN_SUMMARY = (YES, NO, UNREACHABLE)
-_RULE = "RULE"  # the title of a column
 _ANSWER_WIDTH, _RULE_WIDTH = 12, 30  # of columns of a table
 _URL_WIDTH = 20  # that is left for a URL, or no rule is shown
-_GAP = "  "
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -272,13 +269,15 @@ class AnswerRows:
         self, options: Namespace, names: Sequence[str], others: Mapping[str, Any], out: Terminal
     ) -> None:
         self._path, self._out = options.output, out
-        is_table = not self._path and options.format == "table"
-        self.gives_reasons = is_table or options.rules
-        self._form: _Table | _Data
-        if is_table:
-            self._form = _Table(names, out.columns)
-        else:
-            self._form = _Data(names, others, options)
+        self.gives_reasons = options.rules
+        self._kinds = kinds_of(others, names, gives_reasons=options.rules)
+        self._lines = TEXT.get(f".{options.format}", json_lines)
+        self._columns: Callable[[Piece], list[Any]] = Piece.all_columns
+        if not self._path and options.format == "table":
+            table = _Table(names, out.columns)
+            self.gives_reasons = True
+            self._kinds = [(title, "string") for title in table.titles]
+            self._lines, self._columns = table.lines, table.columns
         self._write: Callable[[list[Any]], object] | None = None
 
     @contextmanager
@@ -287,57 +286,35 @@ class AnswerRows:
         if not self._path:
             yield
             return
-        with answer_file(self._path, self._form.kinds) as self._write:
+        with answer_file(self._path, self._kinds) as self._write:
             yield
 
     def write(self, piece: Piece) -> None:
         """Write rows: into the file if that is open, else as text, with titles before the first."""
         if self._write is None:
-            titles = [name for name, _ in self._form.kinds]
-            self._write = text_writer(self._form.lines, titles, self._out.write)
-        self._write(self._form.columns(piece))
-
-
-class _Data:
-    """Rows for programs: those of the list, with the answers and perhaps the reasons.
-
-    Attributes:
-        kinds: the name of each column, and its Arrow type.
-        lines: the text of some rows.
-    """
-
-    def __init__(self, names: Sequence[str], others: Mapping[str, Any], options: Namespace) -> None:
-        self.kinds: list[tuple[str, Any]] = [(URL, "string"), *others.items()]
-        self.kinds += [(name, "int8") for name in names]
-        if options.rules:
-            for name in names:
-                self.kinds += [(f"{name}_rule", "string"), (f"{name}_line", "int32")]
-                self.kinds.append((f"{name}_reason", "string"))
-        self.lines = TEXT.get(f".{options.format}", json_lines)
-
-    @staticmethod
-    def columns(piece: Piece) -> list[Any]:
-        columns = [*piece.columns, *piece.answers]
-        for verdicts in piece.verdicts:
-            columns += _reasons(verdicts)
-        return columns
+            titles = [name for name, _ in self._kinds]
+            self._write = text_writer(self._lines, titles, self._out.write)
+        self._write(self._columns(piece))
 
 
 class _Table:
     """Rows for people: for each crawler the answer and the rule, and last the URL.
 
-    The widths are fixed, as later rows are not known. A terminal that is too narrow gets no rules.
+    A terminal that is too narrow gets no rules.
     """
 
     def __init__(self, names: Sequence[str], columns: int | None) -> None:
-        self._is_terminal = columns is not None
-        titles = []
+        self._cuts = columns is not None
+        self.titles: list[str] = []
+        self._widths: list[int] = []  # of all columns but the last
         for name in names:
-            titles += [name, _RULE]
-        self._shows_rules = columns is None or _room(titles) <= columns
+            self.titles += [name, "RULE"]
+            self._widths += [max(_ANSWER_WIDTH, len(name)), _RULE_WIDTH]
+        room = fixed_indent(self._widths) + _URL_WIDTH
+        self._shows_rules = columns is None or room <= columns
         if not self._shows_rules:
-            titles = list(names)
-        self.kinds = [(title, "string") for title in [*titles, "URL"]]
+            del self.titles[1::2], self._widths[1::2]
+        self.titles.append("URL")
 
     def columns(self, piece: Piece) -> list[Any]:
         columns: list[Any] = []
@@ -347,47 +324,8 @@ class _Table:
                 columns.append([why(verdict) for verdict in verdicts])
         return [*columns, piece.columns[0]]
 
-    def lines(self, titles: Sequence[str], columns: Sequence[Any]) -> str:
-        text = ""
-        for row in zip(*columns, strict=True):
-            *cells, url = map(printable, row)
-            if self._is_terminal:
-                cells = list(map(_cut, cells))
-            for title, cell in zip(titles, cells, strict=False):
-                text += cell.ljust(_width(title)) + _GAP
-            text += f"{url}\n"
-        return text
-
-
-def _room(titles: Sequence[str]) -> int:
-    """Return how many columns of a terminal a table takes."""
-    return sum(map(_width, titles)) + len(_GAP) * len(titles) + _URL_WIDTH
-
-
-def _width(title: str) -> int:
-    """Return how many columns of a terminal a column of the table takes."""
-    if title == _RULE:
-        return _RULE_WIDTH
-    return max(_ANSWER_WIDTH, len(title))
-
-
-def _cut(cell: str) -> str:
-    """Return a cell of a table on a terminal: a rule may be as long as a file."""
-    return cell if len(cell) <= _RULE_WIDTH else f"{cell[: _RULE_WIDTH - 3]}..."
-
-
-def _reasons(verdicts: Sequence[Verdict]) -> list[list[Any]]:
-    """Return three columns: the deciding rules, their lines, and the reasons."""
-    rules: list[str | None] = []
-    lines: list[int | None] = []
-    for verdict in verdicts:
-        if verdict.rule is None:
-            rules.append(None)
-            lines.append(None)
-        else:
-            rules.append(str(verdict.rule))
-            lines.append(verdict.rule.line)
-    return [rules, lines, [verdict.reason for verdict in verdicts]]
+    def lines(self, _titles: Sequence[str], columns: Sequence[Any]) -> str:
+        return fixed_lines(self._widths, columns, cuts=self._cuts)
 
 
 # Summary

@@ -30,9 +30,8 @@ _STYLES = {
     "strong": "bold",
 }
 _GAP = "  "
-_LEAST_ROOM = (
-    20  # for the last cell of a row on a terminal; with less, each cell has a line of its own
-)
+# for the last cell of a row on a terminal; with less, each cell has a line of its own
+_LEAST_ROOM = 20
 _LONGEST = 160  # characters of a line of a robots.txt
 
 
@@ -84,6 +83,30 @@ def _broken(text: str, room: int) -> list[str]:
     if not text.isascii():  # characters may be two columns wide
         room //= 2
     return textwrap.wrap(text, room, break_on_hyphens=False)
+
+
+def fixed_indent(widths: Sequence[int]) -> int:
+    """Return where the last column of `fixed_lines` begins."""
+    return sum(widths) + len(_GAP) * len(widths)
+
+
+def fixed_lines(widths: Sequence[int], columns: Sequence[Any], *, cuts: bool) -> str:
+    """Return rows of a table whose other rows are not known, so that widths cannot follow them.
+
+    Args:
+        widths: those of all columns but the last one, which has any width.
+        columns: the cells, column by column.
+        cuts: whether a cell that is too long is cut.
+    """
+    text = ""
+    for row in zip(*columns, strict=True):
+        *first, last = map(printable, row)
+        for cell, width in zip(first, widths, strict=True):
+            if cuts and len(cell) > width:
+                cell = f"{cell[: width - 3]}..."  # noqa: PLW2901
+            text += cell.ljust(width) + _GAP
+        text += f"{last}\n"
+    return text
 
 
 class Terminal:
