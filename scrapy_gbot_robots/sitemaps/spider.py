@@ -9,11 +9,9 @@ Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ from twisted.python.failure import Failure
 from typing_extensions import Self
 
 from ..concurrency import pause, run_in_thread
-from ..core.urls import DEFAULT_PORTS, Origin, shown
+from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
@@ -38,7 +36,7 @@ from ..policy.outages import State
 from ..settings import GbotSettings
 from .discovery import SitemapDiscovery, SitemapFeed, count, request_maker
 from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
-from .urls import Refused
+from .urls import Refused, covers, given_in, origins_of, survey
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
@@ -51,7 +49,6 @@ _MOST_ASKED = 100
 _GUESS = "/sitemap.xml"
 _SCOPES = ("hosts", "any")
 _YES = frozenset({"1", "true", "yes", "on"})
-_HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _TURN_SECS = 0.001  # how long a file is read before the reactor runs
 # How many requests are made before the reactor runs: scheduling takes longer than making one.
 _TURN_REQUESTS = 5
@@ -444,72 +441,3 @@ class SitemapIntake:
             if reader.entries:
                 result = f"was read only up to entry {reader.entries}"
             logger.warning("%s %s: %s", url, result, shown(reader.trouble))
-
-
-# The hosts that a user names: in a list, separated by commas, or line by line in a file.
-
-
-def origins_of(text: str) -> tuple[Origin, ...]:
-    """The origins to try for a host that a user wrote, the best first.
-
-    A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried
-    before http. On an unusual port http is tried first, because a server that speaks only http may
-    never answer a TLS greeting.
-
-    Raises:
-        ValueError: `text` is no host.
-    """
-    if _HAS_SCHEME.match(text):
-        return (Origin.of(text),)
-    https = Origin.of(f"https://{text}")
-    http = Origin.of(f"http://{text}")
-    if str(https.port).endswith("443"):
-        return https, http
-    return http, https
-
-
-def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
-    """Return how many hosts a list has, with those that are none, and the scope of the crawl.
-
-    The scope is the hosts, with and without "www.", and their subdomains. The same name on another
-    port than the scheme's default is another host.
-    """
-    number = 0
-    scope = set()
-    for text in hosts:
-        number += 1
-        with suppress(ValueError):
-            origin = origins_of(text)[0]
-            scope.add(_key(origin.host.removeprefix("www."), origin))
-    return number, frozenset(scope)
-
-
-def covers(scope: frozenset[str], origin: Origin) -> bool:
-    """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
-    name = origin.host
-    while name and _key(name, origin) not in scope:
-        name = name.partition(".")[2]
-    return bool(name)
-
-
-def _key(name: str, origin: Origin) -> str:
-    if origin.port == DEFAULT_PORTS[origin.scheme]:
-        return name
-    return f"{name}:{origin.port}"
-
-
-def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
-    """Yield the hosts of a list, or of a text with commas or white space, then those of a file.
-
-    The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a
-    comment.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    if isinstance(hosts, str):
-        hosts = re.split(r"[,\s]+", hosts)
-    yield from filter(None, map(str.strip, hosts))
-    if path:
-        with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
-            yield from filter(None, (line.partition("#")[0].strip() for line in lines))

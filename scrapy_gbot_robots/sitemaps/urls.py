@@ -1,6 +1,6 @@
-"""Which URLs a robots.txt or a sitemap may send the crawl to, and in what form.
+"""Where sitemaps may lead a crawl: to which URLs, in what form, and on which hosts.
 
-Every refusal is made here.
+A URL that is not followed is a `Refused`.
 
 It fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs
 that need not be encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -20,7 +22,7 @@ from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
 from ..core.robots import RobotsTxt, sitemap_lines_of
-from ..core.urls import Origin, shown
+from ..core.urls import DEFAULT_PORTS, Origin, shown
 from ..policy.private_hosts import is_private
 from ..settings import GbotSettings
 
@@ -43,6 +45,7 @@ RULES = {
 }
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
@@ -203,3 +206,73 @@ def _site(host: str) -> str:
     if not parts.domain or not parts.suffix:
         return name
     return f"{parts.domain}.{parts.suffix}"
+
+
+# The hosts that a user names: in a list, separated by commas, or line by line in a file. They are
+# the scope of a crawl.
+
+
+def origins_of(text: str) -> tuple[Origin, ...]:
+    """The origins to try for a host that a user wrote, the best first.
+
+    A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried
+    before http. On an unusual port http is tried first, because a server that speaks only http may
+    never answer a TLS greeting.
+
+    Raises:
+        ValueError: `text` is no host.
+    """
+    if _HAS_SCHEME.match(text):
+        return (Origin.of(text),)
+    https = Origin.of(f"https://{text}")
+    http = Origin.of(f"http://{text}")
+    if str(https.port).endswith("443"):
+        return https, http
+    return http, https
+
+
+def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
+    """Return how many hosts a list has, with those that are none, and the scope of the crawl.
+
+    The scope is the hosts, with and without "www.", and their subdomains. The same name on another
+    port than the scheme's default is another host.
+    """
+    number = 0
+    scope = set()
+    for text in hosts:
+        number += 1
+        with suppress(ValueError):
+            origin = origins_of(text)[0]
+            scope.add(_key(origin.host.removeprefix("www."), origin))
+    return number, frozenset(scope)
+
+
+def covers(scope: frozenset[str], origin: Origin) -> bool:
+    """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
+    name = origin.host
+    while name and _key(name, origin) not in scope:
+        name = name.partition(".")[2]
+    return bool(name)
+
+
+def _key(name: str, origin: Origin) -> str:
+    if origin.port == DEFAULT_PORTS[origin.scheme]:
+        return name
+    return f"{name}:{origin.port}"
+
+
+def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
+    """Yield the hosts of a list, or of a text with commas or white space, then those of a file.
+
+    The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a
+    comment.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if isinstance(hosts, str):
+        hosts = re.split(r"[,\s]+", hosts)
+    yield from filter(None, map(str.strip, hosts))
+    if path:
+        with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
+            yield from filter(None, (line.partition("#")[0].strip() for line in lines))

@@ -14,7 +14,7 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.sitemaps.spider import covers, given_in, origins_of, survey
+from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, survey
 
 from ..support.crawls import crawl, in_reactor, stats
 from ..support.processes import EXAMPLE, output, run, start
