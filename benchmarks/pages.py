@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Request
 
-from scrapy_gbot_robots.pages.page import NOFOLLOW, directives_of, links_not_to_follow
+from scrapy_gbot_robots.pages.directives import NOFOLLOW, directives_of, links_not_to_follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ _HOME = {
     "OriginPriorityQueue": "obeying.queue",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
-    "RobotsLinkExtractor": "pages.page",
+    "RobotsLinkExtractor": "pages.directives",
     "RobotsReport": "report.extension",
     "RobotsSitemapSpider": "sitemaps.spider",
     "RobotsTagsMiddleware": "pages.middleware",
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from .obeying.queue import OriginPriorityQueue as OriginPriorityQueue
     from .obeying.queue import StrictOriginPriorityQueue as StrictOriginPriorityQueue
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
+    from .pages.directives import RobotsLinkExtractor as RobotsLinkExtractor
     from .pages.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
-    from .pages.page import RobotsLinkExtractor as RobotsLinkExtractor
     from .policy.outages import State as State
     from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport

@@ -8,7 +8,7 @@ from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import events, front, gates, giving_up, identity, lookup, overrides
-from scrapy_gbot_robots.pages import page as tags
+from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
 from scrapy_gbot_robots.report import counters, page
@@ -37,7 +37,7 @@ NUMBERS = [
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
     ("architecture", "as much as {} questions, an index finds", rules._TRIES),
-    ("preferences", "within its first {} KiB", tags.MOST_BYTES >> 10),
+    ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
     ("semantics", "After the wait {} requests of the host are refused", giving_up.GIVEN_UP_FIRST),
     ("semantics", "twice the wait, {} are refused at a time", giving_up.GIVEN_UP_LATER),

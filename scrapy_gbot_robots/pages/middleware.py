@@ -24,8 +24,15 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
-from .directives import KNOWN, at_time
-from .page import NOFOLLOW, QUALIFIED, directives_of, links_not_to_follow, said_by
+from .directives import (
+    KNOWN,
+    NOFOLLOW,
+    QUALIFIED,
+    at_time,
+    directives_of,
+    links_not_to_follow,
+    said_by,
+)
 
 _LINK_METHODS = frozenset({"GET", "HEAD"})
 

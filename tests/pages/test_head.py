@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 from scrapy.http import HtmlResponse
 
-from scrapy_gbot_robots.pages.page import links_not_to_follow, meta_tags
+from scrapy_gbot_robots.pages.directives import links_not_to_follow, meta_tags
 
 NAMES = {"robots", "mybot"}
 TAG = '<meta name="robots" content="noindex">'
