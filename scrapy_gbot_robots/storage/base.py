@@ -111,7 +111,33 @@ class Storage(ABC):
 
 
 class BatchStorage(Storage):
-    """A storage that has its own `find` and `store_and_release`: other steps are made of these."""
+    """A storage that does its steps for many origins at once, with `_look` and `store_and_release`.
+
+    Its steps for one origin are made of these.
+    """
+
+    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
+        """Look twice: for all, then for those whose entry is not good and not leased yet."""
+        if not wanted:
+            return []
+        answers = self._look(wanted, secs, again=False)
+        due: list[int] = []  # places of these
+        for place, (entry, token) in enumerate(answers):
+            _, is_good = wanted[place]
+            if not token and not is_good(entry):
+                due.append(place)
+        if due:
+            late = self._look([wanted[place] for place in due], secs, again=True)
+            for place, answer in zip(due, late, strict=True):
+                answers[place] = answer
+        return answers
+
+    @abstractmethod
+    def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
+        """Return entries. The second look takes the leases of those that are not good.
+
+        The first one may take the leases of those that are not there.
+        """
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry of `origin`."""

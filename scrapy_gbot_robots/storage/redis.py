@@ -187,31 +187,8 @@ class RedisStorage(BatchStorage):
                 listed.add(origin)
                 yield origin
 
-    def find(self, wanted: Sequence[Wanted], secs: float) -> list[Found]:
-        """Return the entries of many origins; take the leases of those that are not good.
-
-        This takes one round trip, and a second one if an entry is there that is not good.
-        """
-        answers = self._find(wanted, secs)
-        due: list[int] = []  # places of those whose entry is not good
-        for place, (entry, token) in enumerate(answers):
-            _, is_good = wanted[place]
-            if not token and not is_good(entry):
-                due.append(place)
-        late = self._find([wanted[place] for place in due], secs, beside_entry=True)
-        for place, answer in zip(due, late, strict=True):
-            answers[place] = answer
-        return answers
-
-    def _find(
-        self, wanted: Sequence[Wanted], secs: float, *, beside_entry: bool = False
-    ) -> list[Found]:
-        """Return entries, and take the leases of those that are not there.
-
-        With `beside_entry`, take also the leases of those that are there.
-        """
-        if not wanted:
-            return []
+    def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
+        """Return entries, and take leases, in one round trip."""
         tokens: list[str] = []
         for _, is_good in wanted:
             token = ""  # where no entry is good enough, too, no lease is needed
@@ -221,7 +198,7 @@ class RedisStorage(BatchStorage):
         with self._pipeline() as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
                 keys = self._key("entry", origin), self._key("lease", origin)
-                options = _millisecs(secs), int(beside_entry), most_bytes(self._max_body)
+                options = _millisecs(secs), int(again), most_bytes(self._max_body)
                 pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, *options)
             answers = pipe.execute()
         self._lead = int(answers[-1][2]) - time.monotonic()

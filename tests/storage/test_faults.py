@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage import sqlite
+from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -201,13 +201,13 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
     path = tmp_path / "directory" / "robots.sqlite"
     path.parent.mkdir()
     connections: list[sqlite3.Connection] = []
-    connect = sqlite._connect
+    connect = sqlite_file._connect
 
     def noted(path: Path) -> sqlite3.Connection:
         connections.append(connect(path))
         return connections[-1]
 
-    monkeypatch.setattr(sqlite, "_connect", noted)
+    monkeypatch.setattr(sqlite_file, "_connect", noted)
     faults: dict[str, Fault] = {
         "full": disk_full,
         "gone": partial(directory_gone, path),

@@ -18,7 +18,7 @@ from threading import Timer
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
-from scrapy_gbot_robots.storage import sqlite
+from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -378,7 +378,7 @@ def test_file_that_another_process_deletes_or_sets_aside_is_begun_anew(path: Pat
         assert storage.get(ORIGIN) is None
         storage.put(ORIGIN, Entry(RULES))
         assert other.get(ORIGIN) == Entry(RULES)
-        sqlite._renamed(path, "set-aside-by-another")
+        sqlite_file._renamed(path, "set-aside-by-another")
         assert list(other.origins()) == []
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -387,10 +387,10 @@ def test_file_that_another_process_deletes_or_sets_aside_is_begun_anew(path: Pat
 def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:
     broken(path)
     with ThreadPoolExecutor() as threads:
-        with sqlite._alone(path):
+        with sqlite_file._alone(path):
             opening = threads.submit(SqliteStorage, path)
             time.sleep(0.2)  # it has found the file broken, and waits for its turn
-            sqlite._renamed(path, "set-aside-by-another")
+            sqlite_file._renamed(path, "set-aside-by-another")
         with closing(opening.result()) as storage:
             storage.put(ORIGIN, Entry(RULES))
     assert aside(path) == ["robots.sqlite.set-aside-by-another"]
@@ -459,7 +459,7 @@ def test_writer_is_waited_for_if_it_lets_go_in_time(
         other.execute("BEGIN IMMEDIATE")
         Timer(0.1, other.rollback).start()
         storage.put(ORIGIN, Entry(RULES))
-    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
     with closing(SqliteStorage(path)) as storage, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="database is locked"):
@@ -473,7 +473,7 @@ def test_writer_is_waited_for_if_it_lets_go_in_time(
 def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
     path: Path, released: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "_BUSY_SECS", 5.0 if released else 0.1)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 5.0 if released else 0.1)
     with closing(sqlite3.connect(path, check_same_thread=False)) as reader:
         reader.execute("PRAGMA user_version = 0")
         reader.execute("BEGIN")
@@ -490,8 +490,8 @@ def test_broken_file_that_cannot_be_looked_into_stays(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damaged = broken(path)
-    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
-    with sqlite._alone(path), pytest.raises(StorageError, match="database is locked"):
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECS", 0.1)
+    with sqlite_file._alone(path), pytest.raises(StorageError, match="database is locked"):
         SqliteStorage(path)
     assert path.read_bytes() == damaged
 
@@ -505,7 +505,7 @@ def test_broken_file_that_cannot_be_looked_into_stays(
     ],
 )
 def test_uri_of_a_file_has_no_host(file: PurePath, uri: str) -> None:
-    assert sqlite._uri(file) == uri
+    assert sqlite_file._uri(file) == uri
 
 
 # Several processes
