@@ -1,9 +1,8 @@
 """Hooks of the documentation site.
 
-On the site, a link out of docs/ leads to the repository. A public name that no docs/api*.md lists
-is added to docs/api.md. The link to the repository does not ask GitHub for its stars. Python for
-browsers is laid out for the page "Try it", if npm has put it under build/ (docs/maintaining.md says
-how); otherwise that page says that its form is missing.
+On the site, a link out of docs/ leads to the repository. The link to the repository does not ask
+GitHub for its stars. Python for browsers is laid out for the page "Try it", if npm has put it under
+build/ (docs/maintaining.md says how); otherwise that page says that its form is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING
 import idna
 from mkdocs.exceptions import PluginError
 
-import scrapy_gbot_robots
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS
 
 if TYPE_CHECKING:
@@ -34,16 +32,6 @@ _OUT = re.compile(r"\]\(\.\./([^)\s]+)\)")
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Return the Markdown of a page with the changes."""
-    if page.file.src_uri == "api.md":
-        pages = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("api*.md")]
-        listed = "\n".join(pages)
-        placed = set(re.findall(r"^::: scrapy_gbot_robots\.(\w+)$", listed, re.MULTILINE))
-        others = [
-            f"\n\n::: scrapy_gbot_robots.{name}"
-            for name in scrapy_gbot_robots.__all__
-            if name not in placed
-        ]
-        markdown += "\n\n## Other names" + "".join(others) if others else ""
     if page.file.src_uri == "try.md":
         options = "".join(f"<option>{crawler.tokens[0]}</option>" for crawler in KNOWN_CRAWLERS)
         markdown = markdown.replace("<!-- crawlers -->", options)

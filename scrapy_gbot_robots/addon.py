@@ -1,4 +1,4 @@
-"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches on everything; the user's settings win."""
+"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches on everything."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Switches on the middleware, the parser, sitemap discovery and the report."""
+    """Switches on all parts of the plugin, and `ROBOTSTXT_OBEY`."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Change `settings` at add-on priority, so that what the user has set wins.
+        """Change `settings`. A `ROBOTSTXT_OBEY` that the user has set stays.
+
+        Scrapy's robots.txt middleware and Scrapy's priority queues give way to the plugin's.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.

@@ -10,14 +10,14 @@ from .policy.outages import State
 
 
 class ForbiddenByRobotsTxt(IgnoreRequest):
-    """robots.txt forbids the request. An errback finds this exception as `failure.value`.
+    """The request is refused. An errback finds this exception as `failure.value`.
 
     Attributes:
         verdict: why, and by which rule and line.
-        origin: the origin whose robots.txt decided; None if the URL has no origin.
-        state: what that robots.txt amounts to now; None if the URL has no origin.
-        cause: what Scrapy raises for a page that cannot be fetched for the same reason as this
-            robots.txt, such as CannotResolveHostError; None if a server answered.
+        origin: the origin whose robots.txt decided; None if none did.
+        state: what that robots.txt amounts to now; None if that is not known.
+        cause: if the host does not resolve, refuses connections or does not answer in time, what
+            Scrapy raises for a page of it, such as CannotResolveHostError; else None.
     """
 
     def __init__(

@@ -20,12 +20,12 @@ the file has vanished, `new` is empty.
 
 robotstxt_unreachable = object()
 """`robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin is
-unreachable: `answer` is what requests get instead. It is sent once, until a definite
-answer comes.
+unreachable: `answer` is what requests get instead. It is sent once for an outage, as long
+as the answer stays in memory.
 """
 
 request_forbidden = object()
-"""`request_forbidden(request, error)` is sent when robots.txt forbids a request. `error`
+"""`request_forbidden(request, error)` is sent when a request is refused. `error`
 is the `ForbiddenByRobotsTxt` that its errback gets, with the verdict.
 """
 
@@ -39,14 +39,14 @@ of the response.
 
 override_used = object()
 """`override_used(override, origin, refusal, against_robotstxt)` is sent when an override
-of `GBOT_ROBOTS_OVERRIDES` decides about a request. `override` has its `key`, `reason` and
+of `GBOT_ROBOTS_OVERRIDES` counts for a request. `override` has its `key`, `reason` and
 `until`. `refusal` is the verdict if the request is forbidden, None if it goes on.
 `against_robotstxt` says whether the request goes on though the site's own robots.txt
 forbids it.
 """
 
 sitemap_found = object()
-"""`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt
+"""`sitemap_found(sitemap, request, spider)` is sent for each usable sitemap that a robots.txt
 lists, before it is fed to the spider. `sitemap` is a `FoundSitemap` (its URL, the URL of
 the robots.txt, the line). `request` is the Request about to be scheduled, or None if the
 crawl only collects sitemaps. A handler may return another Request to schedule instead. It

@@ -11,6 +11,7 @@ from .support.documentation import PAGES
 from .support.public_api import BULK, MODULES, SNAPSHOT, public_api
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
+DOCS = PACKAGE.parent / "docs"
 
 RECORDED = set(SNAPSHOT.read_text(encoding="utf-8").splitlines())
 
@@ -21,6 +22,12 @@ def test_no_public_name_is_removed_or_changed_unnoticed() -> None:
 
 def test_new_public_names_are_recorded() -> None:
     assert set(public_api()) - RECORDED == set(), "run: python -m tests.support.public_api"
+
+
+def test_each_public_name_is_on_a_page_of_the_api() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("api*.md"))
+    shown = set(re.findall(r"^::: scrapy_gbot_robots\.([\w.]+)$", pages, re.MULTILINE))
+    assert {*scrapy_gbot_robots.__all__, *MODULES, *BULK} - shown == set()
 
 
 _ROOMS = "|".join(

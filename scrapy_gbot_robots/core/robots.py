@@ -212,7 +212,10 @@ class RobotsTxt:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """What was odd, by line: the findings of remarks.py, which are about single lines."""
+        """What is odd about single lines, in file order: level, line, kind and text of each.
+
+        `lint` finds more: it compares lines.
+        """
         from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
 
         return tuple(remarks_on(lines_of(self), self._body, cut=self._cut))

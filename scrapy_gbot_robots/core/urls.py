@@ -180,7 +180,7 @@ class Origin(NamedTuple):
     def of_robots_txt(cls, url: str | bytes) -> Origin | None:
         """Return the origin whose robots.txt is at `url`.
 
-        Return None if the path of `url` is not exactly /robots.txt.
+        Return None if `url` has no origin, or if its path is not exactly /robots.txt.
         """
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")

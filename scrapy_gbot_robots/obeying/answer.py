@@ -45,12 +45,13 @@ class Source(Enum):
 class Answer:
     """The answer that requests of one origin get.
 
-    Handlers of signals get it to read, not to change it.
+    Handlers of signals get it to read, not to change it. If rules decide, its methods know the
+    crawlers whose requests have needed it; for another `agent` they raise KeyError.
 
     Attributes:
         origin: the origin.
         state: full allow, full disallow, or the rules decide.
-        status: the status code behind the state; None if no response came, or none yet.
+        status: the status code of the last fetch; None if no response came, or none yet.
         fetched_at: when the definite answer behind this one came, in seconds since the epoch; None
             if there is none.
         source: where the answer comes from.
@@ -95,7 +96,7 @@ class Answer:
         return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self._why)
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
-        """What the robots.txt says about the use of `url`'s content; the URL must be allowed."""
+        """What the robots.txt says about the use of a page; nothing if `url` is disallowed."""
         if self.state is not State.RULES:
             return NOTHING_SAID
         return preferences_of(self._rules[agent], url)

@@ -59,13 +59,12 @@ class _GoesBack(Exception):  # noqa: N818  not an error
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
-    """Lets requests go on if Googlebot would send them.
+    """Lets requests go on that their robots.txt allows, read as Googlebot reads it.
 
     For the others it raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`.
 
     Attributes:
         fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
-        gates: the gates at which requests wait in the scheduler's queue.
     """
 
     fetcher_cls = Fetcher
@@ -120,11 +119,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     ) -> Request | Response | None:
         """Let `request` go on (None), or send it back to the scheduler (a Request: itself).
 
-        A request for a robots.txt is never disallowed (RFC 9309 2.2.2). If that robots.txt is
+        No robots.txt forbids the request for a robots.txt (RFC 9309 2.2.2). If that robots.txt is
         known, a Response answers it.
 
         Raises:
-            ForbiddenByRobotsTxt: robots.txt forbids the request.
+            ForbiddenByRobotsTxt: the request is refused.
             UnreachableRobotsTxt: the request is for a robots.txt whose server does not answer.
         """
         handed = self.gates.handed.pop(request, None)
@@ -166,8 +165,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
 
         The scheduler's queue asks this, too, before any downloader middleware has seen the request,
         and so does `process_request`. A request that is exempt waits for no robots.txt. By default
-        these are requests with `dont_obey_robotstxt` in their meta, and those whose scheme has no
-        robots.txt (Google's page, "File location & range of validity").
+        these are requests with `dont_obey_robotstxt` in their meta, those whose scheme has no
+        robots.txt (Google's page, "File location & range of validity"), and those to the URL of a
+        robots.txt by another method than GET.
         """
         return is_subject(request)
 

@@ -170,9 +170,8 @@ class _Ring:
 class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     """A priority queue whose requests stay in it until their robots.txt is known.
 
-    The add-on sets it in place of Scrapy's default. It is as fair to download slots as that, and
-    takes the same time however many slots it has. In a crawl that does not obey robots.txt, that is
-    all it does.
+    The add-on sets it in place of Scrapy's default, as `SCHEDULER_PRIORITY_QUEUE`. It is as fair to
+    download slots as that. In a crawl that does not obey robots.txt, that is all it does.
     """
 
     _is_by_slot = True  # there is a heap of lines for each download slot, and not one for all
@@ -428,7 +427,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 
 
 class StrictOriginPriorityQueue(OriginPriorityQueue):
-    """An `OriginPriorityQueue` for those who had `scrapy.pqueues.ScrapyPriorityQueue`.
+    """An `OriginPriorityQueue` in place of `scrapy.pqueues.ScrapyPriorityQueue`.
 
     Priorities count across all hosts. Requests of equal priority and different origins take turns.
     """

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 class RobotsTagsMiddleware(BaseSpiderMiddleware):
     """Puts a page's directives into `response.meta["robots_tags"]`, and acts on them.
 
-    It acts on nofollow, and drops the items that `GBOT_ROBOTS_TAGS_DROP` names.
+    It acts on nofollow, and drops the items of pages that say what `GBOT_ROBOTS_TAGS_DROP` names.
     """
 
     def __init__(self, crawler: Crawler) -> None:

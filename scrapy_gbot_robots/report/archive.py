@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 
 class RobotsArchive:
-    """The extension. It is off unless `GBOT_ROBOTS_ARCHIVE` is set."""
+    """The extension that writes the archive. It is off unless `GBOT_ROBOTS_ARCHIVE` is set."""
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         self._crawler = crawler

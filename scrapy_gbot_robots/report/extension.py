@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class RobotsReport:
-    """The extension: logs the summary at INFO, and writes the page of `GBOT_ROBOTS_REPORT`."""
+    """The extension that logs the summary at INFO, and writes the page of `GBOT_ROBOTS_REPORT`."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

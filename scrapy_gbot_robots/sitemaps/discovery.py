@@ -52,11 +52,8 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says what becomes of found sitemaps.
 
-    It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that names no
-    sitemap file, since the others have chosen. For all other spiders it only collects.
-
-    Attributes:
-        feed: what each robots.txt lists. RobotsSitemapSpider uses it, too.
+    It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that does not find
+    its pages in another way. For all other spiders it only collects.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:

@@ -121,7 +121,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE.
+        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE, unless it is set.
 
         With 5 MB, no request would go out while a large sitemap is read.
         """

@@ -1,8 +1,8 @@
 r"""Entry <-> bytes, for a storage that others may write to.
 
 Others are other versions, other programs and attackers. Any bytes that `encode` would not write are
-a miss (None): nothing raises, nothing is evaluated or imported, and decoding never takes more
-memory than the longest body allowed. An entry is one line that people can read, and the body:
+a miss (None): nothing raises, nothing is evaluated or imported, and the memory that decoding takes
+is bounded. An entry is one line that people can read, and the body:
 
     GRB3 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {...}, "outage": null}\n
     disallow:
