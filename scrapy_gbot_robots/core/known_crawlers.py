@@ -1,8 +1,8 @@
 """The well-known crawlers, as their operators described them in November 2026.
 
 To add a crawler, add a row, and set `AS_OF`. A crawler that falls back, such as Applebot to
-Googlebot, has several tokens: the first that has a group counts, else "*". `agents` and `lint` use
-them.
+Googlebot, has several tokens: the first that has a group counts, else "*". `agents`, `lint` and
+hints about names use them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""What a crawl leaves behind: summary, page, archive of robots.txt files, proof in its items.
+"""What a crawl leaves behind: summary, page, archive of robots.txt files.
 
-It listens to signals and reads stats, and its memory is bounded. Provenance adds a field to items;
-the rest changes nothing.
+It listens to signals and reads stats, and its memory is bounded. It changes nothing in the crawl.
 Source: our own.
 """
