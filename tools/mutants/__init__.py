@@ -1,4 +1,4 @@
-"""Which changes of the code the tests do not notice: `python -m tools.mutants WHERE [--sample N] [--seed S ...]`.
+"""Which changes of the code the tests do not notice: `python -m tools.mutants [WHERE ...] [--sample N] [--seed S ...]`.
 
 A mutant is the code with one small change: a number, a comparison, a `not`. A test that fails kills it; a mutant that
 survives shows what no test checks, unless it means the same.

@@ -1,4 +1,4 @@
-"""`python -m tools.mutants WHERE [--sample N] [--seed S ...]`: prints the mutants that survive, and how many were killed."""
+"""`python -m tools.mutants [WHERE ...] [--sample N] [--seed S ...]`: prints the mutants that survive, and how many were killed."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
 def main() -> int:
     options = _options()
     sources = [path for where in options.where for path in modules(where)]
-    survived = False
+    mutants = {seed: draw(sources, options.sample, seed) for seed in options.seed}
+    rooms = sorted({mutant.room for sample in mutants.values() for mutant in sample})
+    tried: Counter[str] = Counter()
+    killed: Counter[str] = Counter()
     with copies_of_the_project(options.jobs) as copies:
-        tests = without_a_mutant(copies[0], options.where[0].partition("/")[0], options.longest)
-        for test in tests.left_out:
-            print(f"left out, as it fails without a mutant or takes long: {test}")
-        for seed in options.seed:
-            mutants = draw(sources, options.sample, seed)
-            print(
-                f"\n{' '.join(options.where)}, seed {seed}: {len(mutants)} mutants, {len(tests.secs)} tests",
-                flush=True,
-            )
-            tried: Counter[str] = Counter()
-            killed: Counter[str] = Counter()
-            for mutant, killer, met in killers(mutants, tests, copies):
-                tried[mutant.module] += 1
-                killed[mutant.module] += bool(killer)
-                _tell(mutant, killer, met)
-            for module in sorted(tried):
-                print(f"{module}: {killed[module]} of {tried[module]} killed")
-            print(f"{killed.total()} of {tried.total()} killed", flush=True)
-            survived |= killed.total() < tried.total()
-    return 1 if survived else 0
+        for room in rooms:
+            tests = without_a_mutant(copies[0], room, options.longest)
+            for test in tests.left_out:
+                print(f"left out, as it fails without a mutant or takes long: {test}")
+            for seed, sample in mutants.items():
+                here = [mutant for mutant in sample if mutant.room == room]
+                print(
+                    f"\n{room}, seed {seed}: {len(here)} mutants, {len(tests.secs)} tests",
+                    flush=True,
+                )
+                for mutant, killer, met in killers(here, tests, copies):
+                    tried[mutant.module] += 1
+                    killed[mutant.module] += bool(killer)
+                    _tell(mutant, killer, met)
+    for module in sorted(tried):
+        print(f"{module}: {killed[module]} of {tried[module]} killed")
+    print(f"{killed.total()} of {tried.total()} killed", flush=True)
+    return 1 if killed.total() < tried.total() else 0
 
 
 def _options() -> argparse.Namespace:
@@ -48,8 +49,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument(
         "where",
-        nargs="+",
-        help=f"a room ({', '.join(ROOMS)}), or modules of one, as obeying/lookup",
+        nargs="*",
+        default=[*ROOMS],
+        help=f"a room ({', '.join(ROOMS)}), or modules of one, as obeying/lookup (default: all rooms)",
     )
     parser.add_argument(
         "--sample", type=int, default=100, help="mutants to try (default: %(default)s)"

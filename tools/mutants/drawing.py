@@ -9,6 +9,7 @@ import ast
 import hashlib
 from collections import Counter
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -33,6 +34,11 @@ class Mutant(NamedTuple):
     operator: str
     before: str
     after: str
+
+    @property
+    def room(self) -> str:
+        """The room that the module is in, or is."""
+        return PurePosixPath(self.module).with_suffix("").parts[1]
 
 
 def draw(sources: list[Path], sample: int, seed: str) -> list[Mutant]:

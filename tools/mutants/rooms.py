@@ -14,11 +14,15 @@ ROOMS = {
     "obeying": "tests/obeying tests/fetching/test_http_cache.py",
     "storage": "tests/storage tests/commands/test_fleet.py",
     "sitemaps": "tests/sitemaps",
+    "pages": "tests/pages",
     "report": "tests/report",
     "bulk": "tests/bulk",
-    "commands": "tests/commands",
+    "experimental": "tests/experimental",
+    "commands": "tests/commands tests/experimental/test_command.py",
     "engine": "tests/test_engine.py tests/obeying/test_waiting.py tests/obeying/test_crawl_delay.py",
+    "concurrency": "tests/test_concurrency.py tests/obeying/test_lookup.py tests/obeying/test_closing.py",
     "settings": "tests/test_settings.py",
+    "addon": "tests/test_addon.py tests/test_settings.py",
 }
 
 
