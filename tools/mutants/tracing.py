@@ -1,7 +1,8 @@
 """Which tests run which lines: what decides the tests that a mutant meets.
 
 A line of a module or a class runs on import, before any test, and a line of a cached function in one of many tests. So a
-mutant there meets all tests of the files that have one for that module.
+mutant there meets all tests of the files that have one for that module. A mutant in a line that no test runs in this process
+meets all tests of the room: they start other processes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from .drawing import Mutant
 
-QUIETLY = ("-q", "-p", "no:cacheprovider", "-W", "ignore", "-m", "not slow")  # arguments of pytest
+QUIETLY = ("-q", "-p", "no:cacheprovider", "-W", "ignore")  # arguments of pytest
 
 
 class Tests(NamedTuple):
@@ -109,6 +110,8 @@ def noticing(mutant: Mutant, tests: Tests) -> list[str]:
     if lines is None:
         files = {file_of(test) for test in found}
         found = {test for test in tests.secs if file_of(test) in files or not files}
+    if not found:  # what runs in other processes is not traced
+        found = {*tests.secs}
     return sorted(found, key=lambda test: tests.secs[test])
 
 
