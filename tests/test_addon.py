@@ -41,6 +41,30 @@ def test_one_line_switches_everything_on() -> None:
     assert [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
 
 
+def test_each_component_has_the_place_that_the_page_gives() -> None:
+    settings = switched_on().settings
+    places = {
+        name: {
+            component.__name__: place
+            for component, place in settings.getdict(name).items()
+            if not isinstance(component, str) and "gbot" in component.__module__
+        }
+        for name in ("EXTENSIONS", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES")
+    }
+    assert places == {
+        "EXTENSIONS": {"RobotsArchive": 0, "RobotsReport": 0, "SitemapDiscovery": 0},
+        "SPIDER_MIDDLEWARES": {
+            "ProvenanceSpiderMiddleware": 0,
+            "RobotsTagsMiddleware": 940,
+            "SitemapSpiderMiddleware": 950,
+        },
+        "DOWNLOADER_MIDDLEWARES": {
+            "GbotRobotsTxtMiddleware": 100,
+            "SitemapDownloaderMiddleware": 90,
+        },
+    }
+
+
 @pytest.mark.parametrize(
     ("configured", "expected"),
     [

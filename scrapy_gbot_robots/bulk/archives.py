@@ -32,7 +32,7 @@ from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, beginnings, need, need_text, parquet_file
 from .judging import BulkError
-from .messages import MOST_HEAD, BrokenMessageError, NoMessageError, message_of
+from .messages import MOST_HEAD, SUCCESS, BrokenMessageError, NoMessageError, message_of
 
 _Reader: TypeAlias = "io.BufferedReader[Any]"
 
@@ -65,7 +65,6 @@ _CONTENT_OF = {
 _THREE_DIGITS = re.compile(r"[0-9]{3}")
 _STATUSES = range(1000)
 _MOST_WHY = 1_000  # characters
-_SUCCESS = range(200, 300)  # with another status, the body is not needed
 
 
 class Capture(NamedTuple):
@@ -224,7 +223,7 @@ class Reading:
                 may_be_empty=message.may_be_empty,
             )
         except DecodeError:
-            if message.status in _SUCCESS:
+            if message.status in SUCCESS:
                 raise
             body, is_cut = b"", False
         # The last value of a header is the one that counts in Scrapy.
@@ -282,7 +281,7 @@ class Reading:
             columns = [name for name in _COLUMNS if name in schema.names]
             for name in _TEXTS.intersection(columns):
                 need_text(schema.field(name), self._path)
-            rows = file.metadata.num_rows or 1
+            rows = file.metadata.num_rows
             try:
                 for batch in batches_of(file, self._path, columns, _PARQUET_ROWS):
                     if batch is None:

@@ -75,7 +75,7 @@ class UrlFile:
             _check_names(schema.names, self._path)
             need_text(schema.field(URL), self._path)
             yield {field.name: _plain(field.type) for field in schema if field.name != URL}
-            rows = file.metadata.num_rows or 1
+            rows = file.metadata.num_rows
             for batch in batches_of(file, self._path, schema.names, _ROWS):
                 if batch is None:
                     raise BulkError(f"{self._path}: its rows are too large")

@@ -42,7 +42,7 @@ _OF_CONNECTION = (
 )
 _INFORMATION = range(100, 200)
 _WITHOUT_BODY = frozenset({204, 304})
-_SUCCESS = range(200, 300)
+SUCCESS = range(200, 300)  # with another status, the body is not needed
 
 
 # The values of each header in their order, by its name in lower case.
@@ -99,9 +99,9 @@ def message_of(block: bytes, truncated: str, most: int) -> Message:
         else:
             body, is_cut = _measured(head, most, length, is_cut=is_cut)
     except BrokenMessageError:
-        if head.status in _SUCCESS:
+        if head.status in SUCCESS:
             raise
-        body, is_cut = b"", True  # with this status, the body is not needed
+        body, is_cut = b"", True
     return Message(head.status, head.headers, body, is_cut, may_be_empty)
 
 
@@ -198,7 +198,7 @@ def _dechunked(raw: bytes, most: int, *, is_cut: bool) -> tuple[bytes, bool]:
         if chunk is None:
             break
         begin, size = chunk.end(), int(chunk[1], 16)
-        if size == 0 and _TRAILERS.match(raw, begin, begin + MOST_HEAD):
+        if size == 0 and _TRAILERS.match(raw, begin):
             return bytes(body), False
         if size == 0:
             break

@@ -197,7 +197,7 @@ class RobotsState:
     @property
     def unreachable(self) -> bool:
         """Whether robots.txt is unreachable, and there is no copy of it."""
-        return self.decision.temporary and self.decision.copy is None
+        return self.decision.copy is None
 
 
 class ProjectCrawl:

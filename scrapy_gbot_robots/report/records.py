@@ -233,11 +233,11 @@ def _fields_of(served: Served) -> list[tuple[str, str]]:
     """Return the response's headers as they fit its body, which has no transfer coding here."""
     names = {name.lower() for name, _ in served.response_headers}
     left_out = set(_OF_THE_WIRE)
-    if "transfer-encoding" in names:  # it overrides any length (RFC 9112 6.3)
+    has_end = not served.cut and "partial" not in served.response.flags
+    if has_end or "transfer-encoding" in names:  # which overrides any length (RFC 9112 6.3)
         left_out.add(_LENGTH)
     fields = [field for field in served.response_headers if field[0].lower() not in left_out]
-    has_end = not served.cut and "partial" not in served.response.flags
-    if has_end and _LENGTH not in names - left_out:
+    if has_end:
         fields.append(("Content-Length", str(len(served.response.body))))
     return fields
 

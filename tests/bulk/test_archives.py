@@ -1,11 +1,13 @@
 """What is read from archives, whole and broken, and the answers that URLs get by them."""
 
 import gzip
+import json
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from scrapy_gbot_robots.bulk.arrow import batches_of, parquet_file
 from scrapy_gbot_robots.bulk.judging import BulkError, Judge
 from scrapy_gbot_robots.bulk.store import Store
 
-from ..support.archives import record, response, warc
+from ..support.archives import DATE, record, response, warc
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -95,7 +97,7 @@ def test_codings_are_undone(
     tmp_path: Path, headers: dict[str, str], served: bytes, body: bytes
 ) -> None:
     captures, _ = read(warc(tmp_path / "a.warc", [response(A, served, headers=headers)]))
-    assert [(capture.status, capture.body) for capture in captures] == [(200, body)]
+    assert captures == [Capture(A, SECONDS, 200, body)]
 
 
 @pytest.mark.parametrize("cut", ["", "length"])
@@ -114,15 +116,16 @@ def test_half_of_a_body_is_no_answer_unless_the_archive_has_cut_it(
     about = {"WARC-Truncated": cut} if cut else {}
     records = [
         response(url, served, status, headers=headers, warc_headers=about)
-        for url, status in ((A, 200), (B, 404))
+        for url, status in ((A, 200), (A, 299), (B, 300), (B, 404))
     ]
-    captures = {capture.url: capture for capture in read(warc(tmp_path / "a.warc", records))[0]}
-    assert captures[B].status == 404  # which says all
-    if cut:
-        assert (captures[A].status, captures[A].cut) == (200, True)
-        assert captures[A].body
-    else:
-        assert (captures[A].status, captures[A].why) == (None, why)
+    *good, other, missing = read(warc(tmp_path / "a.warc", records))[0]
+    assert (other.status, missing.status) == (300, 404)  # which says all
+    for status, capture in zip((200, 299), good, strict=True):
+        if cut:
+            assert (capture.status, capture.cut) == (status, True)
+            assert capture.body
+        else:
+            assert (capture.status, capture.why) == (None, why)
 
 
 @pytest.mark.parametrize(
@@ -169,14 +172,17 @@ def test_body_that_is_not_whole_is_no_answer_unless_the_status_says_all(tmp_path
     packed = {"Content-Encoding": "gzip"}
     records = [
         response(A, b"no gzip", headers=packed),
+        response(A, b"no gzip", 299, headers=packed),
+        response(A, b"no gzip", 300, headers=packed),
         response(A, b"no gzip", 404, headers=packed),
         response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "disconnect"}),
         response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "length"}),
     ]
-    undecoded, missing, lost, cut = read(warc(tmp_path / "a.warc", records))[0]
-    assert undecoded.status is None
-    assert "gzip" in undecoded.why
-    assert (missing.status, missing.body) == (404, b"")
+    *undecoded, other, missing, lost, cut = read(warc(tmp_path / "a.warc", records))[0]
+    for capture in undecoded:
+        assert capture.status is None
+        assert "gzip" in capture.why
+    assert [(each.status, each.body) for each in (other, missing)] == [(300, b""), (404, b"")]
     assert (lost.status, lost.why) == (None, "the body ended early (disconnect)")
     assert (cut.status, cut.cut) == (200, True)
 
@@ -193,6 +199,71 @@ def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) 
         (13, False)
     ]
     assert not reading.broken
+
+
+def captured(path: Path, url: str, body: str) -> Path:
+    """An archive of one robots.txt in the form that its name says."""
+    row = {"url": url, "status": 200, "body": body, "cut": False, "fetched": DATE}
+    if path.suffix == ".warc":
+        return warc(path, [response(url, body.encode())])
+    if path.suffix == ".jsonl":
+        path.write_text(json.dumps(row) + "\n")
+    elif path.suffix == ".parquet":
+        parquet(path, url=[url], status=[200], body=[body])
+    else:
+        path.write_text(body)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.jsonl", "a.parquet", "robots.txt"])
+def test_body_of_the_most_bytes_is_whole_and_one_byte_more_is_cut(
+    tmp_path: Path, name: str
+) -> None:
+    home = tmp_path / "a.example"
+    home.mkdir()
+    for body, is_cut in (("#" * 99, False), ("#" * 100, False), ("#" * 101, True)):
+        capture, *_ = read(captured(home / name, A, body), 100)[0]
+        assert (capture.url, capture.body, capture.cut) == (A, body[:100].encode(), is_cut)
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.jsonl", "a.parquet"])
+def test_url_of_16384_bytes_is_read_and_a_longer_one_lost(tmp_path: Path, name: str) -> None:
+    url = f"https://a.example/robots.txt?{'x' * 16_355}"
+    assert [each.url for each in read(captured(tmp_path / name, url, ""))[0]] == [url]
+    reading = Reading(str(captured(tmp_path / name, url + "x", "")), 100)
+    with suppress(BulkError):  # nothing else is in it
+        assert list(reading.captures()) == []
+    assert reading.broken == 1
+
+
+def test_line_of_json_that_is_far_longer_than_its_body_may_be_is_lost(tmp_path: Path) -> None:
+    path = captured(tmp_path / "a.jsonl", A, "")
+    line = path.read_text()
+    path.write_text(line.replace("{", '{"more": "' + "x" * 70_000 + '",') + line)
+    captures, reading = read(path, 100)
+    assert ([each.url for each in captures], reading.broken > 0) == ([A], True)
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz", "a.jsonl.gz", "a.parquet"])
+def test_progress_goes_up_to_the_size_of_the_file(tmp_path: Path, name: str) -> None:
+    chance = random.Random(1)
+    bodies = [chance.randbytes(500).hex() for _ in range(2_000)]
+    path = tmp_path / name
+    if "warc" in name:
+        warc(path, [response(A, body.encode()) for body in bodies])
+    elif name.endswith(".gz"):
+        one = captured(tmp_path / "a.jsonl", A, bodies[0]).read_text()
+        path.write_bytes(
+            gzip.compress("".join(one.replace(bodies[0], each) for each in bodies).encode())
+        )
+    else:
+        parquet(path, url=[A] * 2_000, status=[200] * 2_000, body=bodies)
+    reading = Reading(str(path), MAX_BYTES)
+    done = [reading.done for _ in reading.captures()]
+    assert done == sorted(done)
+    assert 0.4 < done[len(done) // 2] / reading.size < 0.6
+    assert len({*done}) > 5
+    assert done[-1] <= reading.done == reading.size
 
 
 THREE = [response(A, b"a" * 2_000), response(B, b"b" * 2_000), response(C, b"c" * 2_000)]
@@ -223,6 +294,10 @@ def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> Non
         pytest.param(THREE[1].replace(b"HTTP/1.1", b"SPDY/1.1"), id="no HTTP answer"),
         pytest.param(THREE[1].replace(b"WARC-Date: 2", b"WARC-Date: x"), id="no date"),
         pytest.param(THREE[1].replace(b"WARC-Target-URI", b"WARC-Target-URL"), id="no URL"),
+        pytest.param(
+            THREE[1].replace(b"WARC-Date", b"X-Long: " + b"x" * 66_000 + b"\r\nWARC-Date"),
+            id="a header that is too long",
+        ),
         pytest.param(b"\xff" * 5_000, id="bytes"),
     ],
 )
@@ -233,7 +308,7 @@ def test_record_that_is_broken_costs_no_other_if_its_end_is_known(
     captures, reading = read(warc(tmp_path / name, [THREE[0], broken, THREE[2], THREE[0]]))
     urls = [capture.url for capture in captures]
     has_an_end = name.endswith("z") or (
-        broken.startswith(b"WARC") and b"Content-Length: 9" not in broken
+        broken.startswith(b"WARC") and b"Content-Length: 9" not in broken and len(broken) < 60_000
     )
     assert [url for url in urls if url != B] == [A, C, A] if has_an_end else urls[0] == A
     assert reading.broken == 1
@@ -541,3 +616,4 @@ def test_very_many_origins_with_one_url_each_come_in_pieces_of_bounded_size(tmp_
     found = pieces(tmp_path, captures, [[f"{origin}/x" for origin in origins]])
     assert sum(each.answers[0].count(0) for each in found) == 1_000
     assert max(len(each.columns[0]) for each in found) < 100  # of 8 MiB
+    assert len(found) < 20  # and no smaller than they need be

@@ -189,18 +189,30 @@ def test_deciding_rule_is_written_where_it_is_asked_for(
         "https://a.example/robots.txt",
         "https://a.example/x/../no",
     ]
-    (home / "urls.txt").write_text(
-        "\n".join([*urls, "nothing", "http://b.example/", "https://c.example/"])
+    hops = {
+        "https://c.example/robots.txt": "https://away.example/x",
+        "https://d.example/robots.txt": "/r.txt",
+        "https://d.example/r.txt": "https://far.example/x",
+    }
+    warc(
+        home / "more.warc",
+        [response(url, b"", 301, headers={"Location": hop}) for url, hop in hops.items()],
     )
-    assert audit(home, f"--rules --as examplebot --output {output} --workers {workers}").status == 0
+    ends = ["nothing", "http://b.example/", *(f"https://{name}.example/" for name in "cde")]
+    (home / "urls.txt").write_text("\n".join([*urls, *ends]))
+    line = f"--rules --as examplebot --output {output} --workers {workers}"
+    assert audit(home, f"{line} --robots a.warc.gz more.warc").status == 0
     found = {row.pop("url"): tuple(row.values()) for row in answers(home / output)}
+    lost = "robots.txt unreachable: the redirect leads to {}, which is not in the archive"
     assert found == {
         urls[0]: (0, "Disallow: /no", 2, "most specific rule"),
         urls[1]: (1, None, None, "no rule matches"),
         urls[2]: (1, None, None, "a robots.txt itself is never disallowed"),
         urls[3]: (0, "Disallow: /no", 2, "some download handlers send it as https://a.example/no"),
         "http://b.example/": (1, None, None, "HTTP 404"),
-        "https://c.example/": (2, None, None, "robots.txt unreachable: not in the archive"),
+        "https://c.example/": (2, None, None, lost.format("https://away.example/x")),
+        "https://d.example/": (2, None, None, lost.format("https://far.example/x")),
+        "https://e.example/": (2, None, None, "robots.txt unreachable: not in the archive"),
     }
 
 
@@ -286,6 +298,9 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
     assert ended.status == 0
     assert "Reading the archive" in without_colour(ended.out)
     assert "Judging" in without_colour(ended.out)
+    ended = run_on_terminal("stats", "a.warc.gz", "a.parquet", cwd=home)
+    assert ended.status == 0
+    assert "Reading 2 archives" in without_colour(ended.out)
 
 
 @pytest.mark.parametrize(
@@ -310,6 +325,7 @@ def test_progress_is_shown_on_a_terminal(home: Path) -> None:
         ("--urls bom.csv", "bom.csv: the file is empty; its first line names the columns"),
         ("--urls mac.csv", "mac.csv: its lines end in CR alone"),
         ("--urls wide.csv", "wide.csv: field larger than field limit"),
+        ("--urls long.csv", "long.csv: a line is longer than 1,048,576 bytes"),
         ("--urls struct.parquet", "struct.parquet: the column 'url' holds struct"),
         ("--robots struct.parquet", "struct.parquet: the column 'url' holds struct"),
         ("--robots urls.parquet", "urls.parquet has no column 'status' and 'body'"),
@@ -350,6 +366,7 @@ def test_what_cannot_be_done_is_said_in_a_line_and_leaves_nothing(
     (home / "bom.csv").write_bytes(b"\xef\xbb\xbf")
     (home / "mac.csv").write_bytes(b"url,id\rhttps://a.example/,1\r")
     (home / "wide.csv").write_text("x" * 131_073 + ",url\n")
+    (home / "long.csv").write_text("url" + f",{'x' * 100_000}" * 11)
     row: dict[str, Any] = {"url": "https://a.example/robots.txt", "status": 200, "body": ROBOTS}
     odd: dict[str, dict[str, Any]] = {
         "struct": {"url": {"a": "x"}},
@@ -448,11 +465,15 @@ def test_url_that_is_not_utf_8_or_has_line_ends_is_judged(home: Path) -> None:
         None,
     ]
     pq.write_table(pa.table({"url": pa.array(urls)}), home / "odd.parquet")
-    assert "2 lines left out: no URL" in audit(home, "--urls odd.parquet").err
-    assert [row["url"] for row in answers(home / "out.jsonl")] == [
-        "https://a.example/a\nb",
-        "https://a.example/no%FF",
-    ]
+    rows = b"\n".join(b'1,"%s"' % (url or b"") for url in urls)
+    (home / "odd.csv").write_bytes(b"id,url\n" + rows)
+    for name in ("odd.parquet", "odd.csv"):
+        assert "2 lines left out: no URL" in audit(home, f"--urls {name}").err
+        assert [row["url"] for row in answers(home / "out.jsonl")] == [
+            "https://a.example/a\nb",
+            "https://a.example/no%FF",
+        ]
+        (home / "out.jsonl").unlink()
 
 
 @needs_posix

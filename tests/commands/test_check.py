@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, PURPOSES
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import (
     COMMAND,
@@ -121,6 +124,25 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
             (True, False)
         ] * 4
         assert site.paths() == ["/robots.txt"] * 2
+
+
+def test_stored_answer_that_is_old_is_asked_for_again_and_counts_if_the_server_fails(
+    project: Path,
+) -> None:
+    now, then, body = time.time(), time.time() - 40 * 86_400, b"user-agent: *\ndisallow: /no"
+    with Site({"*": Reply(503)}) as ill:
+        url = ill.url("/robots.txt")
+        path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+        path.parent.mkdir(parents=True)
+        with closing(SqliteStorage(path)) as storage:
+            old = Copy(Kind.RULES, 200, url, body, False, "HTTP 200", then, then + 86_400)
+            outage = Outage(now - 31 * 86_400, 9, 503, "HTTP 503", now - 86_400)
+            storage.put(ill.url(""), Entry(old, outage))
+        for page, status in (("/yes", 0), ("/no", 1)):
+            ended = run("check", ill.url(page), cwd=project)
+            assert ended.status == status
+            assert "the last answer counts" in ended.out
+        assert ill.paths() == ["/robots.txt"]  # the outage is stored, too
 
 
 def test_each_crawler_that_is_named_is_answered_for_each_url(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_same_rules_are_status_0(files: Path) -> None:
 def test_programs_get_an_object_a_line(files: Path) -> None:
     everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
     assert (everyone["full_disallow"], everyone["crawl_delay"]) == (True, [2.0, None])
+    assert (everyone["agents"], everyone["group"]) == (["*"], None)
     assert (mybot["added"], mybot["compared"]) == ([{"rule": "Allow: /b/c", "line": 7}], True)
 
 
@@ -74,7 +75,7 @@ def test_change_that_agents_share_is_told_once(files: Path) -> None:
     (files / "many.txt").write_text(shared + "disallow: /a\nallow: /a/b\n")
     (files / "few.txt").touch()
     (change,) = jsonl(run_here("diff", "few.txt", "many.txt", "--json", cwd=files).out)
-    assert change["agents"] == agents
+    assert (change["agents"], change["group"]) == (agents, "added")
     assert [rule["rule"] for rule in change["added"]] == ["Disallow: /a", "Allow: /a/b"]
     title, *rules, end = run_here("diff", "few.txt", "many.txt", cwd=files).out.splitlines()
     assert title == f"User-agent: {', '.join(agents)}  (group added)"

@@ -28,8 +28,8 @@ PAGES: list[tuple[str, str, list[str]]] = [
     ("entity", "<meta name=robots content='no&#105;ndex'>", ["noindex"]),
     ("template", f"<head><template>{TAG}</template><object>{TAG}</object><meta name=mybot>", [""]),
     ("no-content", "<meta name=robots>", [""]),
-    ("late-in-a-long-head", f"<style>{'x' * 60_000}</style>{TAG}", ["noindex"]),
-    ("after-the-limit", f"<style>{'x' * 70_000}</style>{TAG}", []),
+    ("last-of-64-kib", f"<style>{'x' * (65_536 - 15 - len(TAG))}</style>{TAG}", ["noindex"]),
+    ("after-64-kib", f"<style>{'x' * (65_536 - 14 - len(TAG))}</style>{TAG}", []),
 ]
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -291,6 +292,30 @@ def test_spider_s_name_leads_to_no_other_directory(spider: str, name: str) -> No
 def exchange(url: str, headers: dict[str, str]) -> Exchange:
     request, response = Request(url, headers=headers), Response(url, body=RULES)
     return Exchange(Fetched(200, url, RULES), request, response, Headers())
+
+
+@pytest.mark.parametrize(
+    ("changed", "led"),
+    [({}, True), ({"url": "http://b/"}, False), ({"status": 206}, False), ({"body": b"x"}, False)],
+)
+def test_response_is_archived_only_for_what_it_led_to(changed: dict[str, Any], led: bool) -> None:
+    copy = Copy(Kind.RULES, 200, "http://a/robots.txt", RULES, False, "HTTP 200", 0.0, 0.0)
+    assert exchange("http://a/robots.txt", {}).led_to(replace(copy, **changed)) is led
+
+
+@in_reactor
+async def test_chunked_answer_has_its_length_in_the_archive(tmp_path: Path) -> None:
+    chunked = {"Transfer-Encoding": "chunked", "Content-Length": ""}
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(RULES), RULES)
+    with Site({"/robots.txt": Reply(200, body, chunked), "*": b"ok"}) as site:
+        settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc")}
+        await crawl(Pages, settings, urls=[site.url("/a")])
+    ((response, text),) = [
+        pair for pair in records(tmp_path / "r.warc") if pair[0].rec_type == "response"
+    ]
+    assert text == RULES
+    assert response.http_headers["Content-Length"] == str(len(RULES))
+    assert response.http_headers["Transfer-Encoding"] is None
 
 
 def test_credentials_are_not_archived() -> None:

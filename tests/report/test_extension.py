@@ -53,9 +53,11 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         Site({"/robots.txt": RULES, "*": b"ok"}) as ruled,
         Site({"/a": b"ok"}) as free,
         Site({"/robots.txt": Reply(503)}) as ill,
+        Site({"/robots.txt": Reply(503)}) as worse,
         caplog.at_level(logging.INFO),
     ):
         urls = [
+            *(worse.url(path) for path in ("/a", "/b", "/c")),
             *(ruled.url(path) for path in ("/yes", "/no", "/no/1", "/no/2", "/never")),
             free.url("/a"),
             *(ill.url(path) for path in ("/a", "/b")),
@@ -65,10 +67,11 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         first, *others = summary.splitlines()
         assert (
             first
-            == "robots.txt: 3 origins (1 full allow, 1 full disallow, 1 with rules), 6 requests blocked"
+            == "robots.txt: 4 origins (1 full allow, 2 full disallow, 1 with rules), 9 requests blocked"
         )
         assert others == [
-            "  answers: 2 fetched; no answer from 1 origin",
+            "  answers: 2 fetched; no answer from 2 origins",
+            f"  unreachable: {worse.url('/robots.txt')} (HTTP 503), 3 requests blocked",
             f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests blocked",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',

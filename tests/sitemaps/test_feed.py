@@ -13,6 +13,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.request import request_from_dict
 from scrapy.utils.test import get_crawler
 
@@ -76,6 +77,23 @@ async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.Mon
     assert len(feed.listed) == 3
     await read(feed, "d", 1, 2)
     assert list(feed.listed) == ["https://c/robots.txt", "https://d/robots.txt"]
+
+
+@as_scrapy_runs_it
+async def test_reactor_runs_while_many_sitemap_lines_are_read() -> None:
+    turns = 0
+    is_read = False
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        if not is_read:
+            call_later(0, turn)
+
+    call_later(0, turn)
+    assert len(await read(feed_with(GBOT_ROBOTS_SITEMAPS_MAX=5_000), "e", *range(5_000))) == 5_000
+    is_read = True
+    assert turns
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.sitemap_web import (
@@ -98,9 +99,25 @@ async def test_robots_txt_on_which_scrapys_own_code_fails_is_no_error(site: Site
 
 
 @in_reactor
-async def test_spider_with_domains_only_starts_from_their_robots_txt_files() -> None:
+async def test_spider_with_domains_only_starts_from_their_robots_txt_files(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.9"])
     assert stats(crawler)["robotstxt/request_count"] == 1
+    assert NOTHING_TO_START_FROM not in own_warnings(caplog)
+
+
+NOTHING_TO_START_FROM = (
+    "sitemaps has nothing to start from: set sitemap_urls, start_urls or allowed_domains"
+)
+
+
+@in_reactor
+async def test_spider_that_a_queue_of_scrapy_redis_starts_needs_nothing_to_start_from(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await crawl(Sitemaps, redis_key="sitemaps:start_urls")
+    assert own_warnings(caplog) == []
 
 
 @in_reactor
@@ -110,7 +127,7 @@ async def test_spider_with_nothing_to_start_from_is_told_so(
     await crawl(Sitemaps, start_urls=["nonsense"])
     assert own_warnings(caplog) == [
         "sitemaps cannot start from nonsense: no absolute URL with a host: nonsense",
-        "sitemaps has nothing to start from: set sitemap_urls, start_urls or allowed_domains",
+        NOTHING_TO_START_FROM,
     ]
 
 
@@ -206,6 +223,37 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
     assert "spider_exceptions/count" not in stats(crawler)
     warnings = [text for text in own_warnings(caplog) if "Scrapy's reader failed" in text]
     assert [site.url("/robots.txt") in text for text in warnings] == [True] * has_failed
+
+
+@in_reactor
+async def test_reactor_runs_while_a_long_robots_txt_that_the_spider_asks_for_is_checked(
+    site: Site,
+) -> None:
+    class Looking(Sitemaps):
+        known = most = 0
+        is_open = True
+
+        def look(self) -> None:
+            assert self.crawler.stats is not None
+            fed = self.crawler.stats.get_value("gbot_robots/sitemaps/fed", 0)
+            self.most, self.known = max(self.most, fed - self.known), fed
+            if self.is_open:
+                call_later(0, self.look)
+
+        async def start(self) -> AsyncIterator[Request]:
+            self.look()
+            yield Request(site.url("/robots.txt"), self._parse_sitemap)
+
+        def closed(self, reason: str) -> None:
+            self.is_open = False
+
+    lines = (f"Site-map: {site.url(f'/{number}.xml')}\n" for number in range(500))
+    # Google's parser reads this field, Scrapy's does not.
+    site.pages |= {"/robots.txt": "".join(lines).encode(), "*": Reply(404)}
+    spider = (await crawl(Looking)).spider
+    assert isinstance(spider, Looking)
+    assert spider.known == 500
+    assert 0 < spider.most <= 100
 
 
 @in_reactor

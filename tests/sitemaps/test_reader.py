@@ -319,6 +319,7 @@ def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
         pytest.param(b"<opml><outline xmlUrl='http://e/'/></opml>", id="other-xml"),
         pytest.param(b'{"urls": ["http://e/"]}', id="json"),
         pytest.param(b"<", id="less-than"),
+        pytest.param(b"<urlset>" + b"<a/>" * 300_000, id="over-a-million-characters-of-no-entry"),
         pytest.param(b"\x1f\x8b", id="gzip-of-nothing"),
         pytest.param(gzip.compress(gzip.compress(gzip.compress(urlset()))), id="gzip-too-often"),
     ],
@@ -425,6 +426,14 @@ def test_first_entry_is_there_before_the_file_is_read() -> None:
     entries = iter(SitemapReader(body))
     assert next(entry for entry in entries if entry is not None) == {"loc": "http://e/0"}
     assert Body.furthest <= 2 * 8_192
+
+
+def test_entry_after_less_than_a_million_characters_of_nothing_is_read() -> None:
+    nothing = b"<a/>" * 240_000
+    assert locs(urlset(nothing, url(b"http://e/1"), nothing, url(b"http://e/2"))) == [
+        "http://e/1",
+        "http://e/2",
+    ]
 
 
 def test_reader_pauses_while_it_finds_no_entry() -> None:

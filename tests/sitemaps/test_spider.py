@@ -376,6 +376,21 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(
     assert lines[-1] == f"{begun}2 crawled, 2 blocked"
 
 
+@in_reactor
+async def test_host_that_is_listed_twice_is_done_and_a_sitemap_of_the_users_is_no_host(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, Hosts.name)
+    site.pages = {"*": Reply(404)}
+    names = [site.url(), site.url("/again")]
+    crawler = await crawl(Hosts, hosts=names, sitemap_urls=[site.url("/a.xml"), site.url("/b.xml")])
+    assert caplog.messages[-1] == (
+        "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 0, URLs 0 found, "
+        "0 crawled, 0 blocked"
+    )
+    assert sitemap_stats(crawler) == {}  # "failed" counts what a robots.txt lists
+
+
 STOCK = """
 from scrapy.spiders import SitemapSpider
 
