@@ -2,8 +2,9 @@
 
 Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is
 a generator that turns pieces into pieces. So layers stack, no layer decodes more than the next one
-takes, and a decompression bomb costs one piece. Scrapy's HttpCompressionMiddleware is no use here:
-it decodes the whole body or drops it.
+takes, and a decompression bomb costs one piece. Of several layers, each has a bound of its own: one
+may be full of empty files, of which the next one makes nothing. Scrapy's HttpCompressionMiddleware
+is no use here: it decodes the whole body or drops it.
 Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli),
 RFC 8878 and 9659 (zstd).
 """
@@ -34,6 +35,7 @@ _RAW = -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
 _MAX_LAYERS = 4
+_MOST_PIECES = 1_000  # of a layer among several, beside those that long texts need
 
 # What a browser takes for binary (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
@@ -101,6 +103,8 @@ def decoded(
     pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
     for name in reversed(codings):
         pieces = _DECODERS[name](pieces)
+        if len(codings) > 1:
+            pieces = _bounded(pieces, limit)
     out = bytearray()
     try:
         while len(out) <= limit and (piece := next(pieces, None)) is not None:
@@ -115,6 +119,21 @@ def decoded(
     if len(codings) < len(names) and _BINARY.search(text):
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
     return text, len(out) > limit or not whole
+
+
+def _bounded(pieces: Pieces, limit: int) -> Pieces:
+    """Pass on what a layer is decoded to, if no more than `limit` bytes of text can need.
+
+    Otherwise raise DecodeError.
+    """
+    bytes_left = 2 * limit + _PIECE
+    pieces_left = _MOST_PIECES + 2 * limit // _FED
+    for piece in pieces:
+        bytes_left -= len(piece)
+        pieces_left -= 1
+        if bytes_left < 0 or pieces_left < 0:
+            raise DecodeError("a layer of it has no end")
+        yield piece
 
 
 def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
