@@ -48,6 +48,7 @@ _LEASE = """
     SET token = excluded.token, taken = excluded.taken, until = excluded.until
     WHERE leases.until <= excluded.taken
     OR leases.taken > excluded.taken + 1 -- or the clock was set back
+    OR leases.until > excluded.taken + 86400 -- or it was not taken here
 """
 _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
