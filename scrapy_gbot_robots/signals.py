@@ -1,6 +1,7 @@
 """The plugin's own Scrapy signals.
 
-Connect to them with `crawler.signals.connect(handler, signal)`.
+Connect to them with `crawler.signals.connect(handler, signal)`. Handlers of `robotstxt_known`,
+`robotstxt_changed` and `sitemap_found` may be coroutine functions.
 """
 
 robotstxt_known = object()

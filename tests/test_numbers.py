@@ -43,7 +43,7 @@ NUMBERS = [
     ("semantics", "twice the wait, {} are refused at a time", giving_up.GIVEN_UP_LATER),
     ("semantics", "After {} waits the requests of the host are refused", giving_up.DEAD_AFTER),
     ("semantics", "is not waited for after {} tries", giving_up.TRIES),
-    ("waiting", "holds at most {} requests", front.MOST_HELD),
+    ("waiting", "while it holds {} requests", front.MOST_HELD),
     ("waiting", "asks it again each {} seconds", front.ASK_AGAIN_SECS),
     ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
