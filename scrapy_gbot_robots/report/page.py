@@ -46,7 +46,8 @@ _OF_RULES = ("Blocked", "Rule", "Group", "robots.txt", "Line", "Such as")
 _OF_ORIGINS = ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as")
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
-_PAGE = b"<!doctype html"  # the start of a page; an old page may be replaced, another file may not
+_TITLE = b"<title>robots.txt in the crawl of "  # of each page; no file without it is replaced
+_HEAD_BYTES = 1_024  # of a page: the title is in them
 
 
 def page(counts: CrawlCounts) -> str:
@@ -187,15 +188,16 @@ def try_out(path: Path) -> None:
     """Make the directory of `path`, and check that a page can be written there.
 
     Raises:
-        OSError: it cannot, or `path` exists and is no page.
+        OSError: it cannot, or `path` exists and is no page of an earlier crawl.
     """
     with suppress(FileNotFoundError):
         # `Path.is_file` hides a name that is too long, or a loop of links.
         if not S_ISREG(path.stat().st_mode):
             raise OSError("it is not a file")
         with path.open("rb") as file:
-            if file.read(len(_PAGE)).lower() not in {b"", _PAGE}:
-                raise OSError("it exists and is no HTML page, so it is not overwritten")
+            head = file.read(_HEAD_BYTES)
+        if head and _TITLE not in head:
+            raise OSError("it exists and is no page of this plugin, so it is not overwritten")
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=path.resolve().parent):
         pass

@@ -202,8 +202,13 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
         pytest.param("file/report.html", "Not a directory", id="below-a-file"),
         pytest.param(
             "mine.html",
-            "it exists and is no HTML page, so it is not overwritten",
+            "it exists and is no page of this plugin, so it is not overwritten",
             id="a-user's-file",
+        ),
+        pytest.param(
+            "index.html",
+            "it exists and is no page of this plugin, so it is not overwritten",
+            id="a-user's-page",
         ),
         pytest.param("loop.html", "Too many levels of symbolic links", id="loop"),
         pytest.param(f"{'r' * 300}.html", "File name too long", id="name"),
@@ -216,6 +221,7 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
     (tmp_path / "file").touch()
     (tmp_path / "directory.html").mkdir()
     (tmp_path / "mine.html").write_text("{% extends 'base.html' %}")
+    (tmp_path / "index.html").write_text("<!DOCTYPE html><title>My site</title>")
     (tmp_path / "loop.html").symlink_to("loop.html")
     with Site({"*": b"ok"}) as site:
         with pytest.raises(
@@ -226,7 +232,8 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
         assert why in str(error.value)
         assert site.paths() == []
     assert (tmp_path / "mine.html").read_text() == "{% extends 'base.html' %}"
-    assert names(tmp_path) == ["directory.html", "file", "loop.html", "mine.html"]
+    assert (tmp_path / "index.html").read_text() == "<!DOCTYPE html><title>My site</title>"
+    assert names(tmp_path) == ["directory.html", "file", "index.html", "loop.html", "mine.html"]
 
 
 @in_reactor
@@ -251,7 +258,8 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
 @in_reactor
 async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
-    path.write_text("<!DOCTYPE html>of before")
+    before = "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>"
+    path.write_text(before)
     link.symlink_to(path)
     seen = []
 
@@ -261,8 +269,10 @@ async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_pat
 
     with Site({"/a": looked_at}) as site:
         await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(link)}, urls=[site.url("/a")])
-    assert seen == [("<!DOCTYPE html>of before", ["link.html", "page.html"])]
-    assert "of before" not in path.read_text()
+    assert seen == [(before, ["link.html", "page.html"])]
+    after = path.read_text()
+    assert "of before" not in after
+    assert "<title>robots.txt in the crawl of " in after[:1_024]  # so a later crawl may replace it
     assert link.is_symlink()
     assert names(tmp_path) == ["link.html", "page.html"]
 
