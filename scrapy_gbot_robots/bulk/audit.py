@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..core.urls import Origin
 from ..core.verdict import Verdict
+from .archive_answers import Store
 from .arrow import URL
 from .judging import Judge, Served, sites
-from .store import Store
 
 _RARELY = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS = 50_000  # URLs that are looked up at a time

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from ..bulk.archives import ROBOTS_TXT, Capture, Reading
+from ..bulk.archive_answers import Store
+from ..bulk.archive_reader import ROBOTS_TXT, Capture, Reading
 from ..bulk.judging import BulkError
-from ..bulk.store import Store
 from ..core.urls import shown
 from ..report.summary import count
 from ..settings import GbotSettings

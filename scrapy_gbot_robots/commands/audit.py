@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import Settings
 
 from ..bulk.audit import Piece, by_archive, collect_rarely, judged, kinds_of, take_urls
-from ..bulk.files import TEXT, URL_SUFFIXES, UrlFile, answer_file, json_lines, text_writer
+from ..bulk.audit_files import TEXT, URL_SUFFIXES, UrlFile, answer_file, json_lines, text_writer
 from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, sites
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict

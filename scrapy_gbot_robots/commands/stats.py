@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
+from ..bulk.archive_answers import Store
 from ..bulk.judging import Judge, Served
-from ..bulk.store import Store
 from ..core.crawlers import Crawler, RobotsAgent
 from ..core.lines import FIELDS, HAS_DIRECTIVE
 from ..core.patterns import NO_RULE, directory_of_index, matches, precedence_of

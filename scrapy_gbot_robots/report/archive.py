@@ -2,8 +2,8 @@
 
 A robots.txt that the crawl fetched is kept as it was served, with the headers of request and
 response; so is what a server sent in its place. What came from the storage, or was decided without
-an answer, is kept with what is known of it. `records` says how. So the archive answers for the
-crawl whatever was stored before.
+an answer, is kept with what is known of it. `archive_records` says how. So the archive answers for
+the crawl whatever was stored before.
 
 A thread writes each record as soon as its robots.txt has decided. In a compressed file, each record
 is compressed by itself, so that the file can be read however the process ends. If a record can be
@@ -36,7 +36,7 @@ from ..policy.outages import Copy, State
 from ..policy.outcome import Fetched, Outcome, Unavailable
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
-from .records import Decided, Exchange, Record, Served, bytes_of
+from .archive_records import Decided, Exchange, Record, Served, bytes_of
 from .summary import count as counted
 
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again

@@ -16,10 +16,10 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, Origin
 from scrapy_gbot_robots.bulk import audit
-from scrapy_gbot_robots.bulk.archives import Capture, Reading
+from scrapy_gbot_robots.bulk.archive_answers import Store
+from scrapy_gbot_robots.bulk.archive_reader import Capture, Reading
 from scrapy_gbot_robots.bulk.arrow import batches_of, parquet_file
 from scrapy_gbot_robots.bulk.judging import BulkError, Judge
-from scrapy_gbot_robots.bulk.store import Store
 
 from ..support.archives import DATE, record, response, warc
 
@@ -427,7 +427,7 @@ with pq.ParquetWriter(sys.argv[1], pa.schema({"url": "string", "status": "int32"
 """
 READ = """
 import sys, pyarrow.parquet, pyarrow.compute
-from scrapy_gbot_robots.bulk.archives import Reading
+from scrapy_gbot_robots.bulk.archive_reader import Reading
 peak = lambda: int(next(line for line in open("/proc/self/status") if "VmHWM" in line).split()[1])
 before = peak()
 reading = Reading(sys.argv[1], 512_000)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots.bulk import judge_batch
-from scrapy_gbot_robots.bulk.files import UrlFile
+from scrapy_gbot_robots.bulk.audit_files import UrlFile
 from scrapy_gbot_robots.bulk.judging import BulkError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -12,7 +12,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.bulk import judge
-from scrapy_gbot_robots.bulk.archives import Capture, Reading
+from scrapy_gbot_robots.bulk.archive_reader import Capture, Reading
 from scrapy_gbot_robots.policy.outcome import REDIRECTS
 
 from ..support.archives import record, warc

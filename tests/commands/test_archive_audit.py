@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.bulk.files import answer_file
+from scrapy_gbot_robots.bulk.audit_files import answer_file
 from scrapy_gbot_robots.bulk.judging import BulkError
 
 from ..support.archives import response, warc

@@ -20,13 +20,13 @@ from scrapy.http import Headers, Response
 from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
-from scrapy_gbot_robots.bulk.archives import Reading
+from scrapy_gbot_robots.bulk.archive_reader import Reading
 from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.outcome import Fetched
 from scrapy_gbot_robots.report.archive import RobotsArchive
-from scrapy_gbot_robots.report.records import Exchange, Served
+from scrapy_gbot_robots.report.archive_records import Exchange, Served
 from scrapy_gbot_robots.settings import archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats

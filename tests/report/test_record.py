@@ -16,7 +16,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
 from scrapy_gbot_robots.report.archive import RobotsArchive
-from scrapy_gbot_robots.report.records import Decided, bytes_of
+from scrapy_gbot_robots.report.archive_records import Decided, bytes_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.command import run_here

@@ -16,7 +16,7 @@ import redis
 from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.storage import client as client_module
+from scrapy_gbot_robots.storage import client_with_fallback as client_module
 from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..core.urls import Origin, path_of
 from ..policy.outages import Decision, State
 from ..policy.outcome import REDIRECTS, Unavailable, next_hop
-from .archives import Capture
+from .archive_reader import Capture
 from .judging import Served
 
 MAX_REDIRECTS = 5  # Google's page: at least five hops

@@ -3,7 +3,7 @@
 A robots.txt that this crawl fetched is a "response" record, as it came over the wire, with its
 "request". What decided otherwise has no HTTP answer to show: a robots.txt from the storage is a
 "resource" record with its own date, and "metadata" says what was decided about an origin without a
-robots.txt. `bulk.archives` reads all of them.
+robots.txt. `bulk.archive_reader` reads all of them.
 Sources: WARC 1.1 (ISO 28500:2017), 6.2 to 6.6; https://jsonlines.org.
 """
 

@@ -31,8 +31,14 @@ from ..policy.decoding import DecodeError, decoded
 from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
 from .arrow import BODY, STATUS, URL, batches_of, beginnings, need, need_text, parquet_file
+from .http_messages import (
+    MOST_HEAD,
+    SUCCESS,
+    BrokenMessageError,
+    NoMessageError,
+    message_of,
+)
 from .judging import BulkError
-from .messages import MOST_HEAD, SUCCESS, BrokenMessageError, NoMessageError, message_of
 
 _Reader: TypeAlias = "io.BufferedReader[Any]"
 
