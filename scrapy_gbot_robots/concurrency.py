@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import SimpleQueue
@@ -21,6 +22,8 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredList, Defer
 from twisted.internet.defer import TimeoutError as TwistedTimeoutError
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
+
+_SOON_SECS = 1e-9
 
 _T = TypeVar("_T")
 
@@ -60,12 +63,17 @@ async def pause(secs: float) -> None:
 async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
     """Await `work` for at most `secs` seconds, then cancel it.
 
+    Also with 0 seconds, `work` runs until it has to wait for something.
+
     Raises:
         TimeoutError: `work` took longer.
     """
     try:
         if is_asyncio_available():
-            return await asyncio.wait_for(work, secs)
+            if sys.version_info >= (3, 11):
+                async with asyncio.timeout(secs):
+                    return await work
+            return await asyncio.wait_for(work, max(secs, _SOON_SECS))  # with 0, it does not begin
         under_way: Deferred[_T] = deferred_from_coro(work)
         return await under_way.addTimeout(secs, reactor())
     except (

@@ -29,6 +29,18 @@ async def test_what_takes_too_long_is_cancelled_and_a_time_out() -> None:
 
 
 @as_scrapy_runs_it
+async def test_what_need_not_wait_gives_its_result_in_no_time() -> None:
+    async def result() -> int:
+        return 7
+
+    outcomes: list[str] = []
+    assert await within(0, result()) == 7
+    with pytest.raises(TimeoutError):
+        await within(0, outcome_of(pause(30), outcomes, "work"))
+    assert outcomes == ["work CancelledError"]
+
+
+@as_scrapy_runs_it
 async def test_what_is_done_in_time_gives_its_result_or_its_own_error() -> None:
     async def result() -> int:
         return 7

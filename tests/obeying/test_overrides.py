@@ -20,7 +20,8 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
-from ..support.visits import Gate, Opening
+from ..support.until import until
+from ..support.visits import Gate, Opening, Visitor, visit
 from ..support.web import Reply, Site
 
 RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no\ncrawl-delay: 3\n"
@@ -143,6 +144,30 @@ async def test_robots_txt_that_does_not_come_holds_no_request_of_an_overridden_h
     assert (
         stats(crawler)["elapsed_time_seconds"] < 20
     )  # after which this robots.txt comes by itself
+
+
+@in_reactor
+async def test_robots_txt_that_comes_late_is_used_by_later_requests_of_an_overridden_host(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.obeying.overrides.WAIT_SECS", 0.1)
+    site.pages["/robots.txt"] = gate = Gate("user-agent: *\ndisallow: /no\ncrawl-delay: 9")
+
+    async def script(visitor: Visitor) -> None:
+        assert await visitor.may(site.url("/yes"))
+        gate.open()
+        await until(lambda: "robotstxt/response_count" in stats(visitor.crawler))
+        assert await visitor.may(site.url("/no"))
+
+    overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
+    crawler = await visit(
+        script,
+        GBOT_ROBOTS_OVERRIDES=overrides,
+        GBOT_ROBOTS_CRAWL_DELAY=True,
+        GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS=0.01,
+    )
+    assert stats(crawler)["gbot_robots/override/against_robotstxt"] == 1
+    assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
 
 
 @pytest.mark.parametrize("rules", ["disallow", "user-agent: *\ndisallow: /"])
