@@ -35,8 +35,9 @@ its requests are refused.
 from __future__ import annotations
 
 import time
+from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
@@ -131,7 +132,7 @@ class Gate:
     origin: Origin
     override: Override | None
     state: State = State.NEW
-    lines: list[Line] = field(default_factory=list)  # that wait here
+    lines: tuple[Line, ...] = ()  # that wait here
     size: int = 0  # requests in all lines of the origin, whether they wait here or not
     urgency: int = 0  # with which it is queued
     open_until: float = 0.0
@@ -149,6 +150,39 @@ class Gate:
         if self.state is State.OPEN and now < self.open_until:
             return True
         return self.passes is not None and now < self.passes.until
+
+
+class _ToAsk:
+    """Queued gates in the order of their look-ups: by urgency, and equal ones as they came.
+
+    Most crawls have one urgency. A deque for each takes less than an object for each gate, which
+    Python's garbage collector would visit.
+    """
+
+    def __init__(self) -> None:
+        self._by_urgency: dict[int, deque[Gate]] = {}
+        self._urgencies: list[int] = []  # a heap
+
+    def __bool__(self) -> bool:
+        return bool(self._urgencies)
+
+    def add(self, gate: Gate, urgency: int) -> None:
+        """Let `gate` wait for its turn. If it waits with another urgency, that counts no more."""
+        gate.urgency = urgency
+        if urgency not in self._by_urgency:
+            self._by_urgency[urgency] = deque()
+            heappush(self._urgencies, urgency)
+        self._by_urgency[urgency].append(gate)
+
+    def take(self) -> Gate | None:
+        """Take out the next gate; None if that has another urgency by now, or is not queued."""
+        urgency = self._urgencies[0]
+        gates = self._by_urgency[urgency]
+        gate = gates.popleft()
+        if not gates:
+            del self._by_urgency[heappop(self._urgencies)]
+        is_in_turn = gate.state is State.QUEUED and gate.urgency == urgency
+        return gate if is_in_turn else None
 
 
 class Gatekeeper:
@@ -182,8 +216,8 @@ class Gates:
         self._overrides = overrides
         self._patience = Patience(wait_secs)
         self._gates: dict[Origin, Gate] = {}
+        self._to_ask = _ToAsk()
         self._order = count()
-        self._to_ask: list[tuple[int, int, Gate]] = []  # a heap, by urgency
         self._due: list[tuple[float, int, Gate]] = []  # a heap, by time
         self._pace = Pace(crawler.settings.getint("CONCURRENT_REQUESTS"))
         self._may_ask = self._is_asking = False
@@ -192,6 +226,7 @@ class Gates:
         self._clock = create_looping_call(self.tick)
         self.handed: WeakKeyDictionary[Request, Handed] = WeakKeyDictionary()
         self.waiting = 0  # requests behind shut gates
+        self._waiting_most = 0
         self.closing = Turnstile()  # opens when the crawl begins to close
 
     # What the queue calls.
@@ -207,7 +242,7 @@ class Gates:
             if gate.is_unreachable and RETURNED not in request.meta:
                 self.count_held(number)
             if gate.state is State.QUEUED and line.urgency < gate.urgency:
-                self._set_in_turn(gate, line.urgency)
+                self._to_ask.add(gate, line.urgency)
         return gate
 
     def admit(self, gate: Gate, line: Line) -> bool:
@@ -216,7 +251,7 @@ class Gates:
             return True
         if gate.state is State.OPEN:
             self._go(gate, State.NEW)
-        gate.lines.append(line)
+        gate.lines += (line,)
         if gate.state is State.NEW:
             self._queue(gate)
             self.ask_more()
@@ -392,8 +427,8 @@ class Gates:
                 self._pace.stop_counting_late()
                 if not self._pace.has_place():
                     break
-                urgency, _, gate = heappop(self._to_ask)
-                if gate.state is State.QUEUED and gate.urgency == urgency:
+                gate = self._to_ask.take()
+                if gate is not None:
                     self._ask(gate)
         finally:
             self._is_asking = False
@@ -454,11 +489,7 @@ class Gates:
         if not gate.is_unreachable:
             gate.shut_since = time.monotonic()
         self._go(gate, State.QUEUED)
-        self._set_in_turn(gate, min(line.urgency for line in gate.lines))
-
-    def _set_in_turn(self, gate: Gate, urgency: int) -> None:
-        gate.urgency = urgency
-        heappush(self._to_ask, (urgency, next(self._order), gate))
+        self._to_ask.add(gate, min(line.urgency for line in gate.lines))
 
     def _settle(self, gate: Gate, answer: CachedAnswer) -> None:
         """Let a look-up that has ended lead to what it leads to."""
@@ -513,15 +544,18 @@ class Gates:
 
     def _wake(self, gate: Gate) -> None:
         """Let the lines that wait at `gate` ask again."""
-        lines, gate.lines = gate.lines, []
+        lines, gate.lines = gate.lines, ()
         for line in lines:
             line.make_ready()
         pull_soon(self._crawler)
 
     def _count_waiting(self, by: int) -> None:
         self.waiting += by
-        self._crawler.stats.set_value("gbot_robots/waiting", self.waiting)
-        self._crawler.stats.max_value("gbot_robots/waiting_most", self.waiting)
+        stats = self._crawler.stats
+        stats.set_value("gbot_robots/waiting", self.waiting)
+        if self.waiting > self._waiting_most:
+            self._waiting_most = self.waiting
+            stats.set_value("gbot_robots/waiting_most", self.waiting)
 
     def count_held(self, number: int) -> None:
         """Count requests that wait for an unreachable robots.txt."""

@@ -421,8 +421,9 @@ class Pace:
         """Count those look-ups no more that take much longer than usual."""
         patience_secs = max(_SHORTEST_PATIENCE_SECS, 3 * self._usual_secs)
         late = time.monotonic() - patience_secs
-        for origin, began_at in list(self._counted.items()):
-            if began_at >= late:
+        while self._counted:
+            origin = next(iter(self._counted))
+            if self._counted[origin] >= late:
                 break
             del self._counted[origin]
 

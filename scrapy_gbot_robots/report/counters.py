@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from scrapy import Request
 
@@ -28,6 +28,8 @@ _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 _EXAMPLES = 2  # URLs for each rule and each unreachable origin
 _MOST_EXAMPLE = 200  # characters
+
+_SOURCES = {source.value: source for source in Source}
 
 _K = TypeVar("_K", bound="Hashable")
 
@@ -106,7 +108,9 @@ class Origins:
 
     def __init__(self) -> None:
         # no `Answer`, which would keep all the rules in memory
-        self._rows: dict[Origin, OriginRow] = {}
+        # The fields of their rows as plain values, which Python's garbage collector does not visit
+        # again and again.
+        self._rows: dict[Origin, tuple[Any, ...]] = {}
         self.blocked: Tally[Origin] = Tally()  # by requests that were blocked
         self.exact = True  # there are no more than those that are counted
         self.oldest_secs = 0.0  # the greatest age of an answer when the crawl got it
@@ -117,44 +121,50 @@ class Origins:
 
     def learn(self, answer: CachedAnswer) -> None:
         """Note the new answer of an origin."""
-        origin, fetched_at, source = answer.origin, answer.fetched_at, None
+        origin, fetched_at, source = answer.origin, answer.fetched_at, ""
         if fetched_at is not None:
-            source = answer.source
+            source = answer.source.value
             # Scrapy's HTTP cache does not say when a server gave the answer, and others may write
             # to a storage.
-            if source is Source.HTTP_CACHE or date_of(fetched_at) is None:
+            if answer.source is Source.HTTP_CACHE or date_of(fetched_at) is None:
                 fetched_at = None
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
         if origin not in self._rows and len(self._rows) >= MOST_ORIGINS:
             self.exact = False
             return
-        self._rows[origin] = OriginRow(
-            origin=origin,
-            state=answer.state,
-            status=answer.status,
-            why=answer.why,
-            source=source,
-            fetched_at=fetched_at,
-            unreachable=answer.temporary,
-            redirected_to=answer.redirected_to,
-            cause=answer.cause,
+        self._rows[origin] = (
+            answer.state.value,
+            answer.status,
+            answer.why,
+            source,
+            fetched_at,
+            answer.temporary,
+            answer.redirected_to,
+            answer.cause,
         )
+
+    def _row(self, origin: Origin) -> OriginRow:
+        if origin not in self._rows:
+            return OriginRow(origin)
+        state, status, why, source, *others = self._rows[origin]
+        return OriginRow(origin, State(state), status, why, _SOURCES.get(source), *others)
 
     @property
     def by_state(self) -> Counter[State | None]:
         """Origins by their last state."""
-        return Counter(row.state for row in self._rows.values())
+        return Counter(row.state for row in map(self._row, self._rows))
 
     @property
     def by_source(self) -> Counter[Source]:
         """Origins with an answer, by where the last one came from."""
-        return Counter(row.source for row in self._rows.values() if row.source is not None)
+        rows = map(self._row, self._rows)
+        return Counter(row.source for row in rows if row.source is not None)
 
     @property
     def unreachable(self) -> int:
         """Origins whose robots.txt is unreachable."""
-        return sum(row.unreachable for row in self._rows.values())
+        return sum(row.unreachable for row in map(self._row, self._rows))
 
     def rows(self, most: int, *, unreachable: bool = False) -> list[tuple[OriginRow, int]]:
         """At most `most` origins with their blocked requests; those that blocked most come first.
@@ -166,7 +176,7 @@ class Origins:
         for origin in {**blocked, **self._rows}:
             if len(rows) == most:
                 break
-            row = self._rows.get(origin, OriginRow(origin))
+            row = self._row(origin)
             if row.unreachable or not unreachable:
                 rows.append((row, blocked.get(origin, 0)))
         return rows

@@ -11,7 +11,6 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import cached_property, partial
 from inspect import signature
@@ -85,7 +84,8 @@ class SitemapDiscovery:
         The last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are left
         out.
         """
-        return {robots_url: urls for robots_url, urls in self.feed.listed.items() if urls}
+        listed = self.feed.listed.items()
+        return {robots_url: list(urls) for robots_url, urls in listed if urls}
 
     def _robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request | None
@@ -183,7 +183,7 @@ class SitemapFeed:
         self._crawler = crawler
         self._most_origins = settings.cache_size
         self.check = UrlCheck.of(settings, crawler.settings)
-        self.listed: OrderedDict[str, list[str]] = OrderedDict()
+        self.listed: dict[str, tuple[str, ...]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
@@ -217,7 +217,7 @@ class SitemapFeed:
             The sitemaps that no earlier call returned, and in words what left the others out.
             Unless it `says_what_is_left_out`, the others are neither counted nor logged.
         """
-        before = self.listed.get(origin.robots_url, [])
+        before = self.listed.get(origin.robots_url, ())
         is_new = origin.robots_url not in self.listed
         choose = partial(self.check.choose, origin, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
@@ -235,14 +235,16 @@ class SitemapFeed:
         self._remember(origin.robots_url, before, new)
         return new, left_out
 
-    def _remember(self, robots_url: str, before: list[str], new: list[FoundSitemap]) -> None:
+    def _remember(self, robots_url: str, before: tuple[str, ...], new: list[FoundSitemap]) -> None:
         """Note what a robots.txt lists; forget what was read longest ago if that is too much."""
         urls = [sitemap.url for sitemap in new]
-        self.listed[robots_url] = before + urls
-        self.listed.move_to_end(robots_url)
+        self.listed.pop(robots_url, None)
+        # Python's garbage collector does not visit a tuple of texts again and again, as it does a
+        # list.
+        self.listed[robots_url] = (*before, *urls)
         self._chars += sum(map(len, urls))
         while len(self.listed) > self._most_origins or self._chars > _MOST_CHARS:
-            _, forgotten = self.listed.popitem(last=False)
+            forgotten = self.listed.pop(next(iter(self.listed)))
             self._chars -= sum(map(len, forgotten))
 
     async def feed(self, sitemaps: Iterable[FoundSitemap], response: Response) -> None:

@@ -13,6 +13,7 @@ from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lookup import AnswerCache
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
+from scrapy_gbot_robots.report.counters import Origins
 
 
 def answer(name: str, weight: int = 1000) -> CachedAnswer:
@@ -40,6 +41,26 @@ def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> N
     assert cache.get(b.origin) is b
     cache.put(new)
     assert cached(cache, "abc") == "ab"
+
+
+def test_settled_origin_takes_five_objects_in_memory_and_none_more_in_the_report() -> None:
+    """The garbage collector visits the origin, its answer, the rules of the one crawler, and what holds them."""
+    cache, origins, crawler = AnswerCache(2000), Origins(), Crawler.of("testbot")
+    rules = Decision(State.RULES, "", False, 0.0, 0.0)
+
+    def settle(numbers: range) -> None:
+        for number in numbers:
+            settled = CachedAnswer(Origin.of(f"http://{number}.example/"), rules)
+            settled.learn(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
+            cache.put(settled)
+            origins.learn(settled)
+
+    settle(range(100))
+    gc.collect()
+    before = len(gc.get_objects())
+    settle(range(100, 1100))
+    gc.collect()
+    assert (len(gc.get_objects()) - before) / 1000 <= 5.1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The record of what each robots.txt lists, and how a found sitemap enters the crawl."""
 
+import gc
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -57,7 +58,19 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
     feed = feed_with()
     news = [await read(feed, "e", *numbers) for numbers in ((1, 2), (1, 2), (2, 3), ())]
     assert [[int(sitemap.url[-1]) for sitemap in new] for new in news] == [[1, 2], [], [3], []]
-    assert feed.listed == {"https://e/robots.txt": [f"https://e/{number}" for number in (1, 2, 3)]}
+    assert feed.listed == {"https://e/robots.txt": ("https://e/1", "https://e/2", "https://e/3")}
+
+
+@as_scrapy_runs_it
+async def test_what_is_remembered_of_an_origin_costs_the_garbage_collector_nothing() -> None:
+    feed = feed_with()
+    await read(feed, "e", 1)
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(1000):
+        await read(feed, f"e{number}", 1)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 100
 
 
 @as_scrapy_runs_it
