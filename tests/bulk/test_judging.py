@@ -1,6 +1,7 @@
 """Columns of URLs and robots.txt files in, columns of answers out."""
 
 import random
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.bulk import judge
+from scrapy_gbot_robots.bulk import judge, judging
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
@@ -170,17 +171,43 @@ def test_file_is_cut_at_its_limit_and_strict_is_heeded() -> None:
     assert judge(urls, robots, "a", strict=True) == {"a": [1, 1]}
 
 
-def test_each_body_is_read_once_however_many_origins_serve_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read: list[bytes] = []
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The bodies that are parsed, one after the other."""
+    bodies: list[bytes] = []
     parse = RobotsTxt.parse
 
     def counted(body: bytes, **kwargs: Any) -> RobotsTxt:
-        read.append(body)
+        bodies.append(body[:20])
         return parse(body, **kwargs)
 
     monkeypatch.setattr(RobotsTxt, "parse", counted)
+    return bodies
+
+
+def test_rules_that_are_met_again_are_kept_as_far_as_memory_is_bounded(
+    read: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "_MOST_HELD", 2_000_000)
+    judge = judging.Judge([Crawler.of("a")])
+
+    def judged(*numbers: int) -> None:
+        for number in numbers:
+            body = b"user-agent: a\n# %04d\n" % number + b"#" * 100_000
+            judge.judged(["https://a.example/x"], judging.Served(200, body))
+
+    judged(1, 2, 1, 2, 1, 2, 1, 2)
+    assert len(read) == 4  # most files are met once, so the first time is not remembered
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(200):
+        judged(number, number)
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert held < 4_000_000  # of 20,000,000
+
+
+def test_each_body_is_read_once_however_many_origins_serve_it(read: list[bytes]) -> None:
     urls = [f"https://{number}.example/{path}" for number in range(50) for path in ("no", "yes")]
     robots = {f"https://{number}.example": ROBOTS for number in range(50)}
     assert judge(urls, robots, "a") == {"a": [0, 1] * 50}
