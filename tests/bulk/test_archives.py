@@ -204,6 +204,9 @@ def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) 
 def captured(path: Path, url: str, body: str) -> Path:
     """An archive of one robots.txt in the form that its name says."""
     row = {"url": url, "status": 200, "body": body, "cut": False, "fetched": DATE}
+    if path.name == "stored.warc":
+        about = {"Content-Type": "text/plain", "WARC-Target-URI": url, "WARC-Date": DATE}
+        return warc(path, [record(body.encode(), {"WARC-Type": "resource", **about})])
     if path.suffix == ".warc":
         return warc(path, [response(url, body.encode())])
     if path.suffix == ".jsonl":
@@ -215,7 +218,7 @@ def captured(path: Path, url: str, body: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["a.warc", "a.jsonl", "a.parquet", "robots.txt"])
+@pytest.mark.parametrize("name", ["a.warc", "stored.warc", "a.jsonl", "a.parquet", "robots.txt"])
 def test_body_of_the_most_bytes_is_whole_and_one_byte_more_is_cut(
     tmp_path: Path, name: str
 ) -> None:
@@ -234,6 +237,26 @@ def test_url_of_16384_bytes_is_read_and_a_longer_one_lost(tmp_path: Path, name: 
     with suppress(BulkError):  # nothing else is in it
         assert list(reading.captures()) == []
     assert reading.broken == 1
+
+
+def test_line_of_json_that_no_crawl_writes_costs_no_other(tmp_path: Path) -> None:
+    good = json.loads(captured(tmp_path / "a.jsonl", A, "").read_text())
+    odd: list[Any] = [
+        [],
+        7,
+        None,
+        "x",
+        {},
+        *({**good, name: 7.5} for name in good if name != "cut"),
+    ]
+    odd += [{**good, "fetched": "yesterday"}, {**good, "status": 1000}, {**good, "status": []}]
+    odd += [{**good, "url": ""}, {**good, "response_headers": 7}, {**good, "response_headers": [1]}]
+    odd += [{**good, "state": "full allow"}, {**good, "state": []}]
+    texts = ["", "{", "\xff", "[" * 5_000, *map(json.dumps, odd)]
+    (tmp_path / "a.jsonl").write_text("\n".join([*texts, json.dumps(good)]))
+    captures, reading = read(tmp_path / "a.jsonl")
+    assert captures == [Capture(A, SECONDS, 200)]
+    assert reading.broken == len(texts)
 
 
 def test_line_of_json_that_is_far_longer_than_its_body_may_be_is_lost(tmp_path: Path) -> None:

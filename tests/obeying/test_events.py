@@ -98,11 +98,14 @@ REDIS_HOST = {
 }
 
 
+UNUSED = {"GBOT_ROBOTS_SQLITE_PATH": "unused.sqlite"}
+
+
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "memory"},
+            {"GBOT_ROBOTS_STORAGE": "memory", **UNUSED},
             "memory: kept until the crawl ends, for this process",
             id="memory",
         ),
@@ -112,14 +115,18 @@ REDIS_HOST = {
             id="no-project",
         ),
         pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": "redis://:secret@127.0.0.1:7/3"},
+            {
+                "GBOT_ROBOTS_STORAGE": "redis",
+                "REDIS_URL": "redis://:secret@127.0.0.1:7/3",
+                **UNUSED,
+            },
             "redis at 127.0.0.1:7, database 3",
             id="redis-url",
         ),
         pytest.param(
             REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings", id="redis-host"
         ),
-        pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage"}, "own.Storage", id="own"),
+        pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage", **UNUSED}, "own.Storage", id="own"),
     ],
 )
 def test_storage_is_named_without_passwords(
