@@ -2,20 +2,19 @@
 
 import csv
 import io
-import json
 import re
 import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ..support.command import (
     COMMAND,
     environment,
+    jsonl,
     project,
     run,
     run_here,
@@ -40,10 +39,6 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "new.txt").write_bytes(NEW)
     (tmp_path / "urls.txt").write_text("\n".join(["", *URLS, "  "]), newline="\r\n")
     return tmp_path
-
-
-def jsonl(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def counts(summary: str) -> list[list[str]]:

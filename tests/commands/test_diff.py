@@ -4,7 +4,6 @@ import json
 from contextlib import closing
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from scrapy_gbot_robots.core.changes import changes
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.command import run_here
+from ..support.command import jsonl, run_here
 
 OLD = "user-agent: *\ndisallow: /a\ncrawl-delay: 2\n\nuser-agent: mybot\ndisallow: /b\n"
 DAY = 86_400
@@ -45,10 +44,6 @@ def at(tmp_path: Path) -> list[str]:
                 Entry(Copy(Kind.RULES, 200, url, body, False, "", then, then + DAY)),
             )
     return ["-s", f"GBOT_ROBOTS_SQLITE_PATH={path}"]
-
-
-def jsonl(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_same_rules_are_status_0(files: Path) -> None:

@@ -15,7 +15,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
-    """A site that allows everything until the test changes its robots.txt."""
-    with Site({"/robots.txt": b"", "*": b"ok"}) as site:
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    """A site whose robots.txt is the `RULES` of the test's module. If there are none, it allows everything."""
+    with Site({"/robots.txt": getattr(request.module, "RULES", b""), "*": b"ok"}) as site:
         yield site

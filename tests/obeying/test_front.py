@@ -31,7 +31,7 @@ from ..support.schedulers import (
     Slotted,
 )
 from ..support.until import until
-from ..support.visits import Gate, Opening, fetches
+from ..support.visits import Gate, fetches
 from ..support.watched import Watched, hosts
 from ..support.web import Reply, Site
 
@@ -88,19 +88,6 @@ async def test_scheduler_with_a_front_is_still_the_users_own(site: Site) -> None
     scheduler = scheduler_cls()
     scheduler.enqueue_request(Request("http://a.x/"))
     assert (len(scheduler), scheduler.requests[0].url) == (1, "http://a.x/")
-
-
-@in_reactor
-async def test_dead_hosts_at_the_head_of_a_line_keep_no_healthy_host_waiting(site: Site) -> None:
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill:
-        bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
-        good = [site.url(f"/{number}") for number in range(30)]
-        settings = {"SCHEDULER": Fifo, "CONCURRENT_REQUESTS": 4}
-        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
-    crawled = list(pages(crawler).crawled)
-    assert set(crawled[: len(good)]) == set(good)
-    assert set(crawled) == {*bad, *good}
 
 
 @in_reactor

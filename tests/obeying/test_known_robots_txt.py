@@ -20,12 +20,6 @@ from ..support.web import Reply, Site, redirect
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
 
 
-@pytest.fixture
-def site(site: Site) -> Site:
-    site.pages["/robots.txt"] = RULES
-    return site
-
-
 def asking(url: str, *, times: int = 1) -> list[Request]:
     """Requests for a robots.txt whose answer is shown to the spider whatever its status."""
     return [

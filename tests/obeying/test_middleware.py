@@ -24,12 +24,6 @@ from ..support.web import Reply, Site, free_port
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
 
 
-@pytest.fixture
-def site(site: Site) -> Site:
-    site.pages["/robots.txt"] = RULES
-    return site
-
-
 @in_reactor
 async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
     crawler = await crawl(

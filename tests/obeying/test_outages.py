@@ -17,12 +17,6 @@ RULES = b"user-agent: *\ndisallow: /no"
 
 
 @pytest.fixture
-def site(site: Site) -> Site:
-    site.pages["/robots.txt"] = RULES
-    return site
-
-
-@pytest.fixture
 def settings(tmp_path: Path) -> dict[str, Any]:
     return in_sqlite(tmp_path / "robots.sqlite")
 

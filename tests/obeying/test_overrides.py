@@ -28,12 +28,6 @@ RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no
 PATHS = ("/yes", "/no", "/other", "/own")
 
 
-@pytest.fixture
-def site(site: Site) -> Site:
-    site.pages["/robots.txt"] = RULES
-    return site
-
-
 class Watched(Pages):
     """Remembers the uses of overrides."""
 

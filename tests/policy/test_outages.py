@@ -393,7 +393,18 @@ def test_google_disallows_for_thirty_days_whatever_fails(
 
 
 @pytest.mark.parametrize(
-    ("secs", "words"), [(0, "0 s"), (59, "59 s"), (HOUR, "1 h"), (3 * DAY - 1, "2 d")]
+    ("secs", "words"),
+    [
+        (0, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (HOUR - 1, "59 min"),
+        (HOUR, "1 h"),
+        (DAY - 1, "23 h"),
+        (DAY, "1 d"),
+        (3 * DAY - 1, "2 d"),
+        (8e6, "92 d"),
+    ],
 )
 def test_span_is_told_in_its_largest_unit_rounded_down(secs: float, words: str) -> None:
     assert span(secs) == words

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from scrapy_gbot_robots.policy.outages import span
 from scrapy_gbot_robots.report.counters import Tally
 from scrapy_gbot_robots.report.summary import count
 
@@ -42,11 +41,3 @@ def test_examples_are_few_and_go_with_their_keys() -> None:
 )
 def test_number_goes_with_its_noun(number: int, exact: bool, words: str) -> None:
     assert count(number, "process", "processes", exact=exact) == words
-
-
-@pytest.mark.parametrize(
-    ("secs", "words"),
-    [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (7199, "1 h"), (86_400, "1 d"), (8e6, "92 d")],
-)
-def test_spans_are_put_into_words(secs: float, words: str) -> None:
-    assert span(secs) == words

@@ -23,7 +23,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.entries import FAILED, WORKS
-from ..support.redis_server import RedisServer, redis_server
+from ..support.redis_server import RedisServer, full, hanging, killed, redis_server
 from ..support.systems import needs_posix
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
@@ -32,29 +32,6 @@ from ..support.web import Site, free_port
 Fault = Callable[[], AbstractContextManager[None]]
 
 RULES = "user-agent: *\ndisallow: /no"
-
-
-@contextmanager
-def killed(server: RedisServer) -> Iterator[None]:
-    server.kill()
-    yield
-    server.start()
-
-
-@contextmanager
-def hanging(server: RedisServer) -> Iterator[None]:
-    server.pause()
-    yield
-    server.resume()
-
-
-@contextmanager
-def full(server: RedisServer) -> Iterator[None]:
-    with redis.Redis.from_url(server.url) as client:
-        client.config_set("maxmemory-policy", "noeviction")
-        client.config_set("maxmemory", 1)
-        yield
-        client.config_set("maxmemory", 0)
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -94,6 +95,11 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
         process.wait(timeout=60)
     os.close(ours)
     return Run(process.returncode, written.decode().replace("\r\n", "\n"), "")
+
+
+def jsonl(text: str) -> list[dict[str, Any]]:
+    """The objects of JSON lines."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def without_colour(text: str) -> str:

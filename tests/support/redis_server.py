@@ -139,6 +139,34 @@ class RedisServer:
 
 
 @contextmanager
+def killed(server: RedisServer) -> Iterator[None]:
+    """Kill the server for a while."""
+    server.kill()
+    yield
+    server.start()
+
+
+@contextmanager
+def hanging(server: RedisServer) -> Iterator[None]:
+    """Let the server answer nothing for a while."""
+    server.pause()
+    yield
+    server.resume()
+
+
+@contextmanager
+def full(server: RedisServer) -> Iterator[None]:
+    """Let the server have no more memory for a while."""
+    import redis
+
+    with redis.Redis.from_url(server.url) as client:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 1)
+        yield
+        client.config_set("maxmemory", 0)
+
+
+@contextmanager
 def redis_server(
     *options: str,
     port: int = 0,
