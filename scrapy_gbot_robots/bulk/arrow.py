@@ -63,7 +63,8 @@ def judge_batch(
         https or ftp URL.
 
     Raises:
-        BulkError: a column is missing, or `url` or `body` is neither text nor binary.
+        BulkError: a ValueError. A column is missing or is there twice, or `url` or `body` is
+            neither text nor binary.
         TypeError: a status is no number.
     """
     import pyarrow as pa  # noqa: PLC0415
