@@ -151,6 +151,7 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
     A site may be closed to search engines or to all. Only rules end the user-agent lines of a group
     (Google's page). Many a site was closed only until it was public.
     """
+    merged = groups_by_agent(groups)
     joins = [_joins_in(group, all_lines) for group in groups]
     closing_rules = [closing_rule(group.rules) for group in groups]
     is_closed = None not in closing_rules and any("*" in group.agents for group in groups)
@@ -165,7 +166,7 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
             yield finding(closing.line, "whole site disallowed", rule=closing)
         if not group.rules:
             for agent, line in group.agents.items():
-                if agent:
+                if agent and len(merged[agent]) == 1:  # no other group has rules for it
                     yield finding(line, "group without rules", agent=agent)
         for join in its_joins:
             if join not in already_told:

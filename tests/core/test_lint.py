@@ -247,6 +247,8 @@ DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent
         ("disallow: /$", CLOSED, None),
         ("disallow: /|allow: /open/", CLOSED, None),
         ("disallow: /|user-agent: a|disallow:", CLOSED, None),
+        ("disallow: /x|user-agent: *", "group without rules", None),
+        ("disallow: /x|user-agent: a", "group without rules", 3),
         ("allow: /|user-agent: a|disallow: /", CLOSED, None),
         ("disallow: /a|allow: /a", SHADOWED, 2),
         ("allow: /a|disallow: /a", SHADOWED, 3),
