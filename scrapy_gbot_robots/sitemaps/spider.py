@@ -83,8 +83,8 @@ class RobotsSitemapSpider(SitemapSpider):
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
-        since: a day, such as 2026-01-31. Pages and sitemaps that were last changed before it, as
-            the file that lists them says, are left out.
+        since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
+            last changed before it, as the file that lists them says, are left out.
     """
 
     hosts: str | Sequence[str] = ()
