@@ -2,8 +2,8 @@
 
 Boundary: nothing is fetched, and no name is resolved. `..` and `//` stay as written, as in Google's
 parser.
-Source: RFC 9309 2.2.2 and 2.3, Google's page ("Location and valid range"), and Google's parser for
-the path of odd URLs; for hosts the URL standard (url.spec.whatwg.org).
+Source: RFC 9309 2.2.2 and 2.3, Google's page ("File location & range of validity"), and Google's
+parser for the path of odd URLs; for hosts the URL standard (url.spec.whatwg.org).
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def shown(text: str, limit: int = 200) -> str:
 class Origin(NamedTuple):
     """The part of the web for which one robots.txt is valid.
 
-    Source: Google's page, "Location and valid range".
+    Source: Google's page, "File location & range of validity".
 
     Attributes:
         scheme: http, https or ftp.

@@ -81,8 +81,8 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
 
-        The last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are left
-        out.
+        At most the last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are
+        left out.
         """
         listed = self.feed.listed.items()
         return {robots_url: list(urls) for robots_url, urls in listed if urls}
