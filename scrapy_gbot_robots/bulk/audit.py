@@ -18,7 +18,7 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from .archive_answers import Store
 from .arrow import URL
-from .judging import Judge, Served, sites
+from .judging import BulkError, Judge, Served, sites
 
 _RARELY = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS = 50_000  # URLs that are looked up at a time
@@ -79,14 +79,18 @@ class Piece(NamedTuple):
 
 
 def kinds_of(
-    others: Mapping[str, Any], names: Sequence[str], *, gives_reasons: bool
+    where: str, others: Mapping[str, Any], names: Sequence[str], *, gives_reasons: bool
 ) -> list[tuple[str, Any]]:
     """Return the names and Arrow types of the columns of a list with the answers to it.
 
     Args:
+        where: what they are written to, for people.
         others: the columns of the list beside the URLs, with their types.
         names: what the columns of the answers are called.
         gives_reasons: whether the deciding rules, their lines and the reasons follow.
+
+    Raises:
+        BulkError: two of them would have the same name.
     """
     kinds: list[tuple[str, Any]] = [(URL, "string"), *others.items()]
     kinds += [(name, "int8") for name in names]
@@ -94,6 +98,11 @@ def kinds_of(
         for name in names:
             kinds += [(f"{name}_rule", "string"), (f"{name}_line", "int32")]
             kinds.append((f"{name}_reason", "string"))
+    columns = [name for name, _ in kinds]
+    if len(set(columns)) < len(columns):
+        raise BulkError(
+            f"{where}: two columns would have the same name: {', '.join(map(repr, columns))}"
+        )
     return kinds
 
 

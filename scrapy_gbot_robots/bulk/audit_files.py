@@ -176,10 +176,6 @@ def answer_file(
     names, place = [name for name, _ in columns], Path(path)
     if place.suffix not in ANSWER_SUFFIXES:
         raise BulkError(f"{path}: the name must end in one of {', '.join(ANSWER_SUFFIXES)}")
-    if len(set(names)) < len(names):
-        raise BulkError(
-            f"{path}: two columns would have the same name: {', '.join(map(repr, names))}"
-        )
     part = place.with_name(f".{place.name[:100]}.{token_hex(4)}.part")
     try:
         if place.exists() or place.is_symlink():

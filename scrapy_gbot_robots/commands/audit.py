@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import Settings
 
 from ..bulk.audit import Piece, by_archive, collect_rarely, judged, kinds_of, take_urls
-from ..bulk.audit_files import TEXT, URL_SUFFIXES, UrlFile, answer_file, json_lines, text_writer
+from ..bulk.audit_files import (
+    TEXT,
+    URL_SUFFIXES,
+    Lines,
+    UrlFile,
+    answer_file,
+    json_lines,
+    text_writer,
+)
 from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, sites
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
@@ -269,15 +277,19 @@ class AnswerRows:
         self, options: Namespace, names: Sequence[str], others: Mapping[str, Any], out: Terminal
     ) -> None:
         self._path, self._out = options.output, out
-        self.gives_reasons = options.rules
-        self._kinds = kinds_of(others, names, gives_reasons=options.rules)
-        self._lines = TEXT.get(f".{options.format}", json_lines)
-        self._columns: Callable[[Piece], list[Any]] = Piece.all_columns
+        self._lines: Lines
+        self._columns: Callable[[Piece], list[Any]]
         if not self._path and options.format == "table":
             table = _Table(names, out.columns)
             self.gives_reasons = True
             self._kinds = [(title, "string") for title in table.titles]
             self._lines, self._columns = table.lines, table.columns
+        else:
+            where = self._path or f"--format {options.format}"
+            self.gives_reasons = options.rules
+            self._kinds = kinds_of(where, others, names, gives_reasons=options.rules)
+            self._lines = TEXT.get(f".{options.format}", json_lines)
+            self._columns = Piece.all_columns
         self._write: Callable[[list[Any]], object] | None = None
 
     @contextmanager

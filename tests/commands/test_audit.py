@@ -76,6 +76,17 @@ def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     assert as_json[0]["other_line"] == 2
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_rows_lose_no_column_to_another_of_its_name(files: Path, form: str) -> None:
+    (files / "urls.csv").write_text("url,id\nhttps://example.com/a,7\n")
+    ended = run_here(
+        *["audit", "--urls", "urls.csv", "--robots", "old.txt", "--as", "id", "--format", form],
+        cwd=files,
+    )
+    assert (ended.status, ended.out) == (2, "")
+    assert "two columns would have the same name: 'url', 'id', 'id'" in ended.err
+
+
 def test_format_may_be_asked_for_that_is_the_usual_one(files: Path) -> None:
     arguments = ("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", "--format")
     usual = run_here(*arguments[:-1], cwd=files).out
