@@ -387,9 +387,9 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
         beginning = _LOOKS_OURS.match(name)
         if beginning is not None and name not in rows:
             yield f"{name} is no setting{_did_you_mean(name[beginning.end() :], rows)}"
-    checked = GbotSettings.of(settings)
+    checked, defaults = GbotSettings.of(settings), GbotSettings.of(BaseSettings())
     for name, row in rows.items():
-        is_default = getattr(checked, row.name) == row.metadata["default"]
+        is_default = getattr(checked, row.name) == getattr(defaults, row.name)
         if settings.get(name) is not None and not is_default and not _has_needs(checked, row):
             other = next(iter(row.metadata["needs"]))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"

@@ -227,6 +227,7 @@ def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], why
         {},
         {"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 5},
         {"CRAWL_DELAY_MAX_SECS": 60},
+        {"TAGS_DROP": []},
         {"REDIS_URL": "redis://a", "CRAWL_DELAY": True, "CRAWL_DELAY_SHARED": True},
     ],
 )
