@@ -30,6 +30,8 @@ from .command import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
 
+_ACTS = ("list", "show", "forget")
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
@@ -57,7 +59,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.all != (forgets and not options.origins):
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
     wanted = [str(origin_of(text)) for text in options.origins]
-    done, act = 0, _ACTS[options.act]
+    done = 0
     with _storage(gbot, settings, writes=forgets) as (storage, where):
         if options.act == "list":
             title = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'ASKED AGAIN':>11}  ORIGIN"
@@ -66,7 +68,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         if not wanted:
             origins = storage.origins()
         for origin in origins:
-            if act(origin, storage, gbot, out):
+            if _act(options.act, origin, storage, gbot, out):
                 done += 1
             elif wanted:
                 err.say((f"{origin}: not in the storage", "warning"))
@@ -115,54 +117,44 @@ def _storage(
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-# What each act does with an origin. They return whether it is stored; another process may delete it
-# meanwhile.
+def _act(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+    """List, show or forget an origin; return whether it is stored.
 
-
-def _list(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
-    """Write a line about an entry: at once, as there may be millions."""
+    Another process may delete it meanwhile.
+    """
+    if act == "forget":
+        is_stored = storage.delete(origin)
+        if is_stored:
+            out.say(f"{origin}: forgotten")
+        return is_stored
     entry = storage.get(origin)
     if entry is None:
         return False
-    facts = _facts(origin, entry, gbot)
+    decision = decide(entry, time.time(), gbot.policy)
+    facts = {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decision)}
     out.json(facts)
+    if act == "list":
+        _list(facts, out)
+    else:
+        _show(facts, entry, out)
+    return True
+
+
+def _list(facts: dict[str, Any], out: Terminal) -> None:
+    """Write a line about an entry: at once, as there may be millions."""
     status, age = "", ""
     if facts["status"] is not None:
         status = facts["status"]
     if facts["age_secs"] is not None:
         age = f"{span(facts['age_secs'])} ago"
-    out.say(f"{facts['state']:<13}  {status:>6}  {age:>10}  {asked_again(facts):>11}  {origin}")
-    return True
+    row = f"{facts['state']:<13}  {status:>6}  {age:>10}  {asked_again(facts):>11}"
+    out.say(f"{row}  {facts['origin']}")
 
 
-def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+def _show(facts: dict[str, Any], entry: Entry, out: Terminal) -> None:
     """Write all about an entry, and its robots.txt."""
-    entry = storage.get(origin)
-    if entry is None:
-        return False
-    facts = _facts(origin, entry, gbot)
-    out.json(facts)
-    out.say((origin, "strong"))
+    out.say((facts["origin"], "strong"))
     show_entry(facts, out)
-    if entry.copy is None or not entry.copy.body:
-        return True
-    for number, line in enumerate(split_lines(entry.copy.body), 1):
-        out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
-    return True
-
-
-def _forget(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
-    is_gone = storage.delete(origin)
-    if is_gone:
-        out.say(f"{origin}: forgotten")
-    return is_gone
-
-
-def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
-    return {
-        "origin": origin,
-        **entry_facts(origin + ROBOTS_PATH, entry, decide(entry, time.time(), gbot.policy)),
-    }
-
-
-_ACTS = {"list": _list, "show": _show, "forget": _forget}
+    if entry.copy is not None and entry.copy.body:
+        for number, line in enumerate(split_lines(entry.copy.body), 1):
+            out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))

@@ -102,8 +102,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         try:
             self._check_listed(request, response, is_sitemap=request.callback == parse)
         except Refused as refusal:
-            count(self.crawler, f"refused/{refusal.reason}")
-            logger.info("%s: %s", response.url, refusal)
+            _count_refusal(refusal, response.url, self.crawler)
             return None
         return request
 
@@ -189,8 +188,7 @@ class SitemapDownloaderMiddleware:
         try:
             await self._check_place(request.url, source.get("robotstxt"), found_at)
         except Refused as refusal:
-            count(self.crawler, f"refused/{refusal.reason}")
-            logger.info("%s: %s", found_at, refusal)
+            _count_refusal(refusal, found_at, self.crawler)
             raise IgnoreRequest(str(refusal)) from None
 
     async def _check_place(self, url: str, robots_url: str | None, found_at: str) -> None:
@@ -250,8 +248,7 @@ class SitemapDownloaderMiddleware:
             try:
                 _, url, _ = self._check.listed(text, response.url)
             except Refused as refusal:
-                count(self.crawler, f"refused/{refusal.reason}")
-                logger.info("%s: %s", response.url, refusal)
+                _count_refusal(refusal, response.url, self.crawler)
             else:
                 count(self.crawler, "fed")
                 lines.append(f"Sitemap: {url}".encode())
@@ -266,6 +263,12 @@ class SitemapDownloaderMiddleware:
                 count(self.crawler, "disallowed")
             elif not isinstance(exception, IgnoreRequest):
                 count(self.crawler, "failed")
+
+
+def _count_refusal(refusal: Refused, found_at: str, crawler: Crawler) -> None:
+    """Count and log that a URL in the file at `found_at` is not followed."""
+    count(crawler, f"refused/{refusal.reason}")
+    logger.info("%s: %s", found_at, refusal)
 
 
 async def _in_turns(items: Iterable[_T]) -> AsyncIterator[_T]:
