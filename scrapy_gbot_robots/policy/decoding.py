@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -100,11 +100,7 @@ def decoded(
         return b"", not whole
     if len(codings) > _MAX_LAYERS:
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
-    pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
-    for name in reversed(codings):
-        pieces = _DECODERS[name](pieces)
-        if len(codings) > 1:
-            pieces = _bounded(pieces, limit)
+    pieces = _undone(codings, body, limit)
     out = bytearray()
     try:
         while len(out) <= limit and (piece := next(pieces, None)) is not None:
@@ -119,6 +115,16 @@ def decoded(
     if len(codings) < len(names) and _BINARY.search(text):
         raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
     return text, len(out) > limit or not whole
+
+
+def _undone(codings: Sequence[str], body: bytes, limit: int) -> Pieces:
+    """Undo codings, the last one first, for at most `limit` bytes of text."""
+    pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
+    for name in reversed(codings):
+        pieces = _DECODERS[name](pieces)
+        if len(codings) > 1:
+            pieces = _bounded(pieces, limit)
+    return pieces
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
