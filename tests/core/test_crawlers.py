@@ -152,6 +152,8 @@ HEADERS = [
     ("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
     ("weblight", f"{NEXUS} AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0 Mobile Safari/535.19", "googleweblight"),
     ("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
+    ("comment-without-a-version", "Mozilla (compatible; Bot)", "Bot"),
+    ("version-without-a-comment", "Mozilla/5.0 Bot", "Bot"),
     ("browser", CHROME, "Mozilla"),
     ("old-browser", "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)", "Mozilla"),
     ("bare-browser", "Mozilla/5.0", "Mozilla"),
