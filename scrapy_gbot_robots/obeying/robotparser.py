@@ -27,7 +27,7 @@ class GbotRobotParser(RobotParser):
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         """Parse `robotstxt_body` by the settings of `crawler`, or by the defaults if that is None.
 
-        This never raises, whatever the body.
+        No bytes make this raise.
         """
         settings = crawler.settings if crawler else Settings()
         return cls(GbotSettings.of(settings).parse(robotstxt_body))
