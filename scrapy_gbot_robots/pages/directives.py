@@ -30,7 +30,7 @@ from scrapy.link import Link
 from scrapy.linkextractors import LinkExtractor
 from scrapy.utils.response import get_base_url
 from w3lib.html import strip_html5_whitespace
-from w3lib.url import safe_url_string
+from w3lib.url import canonicalize_url, safe_url_string
 
 from ..meta import TAGS
 from ..policy.headers import date_in
@@ -214,7 +214,8 @@ def links_not_to_follow(
 ) -> set[str]:
     """The URLs, without fragments, of the links that a page asks not to follow.
 
-    A URL is not among them if one of several links to it may be followed.
+    Each is among them as written and in canonical form, which `LinkExtractor(canonicalize=True)`
+    makes requests of. A URL is not among them if one of several links to it may be followed.
 
     Args:
         response: the page.
@@ -244,7 +245,8 @@ def links_not_to_follow(
                 unfollowed.add(url)
             else:
                 free.add(url)
-    return unfollowed - free
+    unfollowed -= free
+    return unfollowed | ({canonicalize_url(url) for url in unfollowed} - free)
 
 
 class RobotsLinkExtractor(LinkExtractor):

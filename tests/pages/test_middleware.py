@@ -38,6 +38,7 @@ SITE: dict[str, Reply | bytes] = {
     "/meta-own": html("<meta name=TestBot content='noarchive, nofollow'>", link("/from-meta-own")),
     "/none": html("<meta name=robots content=none>", "<map><area href='/from-none#part'></map>"),
     "/rel": html(body=link("/from-rel", "noopener NoFollow") + link("/from-rel-free")),
+    "/rel-query": html(body=link("/from-query?b=2&a=%7e", "nofollow")),
     "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "sponsored")),
     "/both": html(body=link("/from-both", "nofollow") + link("/from-both#again")),
     "/based": html("<base href='/sub/'><meta name=robots content=nofollow>", link("from-based")),
@@ -54,6 +55,7 @@ LEFT = {
     "/from-meta-own",
     "/from-none",
     "/from-rel",
+    "/from-query?b=2&a=%7e",
     "/sub/from-based",
 }
 QUALIFIED = {"/from-ugc", "/from-sponsored"}
@@ -200,6 +202,13 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
             {},
             LEFT - {"/from-meta-own"},
             id="extractor-heeds-what-is-said-to-everyone",
+        ),
+        pytest.param(LinkExtractor(canonicalize=True), ON, LEFT, id="canonical-urls"),
+        pytest.param(
+            RobotsLinkExtractor(canonicalize=True),
+            {},
+            LEFT - {"/from-meta-own"},
+            id="extractor-makes-urls-canonical",
         ),
         pytest.param(
             RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")),
