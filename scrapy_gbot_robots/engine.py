@@ -54,7 +54,7 @@ _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
 
-_NO_SLOT = Slot(1, 0.0, 0.0)  # in place of one that does not exist
+_IDLE_SLOT = Slot(1, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -143,7 +143,7 @@ class DownloadSlots:
         return str(key(request))
 
     def _slot(self, key: str) -> Slot:
-        return self.by_key.get(key, _NO_SLOT)
+        return self.by_key.get(key, _IDLE_SLOT)
 
     def active(self, key: str) -> int:
         """The number of requests that the slot with `key` has."""

@@ -7,7 +7,7 @@ import pytest
 from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import events, front, gates, giving_up, identity, lookup, overrides
+from scrapy_gbot_robots.obeying import answer, events, front, gates, giving_up, identity, overrides
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
@@ -28,7 +28,7 @@ NUMBERS = [
     ("stats", "Of the first {} origins the page knows all", counters.MOST_ORIGINS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),
     ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),
-    ("fleets", "and {} MiB at most)", lookup.MOST_BYTES >> 20),
+    ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),
     ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
     ("fleets", "Each process reports every {} seconds", client.BEAT_SECS),

@@ -1,4 +1,4 @@
-"""What a crawl keeps of one origin's robots.txt: its state, and the rules for its crawlers."""
+"""What a crawl keeps of an origin's robots.txt, its state and rules, and the cache of that."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .giving_up import Trouble
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
 
+MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
 _FEW_AGENTS = 16
@@ -113,7 +114,6 @@ class CachedAnswer(Answer):
 
     __slots__ = (
         "ask_at",
-        "counted_weight",
         "given_at",
         "one_page",
         "outage",
@@ -161,7 +161,6 @@ class CachedAnswer(Answer):
         # Of its body, in hexadecimal, if there is one and a setting needs it.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
-        self.counted_weight = 0  # what a cache has counted; this may learn more rules later
         if before is not None and before.temporary and self.temporary:  # the same outage
             self.temporary_since = before.temporary_since
             self.site_available = before.site_available
@@ -250,6 +249,52 @@ class CachedAnswer(Answer):
                 return False
         self.one_page = False
         return True
+
+
+class AnswerCache:
+    """Answers by origin, bounded in number and in bytes.
+
+    The least recently used ones make room for new ones.
+
+    Args:
+        most_answers: the most answers.
+        most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached
+            whatever its weight.
+    """
+
+    def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
+        self._most_answers = most_answers
+        self._most_bytes = most_bytes
+        # The least recently used one is the first. Python's garbage collector visits a dict in less
+        # time than an OrderedDict.
+        self._answers: dict[Origin, CachedAnswer] = {}
+        self._weights: dict[Origin, int] = {}  # as counted; an answer may learn more rules later
+        self._bytes = 0  # the sum of these weights
+
+    def get(self, origin: Origin) -> CachedAnswer | None:
+        """The answer of `origin`, or None. This counts as a use."""
+        answer = self._answers.pop(origin, None)
+        if answer is not None:
+            self._answers[origin] = answer
+        return answer
+
+    def put(self, answer: CachedAnswer) -> None:
+        """Cache `answer`, in place of the last one of its origin."""
+        self._remove(answer.origin)
+        self._answers[answer.origin] = answer
+        self._weights[answer.origin] = answer.weight
+        self._bytes += answer.weight
+        while self._is_too_full():
+            self._remove(next(iter(self._answers)))
+
+    def _remove(self, origin: Origin) -> None:
+        self._answers.pop(origin, None)
+        self._bytes -= self._weights.pop(origin, 0)
+
+    def _is_too_full(self) -> bool:
+        if len(self._answers) > self._most_answers:
+            return True
+        return self._bytes > self._most_bytes and len(self._answers) > 1
 
 
 def failed_look_up(origin: Origin) -> CachedAnswer:

@@ -1,34 +1,37 @@
-"""The gates between the scheduler's queue and the engine, closed until an origin is settled.
+"""The gates: where requests wait in the scheduler's queue until their robots.txt is known.
 
-Each origin that has requests in a queue has a *gate*, a machine of states. `TRANSITIONS` has all
-ways from state to state, and `Gates._go` is the one place that changes a state.
+Each origin that has requests in a queue has one *gate*; `queue` says which requests are behind it.
+What becomes of most gates: the first request comes (*new*) and asks whether it may go on. It may
+not, so it waits until the look-up of its robots.txt has its turn (*queued*) and has ended
+(*asking*). Then the gate is *open*: its requests go on, and the middleware judges each by the
+answer. When the last one has gone, the gate is *over* and forgotten. If robots.txt is unreachable,
+the gate is *held*, and its requests wait for the next look-up.
 
-    new ------> queued ---> asking ---> open ------> new: its time is over
+    new ------> queued ---> asking ---> open ------> new: the answer is too old
       |            ^           |
       +-> open     |           v
-                   +--------- held: unreachable
+                   +--------- held: robots.txt is unreachable
              its time comes
 
-A gate whose look-up waits for its turn is *queued*. The look-up is made as the next of its requests
-would be fetched (proxy, user agent); `Pace` says how many run at a time. When it has ended, the
-gate is *open*, and the engine asks the queue again, or it is *held* until robots.txt may be fetched
-again. `queue` says which requests are behind which gate.
+`TRANSITIONS` has all ways from state to state, and `Gates._go` is the one place that changes one.
+`Pace` says how many look-ups run at a time. A look-up is made as the next of the requests would be
+fetched (proxy, user agent).
 
-A gate can let a number of requests *pass*:
+A gate that is not open may let so many requests *pass*:
 
-* Requests of an unreachable origin whose wait is over pass with the bad answer, which refuses them.
-* Requests that waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once,
-  pass with it. If each of them asked anew, a robots.txt that fails every other time would hold them
-  up again and again.
-* One request of a gate that is held passes without an answer, as a *scout*, if a middleware of the
-  project's stands before ours: only that middleware knows whether the request is subject to
+* given up: robots.txt is unreachable and their wait is over. The bad answer refuses them;
+* served: they waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once.
+  If each of them asked anew, a robots.txt that fails every other time would hold them up again and
+  again;
+* a *scout*: one request of a gate that is held goes without an answer, if a middleware of the
+  project's stands before ours. Only that middleware knows whether the request is subject to
   robots.txt. If it is, it comes back at once. If it is not, more requests pass.
 
-What comes past the gates waits in its place in the downloader, where it counts like any other
-(`Gates.settled`): requests from `engine.download_async`, those whose URL another middleware has
-changed, and those whose answer has made room for others in memory since they were handed out.
+A request that came past the gates waits in its place in the downloader, where it counts like any
+other (`Gates.settled`): one of `engine.download_async`, one whose URL another middleware has
+changed, one whose answer has made room for others in memory since it was handed out.
 
-`giving_up` says how long requests wait, and when a host is dead or gone: then its gate opens, and
+`giving_up` says how long requests wait, and when a host is dead or gone. Then its gate opens, and
 its requests are refused.
 """
 

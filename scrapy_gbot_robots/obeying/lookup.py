@@ -38,10 +38,9 @@ from ..policy.outcome import Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client_with_fallback import StorageClient
 from . import provenance
-from .answer import CachedAnswer, Source, failed_look_up
+from .answer import AnswerCache, CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
 
-MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 # A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
 READ_IN_THREAD_BYTES = 32 * 2**10
 _REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
@@ -52,49 +51,6 @@ FEWEST_AT_A_TIME = 16  # look-ups
 _FIRST_GUESS_SECS = 0.5  # how long a look-up takes
 _SHORTEST_PATIENCE_SECS = 0.1
 _WEIGHT = 0.2  # of the last look-up in the mean time that counts as usual
-
-
-class AnswerCache:
-    """Answers by origin, bounded in number and in bytes.
-
-    The least recently used ones make room for new ones.
-
-    Args:
-        most_answers: the most answers.
-        most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached
-            whatever its weight.
-    """
-
-    def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
-        self._most_answers = most_answers
-        self._most_bytes = most_bytes
-        # The least recently used one is the first. Python's garbage collector visits a dict in less
-        # time than an OrderedDict.
-        self._answers: dict[Origin, CachedAnswer] = {}
-        self._bytes = 0
-
-    def get(self, origin: Origin) -> CachedAnswer | None:
-        """The answer of `origin`, or None. This counts as a use."""
-        answer = self._answers.pop(origin, None)
-        if answer is not None:
-            self._answers[origin] = answer
-        return answer
-
-    def put(self, answer: CachedAnswer) -> None:
-        """Cache `answer`, in place of the last one of its origin."""
-        replaced = self._answers.pop(answer.origin, None)
-        if replaced is not None:
-            self._bytes -= replaced.counted_weight
-        answer.counted_weight = answer.weight
-        self._bytes += answer.weight
-        self._answers[answer.origin] = answer
-        while self._is_too_full():
-            self._bytes -= self._answers.pop(next(iter(self._answers))).counted_weight
-
-    def _is_too_full(self) -> bool:
-        if len(self._answers) > self._most_answers:
-            return True
-        return self._bytes > self._most_bytes and len(self._answers) > 1
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,7 @@ All others are *ready*:
      |                        |
      |   ring of slots:    slot  ->  slot  ->  slot     with a ready line; served last: at the end
      |                      |
-     v    heap of a slot:  line, line, ...              by priority; equal ones by turns
+     v    heap of a slot:  line, line, ...              by rank; equal ones by turns
     line --- not settled ---> gate --- settled ---> ready
 
 Between slots the one with the fewest active requests goes first, and equal ones take turns, as in
@@ -70,22 +70,23 @@ class Line:
     slot: str  # the key of its download slot
     origin: Origin | None  # whose robots.txt decides; None if the line is mixed
     name: str  # in the queue's state
-    lone: Request | None = None  # the only request, if that needs no queue
-    requests: ScrapyPriorityQueue | None = None  # None while their files are closed
+    size: int = 0  # how many requests
+    rank: int = 0  # of the next one: the smaller, the earlier; a priority with its sign changed
+    # In memory a single request needs no queue, and most lines have one.
+    single: Request | None = None
+    requests: ScrapyPriorityQueue | None = None  # all others; None while their files are closed
     priorities: Iterable[int] = ()  # of the requests whose files are closed
-    size: int = 0  # how many
-    number: int = 0  # of its next request in the order of priorities, the smaller the earlier
     gate: Gate | None = None
     turn: int = 0  # of its entry in the ring; 0 if the line is not ready
 
     @property
     def urgency(self) -> int:
         """As `gates.Line` says; 0 if slots are equal."""
-        return 0 if self.queue._is_by_slot else self.number  # noqa: SLF001  of this module
+        return 0 if self.queue._is_by_slot else self.rank  # noqa: SLF001  of this module
 
     def next_request(self) -> Request | None:
         """As `gates.Line` says."""
-        request = self.lone
+        request = self.single
         if request is None:
             with suppress(OSError):  # its files cannot be opened now
                 request = next_of(self.queue._opened(self))  # noqa: SLF001
@@ -106,16 +107,16 @@ class _Ring:
     def __init__(self, downloader: DownloadSlots, gates: Gates | None) -> None:
         self._downloader = downloader
         self._gates = gates
-        # By slot; entries are priority, turn, line.
+        # By slot; entries are rank, turn, line.
         self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()
         self._turns = count(1)
         # By slot, on the monotonic clock: until when its delay keeps back what it has got.
         self._busy_until: dict[str, float] = {}
 
     def add(self, line: Line) -> None:
-        """Let `line` wait for its turn in its slot, by its priority now."""
+        """Let `line` wait for its turn in its slot, by its rank now."""
         line.turn = next(self._turns)
-        heappush(self._heaps.setdefault(line.slot, []), (line.number, line.turn, line))
+        heappush(self._heaps.setdefault(line.slot, []), (line.rank, line.turn, line))
 
     def take(self) -> Line | None:
         """Take out the line whose turn it is; None if none may go on.
@@ -222,7 +223,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         # Those on disk whose files are open, by name; the least recently used one is the first.
         self._open: OrderedDict[str, Line] = OrderedDict()
         in_memory = {downstream_queue_cls, self._start_queue_cls}
-        self._keeps_lone = not key and in_memory <= _SCRAPYS_IN_MEMORY
+        self._keeps_single = not key and in_memory <= _SCRAPYS_IN_MEMORY
         self._size = 0
         for name, priorities in left.items():
             self._resume(name, priorities)
@@ -240,16 +241,16 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         line = self._lines.get(name)
         if line is None:
             line = self._lines[name] = Line(self, slot, origin, name)
-        number = line.number
-        if self._keeps_lone and not line.size:
-            line.lone, line.number = request, -request.priority
+        rank = line.rank
+        if self._keeps_single and not line.size:
+            line.single, line.rank = request, -request.priority
         else:
-            self._push(line, request)
-        self._grow(line, request)
-        if line.turn and line.number != number:
+            self._push_into_queue(line, request)
+        self._note_added(line, request)
+        if line.turn and line.rank != rank:
             self._ring.add(line)
 
-    def _push(self, line: Line, request: Request) -> None:
+    def _push_into_queue(self, line: Line, request: Request) -> None:
         try:
             requests = self._opened(line)
             requests.push(request)
@@ -257,18 +258,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             if not line.size:
                 self._remove(line)
             raise
-        line.number = urgency_of(requests)
+        line.rank = urgency_of(requests)
 
     def pop(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
         gates = self._gates
         while (line := self._ring.take()) is not None:
             if gates is None:
-                return self._take(line)
+                return self._hand_out(line)
             if line.origin is None:
                 self._find_gate(line, gates)
             if line.gate is None or gates.admit(line.gate, line):
-                return self._take(line)
+                return self._hand_out(line)
         if gates is not None:
             gates.nothing_to_hand_out()
         return None
@@ -308,9 +309,9 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             else:
                 requests = self.pqfactory(line.name, line.priorities)
             line.requests = requests
-            if line.lone is not None:
-                requests.push(line.lone)
-                line.lone = None
+            if line.single is not None:
+                requests.push(line.single)
+                line.single = None
         if self.key:
             self._open[line.name] = line
             self._open.move_to_end(line.name)
@@ -335,12 +336,12 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         line = self._lines[name] = Line(self, slot, origin, name, priorities=priorities)
         requests = self._opened(line)
         if requests:
-            line.number = urgency_of(requests)
-            self._grow(line, next_of(requests), len(requests))
+            line.rank = urgency_of(requests)
+            self._note_added(line, next_of(requests), len(requests))
         else:
             self._remove(line)
 
-    def _grow(self, line: Line, request: Request | None, number: int = 1) -> None:
+    def _note_added(self, line: Line, request: Request | None, number: int = 1) -> None:
         """Note that `line` has got so many requests, such as `request`.
 
         A new line waits at its gate, or is ready.
@@ -368,22 +369,14 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         if request is not None and origin is not None:
             gates.join(line, origin, request)
 
-    def _take(self, line: Line) -> Request | None:
-        """Take out the next request of `line`."""
-        request = line.lone
+    def _hand_out(self, line: Line) -> Request | None:
+        """Take out the next request of `line`; None if it has none after all."""
+        request = line.single
         if request is not None:
-            line.lone = None
-            self._shrink(line, 0, request)
+            line.single = None
+            self._note_taken(line, 0, request)
         else:
-            try:
-                requests = self._opened(line)
-            except OSError:
-                self._ring.add(line)  # it is tried again
-                raise
-            try:
-                request = requests.pop()
-            finally:  # it may raise, as when a file is damaged
-                self._shrink(line, len(requests), request)
+            request = self._pop_from_queue(line)
         if request is None:
             return None
         restore(request)
@@ -391,27 +384,38 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
             self._ring.note_handed_out(line.slot, request)
         return request
 
-    def _shrink(self, line: Line, size: int, request: Request | None) -> None:
-        """Note that `request` has been taken out of `line`, or that one could not be read.
+    def _pop_from_queue(self, line: Line) -> Request | None:
+        try:
+            requests = self._opened(line)
+        except OSError:
+            self._ring.add(line)  # it is tried again
+            raise
+        request = None
+        try:
+            request = requests.pop()
+        finally:  # it may raise, as when a file is damaged, and some requests are gone then
+            self._note_taken(line, len(requests), request)
+        return request
 
-        `size` is how many are left.
+    def _note_taken(self, line: Line, left: int, request: Request | None) -> None:
+        """Note that `request` has been taken out of `line`, in which so many are `left`.
+
+        None: one could not be read.
         """
-        gone = line.size - size
-        line.size = size
-        self._size -= gone
+        taken = line.size - left
+        line.size = left
+        self._size -= taken
         gate = line.gate
-        if line.origin is None:
+        if line.origin is None:  # a mixed line stands at a gate with its next request alone
             line.gate = None
-        if line.size:
-            line.number = urgency_of(self._opened(line))
+            taken = 1
+        if left:
+            line.rank = urgency_of(self._opened(line))
             self._ring.add(line)
         else:
             self._remove(line)
-        if self._gates is None or gate is None:
-            return
-        if line.origin is None:
-            gone = 1  # a mixed line stands at a gate with one request
-        self._gates.leave(gate, line, request, gone)
+        if self._gates is not None and gate is not None:
+            self._gates.leave(gate, line, request, taken)
 
     def _remove(self, line: Line) -> None:
         """Remove a line that is empty."""

@@ -10,8 +10,7 @@ from string import ascii_lowercase
 import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
-from scrapy_gbot_robots.obeying.lookup import AnswerCache
+from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
 from scrapy_gbot_robots.report.counters import Origins
 
