@@ -7,6 +7,8 @@ import pytest
 
 from scrapy_gbot_robots.policy.headers import max_age, retry_after
 
+from ..support.systems import needs_posix
+
 NOW = 1_700_000_000.0
 FOREVER = 2.0**31
 
@@ -69,6 +71,7 @@ def test_age_is_taken_off(age: bytes | None, seconds: float) -> None:
             id="rfc850-date",
         ),
         pytest.param(time.asctime(time.gmtime(NOW + 90)).encode(), 90, id="asctime-date"),
+        pytest.param(b"Tue, 14 Nov 2023 23:14:50 +0100", 90, id="date-in-another-zone"),
         pytest.param(formatdate(NOW - 90, usegmt=True).encode(), 0, id="date-gone-by"),
         pytest.param(b"Fri, 31 Dec 9999 23:59:59 GMT", FOREVER, id="date-far-away"),
         pytest.param(b"Fri, 99 Dec 2024 99:99:99 GMT", None, id="no-such-date"),
@@ -82,6 +85,17 @@ def test_age_is_taken_off(age: bytes | None, seconds: float) -> None:
 )
 def test_retry_after_is_read(value: bytes | None, seconds: float | None) -> None:
     assert retry_after(value, NOW) == seconds
+
+
+@needs_posix
+def test_date_without_a_zone_is_in_gmt_wherever_the_machine_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        assert retry_after(b"Tue Nov 14 22:14:50 2023", NOW) == 90
+    time.tzset()
 
 
 @pytest.mark.parametrize(

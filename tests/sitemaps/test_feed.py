@@ -74,6 +74,14 @@ async def test_what_is_remembered_of_an_origin_costs_the_garbage_collector_nothi
 
 
 @as_scrapy_runs_it
+async def test_sitemaps_that_a_robots_txt_gains_are_fed_up_to_the_bound() -> None:
+    feed = feed_with(GBOT_ROBOTS_SITEMAPS_MAX=4)
+    assert len(await read(feed, "e", 1, 2, 3)) == 3
+    assert [sitemap.url for sitemap in await read(feed, "e", *range(1, 10))] == ["https://e/4"]
+    assert await read(feed, "e", 8, 9) == []
+
+
+@as_scrapy_runs_it
 async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
     feed = feed_with(GBOT_ROBOTS_CACHE_SIZE=2)
     for host in ("a", "b", "a", "c"):
