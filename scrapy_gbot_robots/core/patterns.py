@@ -179,54 +179,51 @@ NO_PATTERNS = Patterns("", b"")
 
 
 class RulesOfKind:
-    """All patterns that allow or all that disallow, to be tried one after the other."""
+    """All patterns that allow or all that disallow, to be tried one after the other.
 
-    __slots__ = ("_beginnings", "_is_plain", "_lines", "_texts", "_wild")
+    Attributes:
+        texts: the patterns in file order; none if no rule has a path.
+    """
+
+    __slots__ = ("_lines", "_wild", "texts")
 
     def __init__(self, patterns: Patterns, directories: Sequence[tuple[str, int]] = ()) -> None:
         """Take the patterns, with `directories` as `Patterns.directories` gives them."""
-        self._texts, self._lines = patterns.texts(), patterns.lines
+        text, lines = patterns
+        texts = text.split("\n") if text else []
         if directories:
             rules = sorted([*patterns.entries(), *directories], key=itemgetter(1))
-            self._texts = [text for text, _ in rules]
-            self._lines = [line for _, line in rules]
-        self._is_plain = not directories and "*" not in patterns.text and "$" not in patterns.text
-        # All patterns, for paths that begin with one; None until they are prepared for being tried.
-        self._beginnings: tuple[str, ...] | None = None
-        # Those with a wildcard, each after a text that is in all paths that it matches.
-        self._wild: Sequence[tuple[str, str]] = ()
+            texts = [text for text, _ in rules]
+            lines = [line for _, line in rules]
+        self.texts, self._lines = tuple(texts), lines
+        # As `wild` returns them; None until they are asked for.
+        self._wild: Sequence[tuple[str, str]] | None = None
+        if not ("*" in text or "$" in text or directories):
+            self._wild = ()
 
-    def beginnings(self) -> tuple[str, ...]:
-        """Return all patterns, for paths that begin with one, and prepare them for being tried."""
-        if self._beginnings is not None:
-            return self._beginnings
-        if not self._is_plain:
+    def wild(self) -> Sequence[tuple[str, str]]:
+        """Return the patterns with a wildcard, each after a text that its paths contain."""
+        wild = self._wild
+        if wild is None:
             # What follows the first of these characters, up to the next star: it is found fast.
-            self._wild = [
+            self._wild = wild = [
                 (text.strip("/*$").partition("*")[0], text)
-                for text in self._texts
+                for text in self.texts
                 if "*" in text or "$" in text
             ]
-        beginnings = tuple(self._texts)
-        if beginnings == ("",):  # a rule without a path: each path begins like it
-            beginnings = ()
-        self._beginnings = beginnings  # the last step, since threads may share this
-        return beginnings
+        return wild
 
     def longest(self, path: str) -> str:
         """Return the longest pattern that matches `path`, "" if none does.
 
         Of equally long ones it is the first.
         """
-        beginnings = self._beginnings
-        if beginnings is None:
-            beginnings = self.beginnings()
         longest = ""
-        if path.startswith(beginnings):
-            begins_with = filter(path.startswith, beginnings)  # in C: they may be thousands
+        if path.startswith(self.texts):
+            begins_with = filter(path.startswith, self.texts)  # in C: they may be thousands
             matching = [text for text in begins_with if matches(text, path)]
             longest = max(matching, key=len, default="")
-        for needle, text in self._wild:
+        for needle, text in self.wild():
             if (
                 needle in path
                 and len(text) >= len(longest)
@@ -236,22 +233,17 @@ class RulesOfKind:
                 longest = text
         return longest
 
-    def needles(self) -> set[str]:
-        """Return texts of which each path has one that a pattern with a wildcard matches."""
-        self.beginnings()
-        return {needle for needle, _ in self._wild}
-
     def line(self, pattern: str) -> int:
         """Return the line of the first rule that has this pattern."""
-        return self._lines[self._texts.index(pattern)]
+        return self._lines[self.texts.index(pattern)]
 
     def text(self, line: int) -> str:
         """Return the pattern of the rule in this line."""
-        return self._texts[bisect_left(self._lines, line)]
+        return self.texts[bisect_left(self._lines, line)]
 
     def rules(self) -> Iterable[tuple[str, int]]:
         """Return the patterns, each with its line."""
-        return zip(self._texts, self._lines, strict=True)
+        return zip(self.texts, self._lines, strict=False)  # there may be empty ones alone
 
 
 class Trial:
@@ -262,7 +254,7 @@ class Trial:
 
     __slots__ = ("_allowing", "_allows", "_disallowing", "_disallows", "_strict")
 
-    def __init__(self, disallows: Patterns, allows: Patterns, *, strict: bool) -> None:
+    def __init__(self, disallows: Patterns, allows: Patterns, strict: bool) -> None:
         self._disallowing = RulesOfKind(disallows)
         self._allowing: RulesOfKind | None = None
         self._disallows, self._allows = disallows, allows
@@ -278,12 +270,12 @@ class Trial:
     @property
     def beginnings(self) -> tuple[str, ...]:
         """Texts: a path that a disallow rule matches begins with one, or has one of the needles."""
-        return self._disallowing.beginnings()
+        return self._disallowing.texts
 
     @property
     def needles(self) -> set[str]:
         """Texts, as above."""
-        return self._disallowing.needles()
+        return {needle for needle, _ in self._disallowing.wild()}
 
     @property
     def barred(self) -> tuple[str, ...]:
@@ -296,8 +288,8 @@ class Trial:
         allows = self._allows.text
         if "$" in self._disallows.text or "*" in allows or "$" in allows or INDEX_PAGE in allows:
             return ()
-        beginnings = self._disallowing.beginnings()
-        return () if "" in beginnings else beginnings
+        texts = self._disallowing.texts
+        return () if "" in texts else texts
 
     @property
     def exempt(self) -> tuple[str, ...]:

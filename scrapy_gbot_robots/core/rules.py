@@ -170,7 +170,7 @@ class Rules:
                 self._undecided = self._verdict_of_no_rule()
             return self._undecided
         allow, line = precedence & 1 > 0, line_of(precedence)
-        text = self._tried().kind(allow).text(line)
+        text = (self._trial or self._tried()).kind(allow).text(line)
         reason = MOST_SPECIFIC
         if len(text) != precedence >> LENGTH_BITS:
             reason = INDEX_OF_DIRECTORY
@@ -194,7 +194,9 @@ class Rules:
         It is the index if trying the rules has cost as much.
         """
         self._spent += self._cost(len(path))
-        return self._tried() if self._spent <= _TRIES else self._indexed()
+        if self._spent > _TRIES:
+            return self._indexed()
+        return self._trial or self._tried()
 
     def _cost(self, chars: int) -> int:
         """Return what it costs to try the rules for a path of so many characters."""
@@ -203,9 +205,8 @@ class Rules:
         return chars // _ORDINARY_PATH
 
     def _tried(self) -> Trial:
-        trial = self._trial
-        if trial is None:
-            self._trial = trial = Trial(self._disallows, self._allows, strict=self._strict)
+        """Return the rules to be tried one by one."""
+        self._trial = trial = Trial(self._disallows, self._allows, self._strict)
         return trial
 
     def _takes_long(self, url: str | bytes) -> bool:
@@ -235,8 +236,7 @@ class Rules:
 
         index = NO_RULES
         if self._allows.text or self._disallows.text:
-            # Another one, that is not prepared for trying: it gives verdicts their patterns.
-            self._trial = trial = Trial(self._disallows, self._allows, strict=self._strict)
+            trial = self._trial or self._tried()
             index = Index(trial.kind(True).rules(), trial.kind(False).rules())
         self._index = index
         return index

@@ -29,7 +29,7 @@ def trial_of(rules: Sequence[Rule]) -> Trial:
         )
         for allow in (False, True)
     )
-    return Trial(disallows, allows, strict=True)
+    return Trial(disallows, allows, True)
 
 
 def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
