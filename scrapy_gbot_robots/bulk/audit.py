@@ -12,21 +12,19 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ..core.urls import Origin
 from ..core.verdict import Verdict
 from .archive_answers import Store
 from .arrow import URL
-from .judging import BulkError, Judge, Served, sites
+from .judging import AllServed, BulkError, Judge, Served, sites
 
 _RARELY = (100_000, 50, 50)  # as for gc.set_threshold
 _ROWS = 50_000  # URLs that are looked up at a time
 # bytes of the robots.txt files in one piece of work; a single larger file is a piece, too
 _PIECE_BYTES = 8 * 2**20
 _AHEAD = 2  # pieces of work that wait for each worker
-# One robots.txt for all URLs, or one for each origin.
-_Robots: TypeAlias = Served | Mapping[Origin, Served]
 _MISSING = Served(None, why="not in the archive")
 
 
@@ -38,7 +36,7 @@ class Piece(NamedTuple):
     """
 
     columns: list[Any]  # lists or Arrow arrays; the URLs are the first one
-    robots: Sequence[_Robots]  # each version
+    robots: Sequence[AllServed]  # each version
     answers: Sequence[bytearray] = ()
     verdicts: Sequence[list[Verdict]] = ()  # that explain the answers, if that is wanted
 
@@ -130,7 +128,7 @@ def judged(
 
 
 def _answers(
-    judge: Judge, gives_reasons: bool, urls: Sequence[str], robots: Sequence[_Robots]
+    judge: Judge, gives_reasons: bool, urls: Sequence[str], robots: Sequence[AllServed]
 ) -> dict[str, Any]:
     """Return what a piece lacks: the answers by one version after the other."""
     answers: list[bytearray] = []
@@ -150,7 +148,7 @@ def _start(judge: Judge, gives_reasons: bool) -> None:
     _of_worker[:] = [judge, gives_reasons]
 
 
-def _work(urls: Sequence[str], robots: Sequence[_Robots]) -> dict[str, Any]:
+def _work(urls: Sequence[str], robots: Sequence[AllServed]) -> dict[str, Any]:
     judge, gives_reasons = _of_worker
     return _answers(judge, gives_reasons, urls, robots)
 

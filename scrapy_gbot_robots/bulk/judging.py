@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import chain
+from itertools import islice
 from math import isnan
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeVar
@@ -66,9 +66,11 @@ class Served(NamedTuple):
     decision: Decision | None = None
 
 
+AllServed: TypeAlias = Served | Mapping[Origin, Served]  # one for all URLs, or each origin's
 _NOT_ASKED = Served(None)
 
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
+_FileKey: TypeAlias = tuple[object, ...]
 _T = TypeVar("_T")
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
@@ -87,12 +89,9 @@ def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
 
 
 def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
-    """Yield URLs that begin with `key`, with their origin.
-
-    They are together if `key` is scheme and authority of a URL.
-    """
-    if key and prefix_of(key) == key:
-        yield _origin_of(urls[0]), urls
+    """Yield URLs that begin with `key`, with their origin: together if they are of one site."""
+    if _is_site(key):
+        yield _origin_of(key), urls
         return
     for url in urls:
         yield _origin_of(url), [url]
@@ -107,15 +106,21 @@ def _key_of(url: str) -> str:
     return url[: url.find("/", _BEHIND_SCHEME) + 1]
 
 
-def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[str]], list[list[str]]]:
-    """Return the URLs by how they begin (`_site_keys`), and for each URL the list in which it is.
+def _is_site(key: str) -> bool:
+    """Whether `key` is scheme and authority of a URL, and clients read it as it is written."""
+    if key == "" or prefix_of(key) != key:
+        return False
+    return as_sent(key) == key
+
+
+def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[Any]], list[list[Any]]]:
+    """Return the URLs by how they begin (`_key_of`), and for each URL the list in which it is.
 
     What is no text becomes text first.
     """
-    by_key: defaultdict[str, list[str]] = defaultdict(list)
-    lists: list[list[str]] = []
-    key = ""
-    of_key: list[str] = []
+    by_key: defaultdict[str, list[Any]] = defaultdict(list)
+    list_of_each: list[list[Any]] = []
+    key, side_by_side = "", False  # whether the last URLs were of one site
     for begin in range(0, len(urls), _CACHED):
         texts = urls[begin : begin + _CACHED]
         try:
@@ -123,12 +128,14 @@ def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[str]], list[list[str]]]
         except TypeError:  # bytes, or no URL at all
             texts = [_as_text(url) for url in texts]
         for url in texts:
-            if not key or not url.startswith(key):  # it is of another site than the one before
-                key = _key_of(url)
+            # In a sorted column, a look at the beginning is enough for most URLs.
+            if not (side_by_side and url.startswith(key)):
+                before, key = key, _key_of(url)
+                side_by_side = key != "" and key == before
                 of_key = by_key[key]
             of_key.append(url)
-            lists.append(of_key)
-    return by_key, lists
+            list_of_each.append(of_key)
+    return by_key, list_of_each
 
 
 def _bring_near(texts: Sequence[str]) -> None:
@@ -137,6 +144,16 @@ def _bring_near(texts: Sequence[str]) -> None:
     This loop in C waits for several at a time; one in Python waits for each. It takes a third off.
     """
     "".join(texts)
+
+
+def _put_answers(urls: list[Any], columns: Sequence[list[Any]]) -> None:
+    """Replace URLs by the answers to them, column by column.
+
+    The last item is the first answer of the first column: they are taken from the end.
+    """
+    urls.clear()
+    for column in reversed(columns):
+        urls += reversed(column)
 
 
 def _origin_of(url: str) -> Origin | None:
@@ -152,7 +169,7 @@ class _File(NamedTuple):
     """A robots.txt whose rules decide, and the sites that have it."""
 
     served: Served
-    sites: list[tuple[str, list[str]]]  # how the URLs of each begin, and these URLs
+    sites: list[tuple[str, list[Any]]]  # how the URLs of each begin, and these URLs
 
 
 @dataclass(eq=False)
@@ -176,14 +193,14 @@ class Judge:
     overrides: Overrides | None = None
     now: float = 0.0
     purposes: Sequence[str] = ()
-    _rules_read: dict[tuple[object, ...], list[Rules]] = field(default_factory=dict, init=False)
+    _rules_read: dict[_FileKey, list[Rules]] = field(default_factory=dict, init=False)
     _held: int = field(default=0, init=False)
     _read_once: set[int] = field(default_factory=set, init=False)  # hashes of keys
 
     def judged(
         self,
         urls: Sequence[str | bytes | None],
-        robots: Served | Mapping[Origin, Served],
+        robots: AllServed,
         *,
         gives_reasons: bool = False,
     ) -> tuple[list[bytearray], list[list[Verdict]]]:
@@ -192,36 +209,44 @@ class Judge:
         Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them,
         which take longer.
         """
-        urls_by_key, urls_like_each = _by_key(urls)
-        # For each column what is left of it, by the id of the list of URLs that it is about.
-        rests: list[dict[int, Iterator[Any]]] = [{} for _ in self.crawlers]
-        if gives_reasons:
-            rests += [{} for _ in self.crawlers]
+        by_key, list_of_each = _by_key(urls)
+        files: dict[_FileKey, _File] = {}
         one_by_one = gives_reasons or self.purposes
-        files: dict[tuple[object, ...], _File] = {}
-        for key, of_key in urls_by_key.items():
-            if not one_by_one and prefix_of(key) == key == as_sent(key) != "":
-                origin = _origin_of(key)
-                served, override = self._robots_of(origin, robots)
-                if override is None and self._whole_site(origin, served, None) is None:
-                    new = _File(served, [])
-                    files.setdefault(_key(served), new).sites.append((key, of_key))
-                    continue
-            parts = [
-                self._judged_site(origin, of_site, robots, gives_reasons)
-                for origin, of_site in _sites_of(key, of_key)
-            ]
-            for rest, pieces in zip(rests, zip(*parts, strict=True), strict=True):
-                rest[id(of_key)] = chain.from_iterable(pieces)
+        for key, of_key in by_key.items():
+            file = None
+            if not one_by_one:
+                file = self._file_of(key, robots, files)
+            if file is None:
+                self._judge_one_by_one(key, of_key, robots)
+            else:
+                file.sites.append((key, of_key))
         for file in files.values():
-            self._judge_together(file, rests)
-        # In the order of the URLs again, in C.
-        columns = [map(next, map(rest.__getitem__, map(id, urls_like_each))) for rest in rests]
-        answers = [bytearray(column) for column in columns[: len(self.crawlers)]]
-        return answers, [list(column) for column in columns[len(self.crawlers) :]]
+            self._judge_together(file)
+        # The lists have the answers now. They are taken in the order of the URLs, in C.
+        answers = [bytearray(map(list.pop, list_of_each)) for _ in self.crawlers]
+        verdicts: list[list[Verdict]] = []
+        if gives_reasons:
+            verdicts = [list(map(list.pop, list_of_each)) for _ in self.crawlers]
+        return answers, verdicts
+
+    def _file_of(self, key: str, robots: AllServed, files: dict[_FileKey, _File]) -> _File | None:
+        """Return the file whose rules alone decide about URLs that begin with `key`.
+
+        It becomes one of `files`. Return None if there is none, or if the URLs are not of one site.
+        """
+        if not _is_site(key):
+            return None
+        origin = _origin_of(key)
+        served, override = self._robots_of(origin, robots)
+        if origin is None or override is not None:
+            return None
+        file = files.get(_file_key(served))
+        if file is None and self.decision(served) is None:
+            file = files[_file_key(served)] = _File(served, [])
+        return file
 
     def _robots_of(
-        self, origin: Origin | None, robots: Served | Mapping[Origin, Served]
+        self, origin: Origin | None, robots: AllServed
     ) -> tuple[Served, Override | None]:
         """Return what was served for the robots.txt of a site, and what is agreed with it."""
         served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
@@ -229,61 +254,40 @@ class Judge:
             return served, self.overrides.of(origin, self.now)
         return served, None
 
-    def _judge_together(self, file: _File, rests: Sequence[dict[int, Iterator[Any]]]) -> None:
-        """Judge the URLs of all sites that have one robots.txt.
-
-        Each path is asked about once, unless that costs more than it saves. The answers of each
-        crawler are added to its dict in `rests`, by the id of a site's list of URLs.
-        """
-        paths_by_site: dict[int, list[str]] = {}
+    def _judge_together(self, file: _File) -> None:
+        """Judge the URLs of all sites that have one robots.txt."""
+        paths: list[str] = []
         for prefix, urls in file.sites:
             _bring_near(urls)
-            start = len(prefix) - 1
-            paths_by_site[id(urls)] = [url[start:] for url in urls]
-        rules_of_each = self._rules(file.served, None)
-        id_of_urls, paths = next(iter(paths_by_site.items()))
-        if len(paths_by_site) == 1 and len(paths) <= _CACHED:  # hardly any path occurs twice
-            for rules, rest in zip(rules_of_each, rests, strict=True):
-                rest[id_of_urls] = iter(_answers(rules, paths))
-            return
-        paths = list(dict.fromkeys(chain.from_iterable(paths_by_site.values())))
-        for rules, rest in zip(rules_of_each, rests, strict=True):
-            answer_of = dict(zip(paths, _answers(rules, paths), strict=True)).__getitem__
-            for id_of_urls, paths_of_site in paths_by_site.items():
-                rest[id_of_urls] = iter(bytearray(map(answer_of, paths_of_site)))
+            slash = len(prefix) - 1
+            paths += [url[slash:] for url in urls]
+        answers_to = _answers_by_path
+        if len(file.sites) == 1 and len(paths) <= _CACHED:  # hardly any path occurs twice
+            answers_to = _answers
+        columns = [iter(answers_to(rules, paths)) for rules in self._rules(file.served, None)]
+        for _, urls in file.sites:
+            _put_answers(urls, [list(islice(column, len(urls))) for column in columns])
 
-    def _judged_site(
-        self,
-        origin: Origin | None,
-        urls: Sequence[str],
-        robots: Served | Mapping[Origin, Served],
-        gives_reasons: bool,
-    ) -> list[Sequence[Any]]:
-        """Judge the URLs of one site one by one, as `sites` gives them.
-
-        Returns for each crawler the answers, then for each the verdicts if `gives_reasons`.
-        """
-        served, override = self._robots_of(origin, robots)
-        whole = self._whole_site(origin, served, override)
-        rules_of_each = _NONE * len(self.crawlers)
-        if whole is None:
-            rules_of_each = self._rules(served, override)
-        columns: list[Sequence[Any]] = []
-        verdicts: list[list[Verdict]] = []
-        for rules in rules_of_each:
-            answers = bytearray()
-            reasons: list[Verdict] = []
-            for url in urls:
-                answer, verdict = YES, _ITSELF
-                if not _is_robots_txt(url):
-                    answer, verdict = whole or self._one(url, rules)
-                    if override is not None:
-                        verdict = override.named(verdict)
-                answers.append(answer)
-                reasons.append(verdict)
-            columns.append(answers)
-            verdicts.append(reasons)
-        return [*columns, *verdicts] if gives_reasons else columns
+    def _judge_one_by_one(self, key: str, urls: list[Any], robots: AllServed) -> None:
+        """Judge URLs that begin with `key`, and say why."""
+        columns: list[list[Any]] = [[] for _ in self.crawlers]
+        verdicts: list[list[Any]] = [[] for _ in self.crawlers]
+        for origin, of_site in _sites_of(key, urls):
+            served, override = self._robots_of(origin, robots)
+            whole = self._whole_site(origin, served, override)
+            rules_of_each = _NONE * len(self.crawlers)
+            if whole is None:
+                rules_of_each = self._rules(served, override)
+            for rules, answers, reasons in zip(rules_of_each, columns, verdicts, strict=True):
+                for url in of_site:
+                    answer, verdict = YES, _ITSELF
+                    if not _is_robots_txt(url):
+                        answer, verdict = whole or self._one(url, rules)
+                        if override is not None:
+                            verdict = override.named(verdict)
+                    answers.append(answer)
+                    reasons.append(verdict)
+        _put_answers(urls, [*columns, *verdicts])
 
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
@@ -316,7 +320,7 @@ class Judge:
         """Return what `robots` means if nothing else is known of it; None if its rules decide."""
         if robots.decision is not None:
             return None if robots.decision.state is State.RULES else robots.decision
-        if _key(robots) in self._rules_read:
+        if _file_key(robots) in self._rules_read:
             return None
         status, soft_404 = robots.status, self.policy.soft_404
         outcome: Outcome
@@ -343,7 +347,7 @@ class Judge:
         if override is not None:
             parsed = override.robotstxt or self.parsed(robots)
             return [parsed.rules_for(override.crawler or crawler) for crawler in self.crawlers]
-        key = _key(robots)
+        key = _file_key(robots)
         rules = self._rules_read.get(key)
         if rules is None:
             parsed = self.parsed(robots)
@@ -351,7 +355,7 @@ class Judge:
             self._keep(key, rules, len(robots.body))
         return rules
 
-    def _keep(self, key: tuple[object, ...], rules: list[Rules], size: int) -> None:
+    def _keep(self, key: _FileKey, rules: list[Rules], size: int) -> None:
         """Keep rules that are read for the second time: most files are met once."""
         if hash(key) not in self._read_once:
             if len(self._read_once) >= _MOST_READ_ONCE:
@@ -366,9 +370,12 @@ class Judge:
         self._rules_read[key] = rules
 
 
-def _key(robots: Served) -> tuple[object, ...]:
+def _file_key(robots: Served) -> _FileKey:
     """Return what the rules, and that it is they that decide, depend on."""
-    return robots.body, robots.status, robots.wall, robots.decision is None
+    state = None
+    if robots.decision is not None:
+        state = robots.decision.state
+    return robots.body, robots.status, robots.wall, state
 
 
 def _answers(rules: Rules, paths: Sequence[str]) -> bytearray:
@@ -382,6 +389,13 @@ def _answers(rules: Rules, paths: Sequence[str]) -> bytearray:
             if path.startswith(ROBOTS_PATH) and _is_robots_txt(f"{_ANY_SITE}{path}"):
                 answers[number] = YES
     return answers
+
+
+def _answers_by_path(rules: Rules, paths: Sequence[str]) -> bytearray:
+    """Return the answer to each path as `_answers`, which is asked about each path once."""
+    different = list(dict.fromkeys(paths))
+    answer_of = dict(zip(different, _answers(rules, different), strict=True))
+    return bytearray(map(answer_of.__getitem__, paths))
 
 
 def _is_robots_txt(url: str) -> bool:
@@ -427,6 +441,23 @@ def judge(
         TypeError: `urls` or `robots` is one text, a status is no number, or a value of `robots` is
             of another type.
     """
+    _check_columns(urls, robots)
+    several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
+    crawlers = dict.fromkeys(map(_crawler_of, several))
+    policy = Policy(unreachable, soft_404=soft_404, refused=refused)
+    judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
+    if isinstance(robots, Mapping):
+        columns, _ = judges.judged(list(urls), _by_origin(robots))
+    else:
+        columns = _judged_by_rows(judges, list(urls), robots)
+    return {
+        crawler.name or "*": _in_words(column)
+        for crawler, column in zip(crawlers, columns, strict=True)
+    }
+
+
+def _check_columns(urls: object, robots: object) -> None:
+    """Raise TypeError for one text in place of many, which is a sequence, too."""
     if isinstance(urls, (str, bytes)):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
     if isinstance(robots, (str, bytes, bytearray, memoryview)):
@@ -434,28 +465,6 @@ def judge(
             "robots says which origin served what, such as {'https://example.com': body}, or has "
             f"a row for each URL; it is not one {type(robots).__name__}"
         )
-    several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
-    crawlers = dict.fromkeys(map(_crawler_of, several))
-    policy = Policy(unreachable, soft_404=soft_404, refused=refused)
-    judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
-    urls = list(urls)
-    if isinstance(robots, Mapping):
-        origins = {
-            key if isinstance(key, Origin) else Origin.of(key): _served(each)
-            for key, each in robots.items()
-        }
-        columns, _ = judges.judged(urls, origins)
-    else:
-        columns = [bytearray(len(urls)) for _ in crawlers]
-        for served, rows in _rows_by_robots(len(urls), robots):
-            answers_by_crawler, _ = judges.judged([urls[row] for row in rows], served)
-            for column, answers in zip(columns, answers_by_crawler, strict=True):
-                for row, answer in zip(rows, answers, strict=True):
-                    column[row] = answer
-    return {
-        crawler.name or "*": _in_words(column)
-        for crawler, column in zip(crawlers, columns, strict=True)
-    }
 
 
 def _crawler_of(agent: Agent) -> RobotsAgent:
@@ -471,10 +480,32 @@ def _in_words(column: bytearray) -> list[int | None]:
     return [_MEANING[answer] for answer in column]
 
 
-def _rows_by_robots(count: int, robots: Sequence[Robots]) -> Iterable[tuple[Served, Sequence[int]]]:
-    """Return what was served, and the numbers of the rows, of `count`, that are judged by it."""
-    if len(robots) != count:
-        raise ValueError(f"{count} URLs, and what was served for {len(robots)}")
+def _by_origin(
+    robots: Mapping[str, Robots] | Mapping[Origin, Robots],
+) -> dict[Origin, Served]:
+    return {
+        key if isinstance(key, Origin) else Origin.of(key): _served(value)
+        for key, value in robots.items()
+    }
+
+
+def _judged_by_rows(
+    judges: Judge, urls: Sequence[str | bytes | None], robots: Sequence[Robots]
+) -> list[bytearray]:
+    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`."""
+    if len(robots) != len(urls):
+        raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
+    columns = [bytearray(len(urls)) for _ in judges.crawlers]
+    for served, rows in _rows_by_robots(robots):
+        answers_by_crawler, _ = judges.judged([urls[row] for row in rows], served)
+        for column, answers in zip(columns, answers_by_crawler, strict=True):
+            for row, answer in zip(rows, answers, strict=True):
+                column[row] = answer
+    return columns
+
+
+def _rows_by_robots(robots: Sequence[Robots]) -> Iterable[tuple[Served, Sequence[int]]]:
+    """Return what was served, and the numbers of the rows that are judged by it."""
     try:
         rows_by_value = _rows_by_value(robots)
     except TypeError:  # such as a bytearray, which may change

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import judge, judging
+from scrapy_gbot_robots.bulk.judging import Judge, Served
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
@@ -344,3 +345,27 @@ def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(see
     assert judge(raw, served, ["a", "b"]) == by_site
     beside = [source.choice(bodies) for _ in urls]
     assert judge(urls, beside, ["a", "b"]) == answers_by(beside)
+
+
+def test_sites_with_one_body_get_what_was_decided_about_each() -> None:
+    """A crawl may keep no body of a site that is refused, and an empty one of another."""
+    closed = Decision(State.FULL_DISALLOW, "", False, 1.0, 1.0)
+    served = {1: Served(None, b"", decision=RULES), 2: Served(None, b"", decision=closed)}
+    for numbers in ((1, 2), (2, 1), (1, 2, 1)):
+        urls = [f"https://{number}.example/x" for number in numbers]
+        robots = {Origin.of(f"https://{number}.example"): served[number] for number in numbers}
+        answers, _ = Judge([Crawler.of("a")]).judged(urls * 2, robots)
+        assert list(answers[0]) == [int(number == 1) for number in numbers] * 2
+
+
+def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_urls() -> None:
+    urls = ["https://a.example/no", "no URL", "https://b.example/x", "https://a.example/google"]
+    urls += ["https://a.example/robots.txt", "https://a.example/no/but", "HTTPS://a.example/no"]
+    robots = {Origin.of("https://a.example"): Served(200, ROBOTS)}
+    judge_of_both = Judge([Crawler.of("a"), Crawler.of("googlebot")])
+    expected = [bytearray([0, 3, 2, 1, 1, 1, 0]), bytearray([1, 3, 2, 0, 1, 1, 1])]
+    assert judge_of_both.judged(urls, robots) == (expected, [])
+    answers, verdicts = judge_of_both.judged(urls, robots, gives_reasons=True)
+    assert answers == expected
+    lines = [[verdict.rule and verdict.rule.line for verdict in column] for column in verdicts]
+    assert lines == [[2, None, None, None, None, 3, 2], [None, None, None, 6, None, None, None]]
