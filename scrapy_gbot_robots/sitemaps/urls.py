@@ -192,7 +192,7 @@ class UrlCheck(NamedTuple):
 
 @cache
 def _suffix_list() -> tldextract.TLDExtract:
-    import tldextract  # noqa: PLC0415  only "same-site" needs it
+    import tldextract  # noqa: PLC0415  few crawls need it
 
     return tldextract.TLDExtract(
         suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
@@ -234,8 +234,10 @@ def origins_of(text: str) -> tuple[Origin, ...]:
 def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
     """Return how many hosts a list has, with those that are none, and the scope of the crawl.
 
-    The scope is the hosts, with and without "www.", and their subdomains. The same name on another
-    port than the scheme's default is another host.
+    The scope is the hosts, with and without "www.", and their subdomains. What is left of a host
+    without "www." may be a public suffix, under which anybody has a site: then only the host itself
+    and its subdomains are in scope. The same name on another port than the scheme's default is
+    another host.
     """
     number = 0
     scope = set()
@@ -243,7 +245,10 @@ def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
         number += 1
         with suppress(ValueError):
             origin = origins_of(text)[0]
-            scope.add(_key(origin.host.removeprefix("www."), origin))
+            name = origin.host.removeprefix("www.")
+            if name != origin.host and _suffix_list().extract_str(name).suffix == name:
+                name = origin.host  # as with www.gov.uk: the rest is a public suffix
+            scope.add(_key(name, origin))
     return number, frozenset(scope)
 
 

@@ -113,6 +113,14 @@ def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(
     assert covers(scope, Origin.of(url)) is covered
 
 
+@pytest.mark.parametrize("host", ["www.gov.uk", "www.com", "www.github.io"])
+def test_scope_of_a_host_is_no_public_suffix(host: str) -> None:
+    _, scope = survey([host])
+    assert covers(scope, Origin.of(f"https://{host}/"))
+    assert covers(scope, Origin.of(f"https://shop.{host}/"))
+    assert not covers(scope, Origin.of(f"https://other.{host.removeprefix('www.')}/"))
+
+
 @pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
 @in_reactor
 async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> None:
