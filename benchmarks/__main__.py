@@ -43,7 +43,7 @@ PARTS = {
     "broad": Part("benchmarks.broad --origins 100000", 2),
     "reactor": Part("benchmarks.reactor --origins 600 --per-second 100", 2),
     "crawl": Part("benchmarks.crawl", 6),
-    "queued": Part("benchmarks.queued --times 1", 12),
+    "queued": Part("benchmarks.queued --times 1", 20),
     "blackholes": Part("benchmarks.blackholes", 2),
     "hostile": Part("benchmarks.hostile", 1),
     "sitemap-memory": Part("benchmarks.sitemap_memory --pages 1", 3),

@@ -1,9 +1,10 @@
 """Many hosts queued at once, without a network: `python -m benchmarks.queued --hosts 1000 10000 30000`.
 
 The first page links to one page of each host, so that all of them are in the scheduler at the same time. A download handler
-in the process answers after 5 milliseconds. Each crawl runs in a process of its own: with this plugin, with Scrapy's own
-middleware, and without robots.txt. A row has the processor time for each host, the whole time, the memory at the end, and
-after which share of the time a tenth of the pages had come.
+in the process answers after 5 milliseconds. Each crawl runs in a process of its own: without robots.txt, with Scrapy's own
+middleware, with this plugin, with this plugin and a queue that the user has named; then by scrapy-redis, with a Redis of its
+own, without robots.txt and with this plugin. A row has the processor time for each host, the whole time, the memory at the
+end, and after which share of the time a tenth of the pages had come.
 
 With `--secs 0.5 --hosts 900 --concurrency 64` the handler takes half a second. The last column says how many robots.txt
 files were requested before the second page.
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
@@ -41,13 +43,12 @@ WAYS["named"] = {
     **WAYS["here"],
     "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
 }
-# With scrapy-redis: `--redis URL`. Without robots.txt, and with this plugin.
+# With scrapy-redis, and a Redis of its own: without robots.txt, and with this plugin.
 _REDIS = {
     "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
     "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
-    "SCHEDULER_FLUSH_ON_START": True,
 }
-REDIS_WAYS = {"redis off": {**WAYS["off"], **_REDIS}, "redis": {**WAYS["here"], **_REDIS}}
+WAYS |= {"redis off": {**WAYS["off"], **_REDIS}, "redis": {**WAYS["here"], **_REDIS}}
 RULES = b"User-agent: *\nDisallow: /search\nDisallow: /*.pdf$\nSitemap: https://example.com/sitemap.xml\n"
 
 
@@ -101,7 +102,14 @@ class Queued(Spider):
 def run(way: str, options: argparse.Namespace) -> dict[str, Any]:
     from scrapy.crawler import AsyncCrawlerProcess
 
-    with tempfile.TemporaryDirectory() as directory:
+    with ExitStack() as stack:
+        settings = dict(WAYS[way])
+        if options.jobdir:
+            settings["JOBDIR"] = stack.enter_context(tempfile.TemporaryDirectory())
+        if "redis" in way:
+            from tests.support.redis_server import redis_server
+
+            settings["REDIS_URL"] = stack.enter_context(redis_server()).url
         process = AsyncCrawlerProcess(
             {
                 "LOG_LEVEL": "ERROR",
@@ -113,9 +121,7 @@ def run(way: str, options: argparse.Namespace) -> dict[str, Any]:
                 "BENCHMARK_SECS": options.secs,
                 "USER_AGENT": "benchbot (+https://example.com)",
                 "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",
-                **({"JOBDIR": directory} if options.jobdir else {}),
-                **{**WAYS, **REDIS_WAYS}[way],
-                **({"REDIS_URL": options.redis} if options.redis else {}),
+                **settings,
             }
         )
         crawler = process.create_crawler(Queued)
@@ -149,18 +155,13 @@ def main(arguments: list[str] | None = None) -> None:
     options.add_argument(
         "--times", type=int, default=3, help="runs of each crawl, one after another in turn"
     )
-    options.add_argument("--ways", nargs="+", default=list(WAYS))
-    options.add_argument("--redis", help="measure scrapy-redis, too, with this Redis")
+    options.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     options.add_argument("--jobdir", action="store_true")
-    options.add_argument(
-        "--one", choices=[*WAYS, *REDIS_WAYS], help="run this crawl in this process"
-    )
+    options.add_argument("--one", choices=WAYS, help="run this crawl in this process")
     chosen = options.parse_args(arguments)
     if chosen.one:
         print(json.dumps(run(chosen.one, chosen)))
         return
-    if chosen.redis:
-        chosen.ways += REDIS_WAYS
     print(
         f"{'hosts':>7} {'way':9} {'pages':>7} {'ms CPU/host':>12} {'secs':>7} {'MiB':>6} {'10 % at':>8} {'robots.txt':>11}"
     )
@@ -176,7 +177,6 @@ def main(arguments: list[str] | None = None) -> None:
         ]
         command += ["--secs", str(chosen.secs), "--concurrency", str(chosen.concurrency)]
         command += ["--jobdir"] if chosen.jobdir else []
-        command += ["--redis", chosen.redis] if chosen.redis else []
         rows = [
             json.loads(
                 subprocess.run(
