@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 from ..core.crawlers import RobotsAgent
 from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
-from ..fetching.private_redirects import leads_inside
+from ..fetching.private_hosts import leads_inside
 from ..report.summary import count
 from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import add_shared, crawlers_named, origin_of, typed

@@ -54,7 +54,7 @@ from ..policy.walls import HEADERS
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
 from .failures import NotCachedError, failure_of
-from .private_redirects import leads_inside
+from .private_hosts import leads_inside
 
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
 

@@ -37,7 +37,7 @@ from scrapy.utils.misc import load_object
 
 from ..engine import pull_soon
 from ..meta import RETURNED
-from .gates import Handed
+from .gate import Handed
 from .queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .subject import restore, returned
 

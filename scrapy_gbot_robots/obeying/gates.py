@@ -1,31 +1,8 @@
-"""The gates: where requests wait in the scheduler's queue until their robots.txt is known.
+"""The gates of one crawl: when each opens, and whose look-up of robots.txt comes next.
 
-Each origin that has requests in a queue has one *gate*; `queue` says which requests are behind it.
-What becomes of most gates: the first request comes (*new*) and asks whether it may go on. It may
-not, so it waits until the look-up of its robots.txt has its turn (*queued*) and has ended
-(*asking*). Then the gate is *open*: its requests go on, and the middleware judges each by the
-answer. When the last one has gone, the gate is *over* and forgotten. If robots.txt is unreachable,
-the gate is *held*, and its requests wait for the next look-up.
-
-    new ------> queued ---> asking ---> open ------> new: the answer is too old
-      |            ^           |
-      +-> open     |           v
-                   +--------- held: robots.txt is unreachable
-             its time comes
-
-`TRANSITIONS` has all ways from state to state, and `Gates._go` is the one place that changes one.
-`Pace` says how many look-ups run at a time. A look-up is made as the next of the requests would be
-fetched (proxy, user agent).
-
-A gate that is not open may let so many requests *pass*:
-
-* given up: robots.txt is unreachable and their wait is over. The bad answer refuses them;
-* served: they waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once.
-  If each of them asked anew, a robots.txt that fails every other time would hold them up again and
-  again;
-* a *scout*: one request of a gate that is held goes without an answer, if a middleware of the
-  project's stands before ours. Only that middleware knows whether the request is subject to
-  robots.txt. If it is, it comes back at once. If it is not, more requests pass.
+Each origin that has requests in a queue has one gate (`gate`); `queue` says which requests are
+behind it. `Gates._go` is the one place that changes the state of a gate. A look-up is made as the
+next of the requests would be fetched (proxy, user agent); `Pace` says how many run at a time.
 
 A request that came past the gates waits in its place in the downloader, where it counts like any
 other (`Gates.settled`): one of `engine.download_async`, one whose URL another middleware has
@@ -40,11 +17,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -56,8 +30,8 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import is_closing, pull_soon
 from ..meta import RETURNED
-from ..policy.overrides import Override
 from .answer import CachedAnswer, Source, is_waited_for
+from .gate import Gate, Handed, Line, Passes, State
 from .giving_up import Patience
 from .lookup import Lookup, Pace
 from .overrides import CrawlOverrides
@@ -68,91 +42,6 @@ _FOREVER = float("inf")
 
 # Stats whose sum says how many responses servers have sent.
 _RESPONSES = ("response_received_count", "robotstxt/response_count")
-
-
-class State(Enum):
-    """What a gate does with the requests of its origin."""
-
-    NEW = "new"  # nothing good is known, and none of them has asked yet
-    QUEUED = "queued"  # they wait until its look-up has its turn
-    ASKING = "asking"  # they wait for its look-up, which runs
-    OPEN = "open"  # they go on
-    HELD = "held"  # robots.txt is unreachable: they wait for the next look-up
-    OVER = "over"  # there are none
-
-
-TRANSITIONS = {
-    State.NEW: {State.OPEN, State.QUEUED, State.OVER},
-    State.QUEUED: {State.ASKING, State.OPEN, State.HELD},
-    State.ASKING: {State.OPEN, State.HELD},
-    State.OPEN: {State.NEW, State.OVER},
-    State.HELD: {State.QUEUED, State.NEW, State.OVER},
-    State.OVER: set(),
-}
-
-
-class Line(Protocol):
-    """Requests of one origin in a queue, as the gates see them."""
-
-    gate: Gate | None  # where the line waits if it has to
-
-    @property
-    def urgency(self) -> int:
-        """By what number the look-up of its origin comes before others, the smaller the earlier."""
-
-    def next_request(self) -> Request | None:
-        """Return the request that comes next; None if the queue cannot tell."""
-
-    def make_ready(self) -> None:
-        """Let the queue ask again whether a request of this line may go on."""
-
-    def note_refused(self) -> None:
-        """Note that a request of this line was refused, and so costs its slot no delay."""
-
-
-class Passes(NamedTuple):
-    """So many requests pass a gate until a time on the monotonic clock. None: without an answer."""
-
-    number: int
-    until: float
-    answer: CachedAnswer | None
-
-
-class Handed(NamedTuple):
-    """What is known of a request that a queue has handed out."""
-
-    url: str  # of the request; a middleware may change it later
-    origin: Origin
-    answer: CachedAnswer | None = None  # with which it has passed its gate
-    is_scout: bool = False
-    line: Line | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Gate:
-    """The gate of one origin. Times are on the monotonic clock."""
-
-    origin: Origin
-    override: Override | None
-    state: State = State.NEW
-    lines: tuple[Line, ...] = ()  # that wait here
-    size: int = 0  # requests in all lines of the origin, whether they wait here or not
-    urgency: int = 0  # with which it is queued
-    open_until: float = 0.0
-    is_unreachable: bool = False  # so the last look-up has found
-    shut_since: float = 0.0  # since when the next requests wait that are to be given up
-    passes: Passes | None = None
-
-    @property
-    def is_shut(self) -> bool:
-        """Whether its requests count as waiting."""
-        return self.state is not State.OPEN
-
-    def lets_pass(self, now: float) -> bool:
-        """Whether one more request may go on."""
-        if self.state is State.OPEN and now < self.open_until:
-            return True
-        return self.passes is not None and now < self.passes.until
 
 
 class _ToAsk:
@@ -268,7 +157,7 @@ class Gates:
         if gate.is_shut:
             self._count_waiting(-number)
         if request is not None:
-            self.handed[request] = self._pass(gate, line, request)
+            self.handed[request] = gate.hand_out(line, request)
         if self._pace.gate_used(gate.origin):
             self.ask_more()
         # The others have a date to keep.
@@ -464,9 +353,8 @@ class Gates:
 
     def _go(self, gate: Gate, state: State) -> None:
         """Change the state of `gate`: nothing else does."""
-        assert state in TRANSITIONS[gate.state], f"{gate.state} to {state}"  # noqa: S101
         before, was_shut = gate.state, gate.is_shut
-        gate.state, gate.passes = state, None
+        gate.go(state)
         if gate.is_shut and not was_shut:
             self._count_waiting(gate.size)
         elif was_shut and not gate.is_shut:
@@ -535,15 +423,6 @@ class Gates:
         if secs <= 0:  # their time is over: the next look-up comes as for a wait that begins now
             secs = self.secs_left(answer, now)
         heappush(self._due, (now + secs, next(self._order), gate))
-
-    def _pass(self, gate: Gate, line: Line | None, request: Request) -> Handed:
-        """Let one request pass, and return what is known of it."""
-        passes = gate.passes
-        if passes is None:
-            return Handed(request.url, gate.origin, line=line)
-        left = passes.number - 1
-        gate.passes = passes._replace(number=left) if left else None
-        return Handed(request.url, gate.origin, passes.answer, passes.answer is None, line)
 
     def _wake(self, gate: Gate) -> None:
         """Let the lines that wait at `gate` ask again."""

@@ -39,7 +39,8 @@ from ..storage.client_with_fallback import StorageClient
 from . import provenance
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
-from .gates import Gatekeeper, Gates, Handed
+from .gate import Handed
+from .gates import Gatekeeper, Gates
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overrides import CrawlOverrides, Ruling

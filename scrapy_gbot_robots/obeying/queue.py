@@ -49,7 +49,8 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
-from .gates import Gate, Gatekeeper, Gates
+from .gate import Gate
+from .gates import Gatekeeper, Gates
 from .subject import is_unchecked_sitemap, origin_of, restore
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
@@ -64,7 +65,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """Requests of one origin in one download slot. `gates.Line` says what the gates ask of it."""
+    """Requests of one origin in one download slot. `gate.Line` says what the gates ask of it."""
 
     queue: OriginPriorityQueue
     slot: str  # the key of its download slot
@@ -81,11 +82,11 @@ class Line:
 
     @property
     def urgency(self) -> int:
-        """As `gates.Line` says; 0 if slots are equal."""
+        """As `gate.Line` says; 0 if slots are equal."""
         return 0 if self.queue._is_by_slot else self.rank  # noqa: SLF001  of this module
 
     def next_request(self) -> Request | None:
-        """As `gates.Line` says."""
+        """As `gate.Line` says."""
         request = self.single
         if request is None:
             with suppress(OSError):  # its files cannot be opened now
@@ -93,11 +94,11 @@ class Line:
         return request
 
     def make_ready(self) -> None:
-        """As `gates.Line` says."""
+        """As `gate.Line` says."""
         self.queue._ring.add(self)  # noqa: SLF001
 
     def note_refused(self) -> None:
-        """As `gates.Line` says."""
+        """As `gate.Line` says."""
         self.queue._ring.take_back(self.slot)  # noqa: SLF001
 
 

@@ -30,7 +30,7 @@ from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, shown
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
-from ..fetching.private_redirects import leads_inside
+from ..fetching.private_hosts import leads_inside
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from .discovery import (

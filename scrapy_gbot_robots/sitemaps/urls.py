@@ -23,7 +23,7 @@ from w3lib.url import safe_url_string
 
 from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import DEFAULT_PORTS, Origin, shown
-from ..policy.private_hosts import is_private
+from ..fetching.private_hosts import is_private
 from ..settings import GbotSettings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer
 
 from scrapy_gbot_robots import RobotsSitemapSpider
-from scrapy_gbot_robots.fetching import private_redirects
+from scrapy_gbot_robots.fetching import private_hosts
 
 from ..support.command import run
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
@@ -229,16 +229,14 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(
 
 
 def test_names_are_resolved_without_a_reactor_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_redirects, "is_reactor_installed", lambda: False)
+    monkeypatch.setattr(private_hosts, "is_reactor_installed", lambda: False)
     with ThreadPoolExecutor() as elsewhere:  # where no event loop runs
         assert (
             "127.0.0.1"
-            in elsewhere.submit(asyncio.run, private_redirects._addresses("localhost")).result()
+            in elsewhere.submit(asyncio.run, private_hosts._addresses("localhost")).result()
         )
         assert (
-            elsewhere.submit(
-                asyncio.run, private_redirects._addresses("no-such-name.invalid")
-            ).result()
+            elsewhere.submit(asyncio.run, private_hosts._addresses("no-such-name.invalid")).result()
             == []
         )
 

@@ -33,6 +33,7 @@ from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import gates, lookup, queue
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
+from scrapy_gbot_robots.obeying.gate import State as GateState
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
 
@@ -518,9 +519,9 @@ def test_other_trouble_is_waited_for(world: World, outcome: Unreachable) -> None
 def test_no_gate_changes_its_state_in_a_way_that_the_table_does_not_have(world: World) -> None:
     world.push("a.x/1")
     (gate,) = world.gates._gates.values()
-    assert gate.state is gates.State.ASKING
+    assert gate.state is GateState.ASKING
     with pytest.raises(AssertionError, match="ASKING to"):
-        world.gates._go(gate, gates.State.NEW)
+        world.gates._go(gate, GateState.NEW)
 
 
 def test_unreachable_origin_without_requests_keeps_its_gate_until_its_time_comes(

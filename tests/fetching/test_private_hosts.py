@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.private_hosts import is_private, is_private_address
+from scrapy_gbot_robots.fetching.private_hosts import is_private, is_private_address
 
 
 @pytest.mark.parametrize(

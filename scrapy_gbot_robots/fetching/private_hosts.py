@@ -2,8 +2,10 @@
 
 A public site should not send a crawl to such a host.
 
-Pure: only the text of the host counts. A caller that resolves a name asks `is_private_address`
-about each address.
+`is_private` looks at the text of a host alone. `leads_inside` also asks for the addresses of a
+name, for `GBOT_ROBOTS_REFUSE_PRIVATE`. The reactor's resolver is asked, since connections use the
+same one, and Scrapy's own caches its replies. Warning: with another resolver, or without a reactor,
+the name may resolve to another address when the connection is made (DNS rebinding).
 Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has
 them; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution
 2024.07.29.06 (internal).
@@ -11,8 +13,17 @@ them; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), IC
 
 from __future__ import annotations
 
+import asyncio
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import inet_aton
+from types import SimpleNamespace
+
+from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
+from twisted.internet.defer import Deferred
+
+from ..concurrency import reactor
+from ..core.urls import Origin
 
 _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
 _WITH_IPV4_AT_THE_END = (
@@ -85,3 +96,45 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
     if address.sixtofour is not None:
         return address.sixtofour
     return address.ipv4_mapped
+
+
+async def leads_inside(url: str, found_at: str) -> bool:
+    """Whether `url` may lead to a private address from outside.
+
+    `found_at` is the URL that names it: it is inside if it has the same host, or only private
+    addresses. A name that does not resolve here is not private: it leads
+    nowhere, or a proxy resolves it. Both arguments are http, https or ftp URLs.
+    """
+    host = Origin.of(url).host
+    finder = Origin.of(found_at).host
+    if host == finder or not any(await _are_private(host)):
+        return False
+    of_finder = await _are_private(finder)
+    return not of_finder or not all(of_finder)
+
+
+async def _are_private(host: str) -> list[bool]:
+    """Whether each address of `host` is private. Of several, the connection may go to any."""
+    by_text = is_private(host)
+    if by_text is not None:
+        return [by_text]
+    return [is_private_address(address) for address in await _addresses(host)]
+
+
+async def _addresses(name: str) -> list[str]:
+    """The IP addresses of a name, resolved without blocking the reactor; none if that fails."""
+    if not is_reactor_installed():
+        try:
+            resolved = await asyncio.get_running_loop().getaddrinfo(name, None)
+        except OSError:
+            return []
+        return [str(address[0]) for *_, address in resolved]
+    addresses: list[str] = []
+    complete: Deferred[list[str]] = Deferred()
+    receiver = SimpleNamespace(  # an IResolutionReceiver
+        resolutionBegan=lambda resolution: None,
+        addressResolved=lambda address: addresses.append(address.host),
+        resolutionComplete=lambda: complete.callback(addresses),
+    )
+    reactor().nameResolver.resolveHostName(receiver, name)
+    return await maybe_deferred_to_future(complete)
