@@ -63,7 +63,7 @@ def outage(
             "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
             "DOWNLOAD_DELAY": 0,
             "GBOT_ROBOTS_STORAGE": "memory",
-            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
             **settings,
         },
         stop_after=0,
@@ -124,12 +124,13 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 ) -> None:
     """The robots.txt files get well while that Redis is away."""
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = outage(queue, secs=6)
+    world = outage(queue, secs=600)
     trial = Trial(world, tmp_path, plugin=True)
     with trial.server.running(), redis_server(*ON_DISK) as server:
         runs = trial.start(trial.settings(server))
         block_until(lambda: robots_asked(trial) and all_are_held(server, world))
         with fault(server):
+            trial.server.is_well = True
             time.sleep(12)
         trial.finish(runs)
     trial.problems.clear()  # scrapy-redis logs what its Redis says
@@ -148,7 +149,7 @@ def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothin
     queue: str, way: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = replace(outage(queue, secs=15, number=30, workers=4), way=way)
+    world = replace(outage(queue, secs=600, number=30, workers=4), way=way)
     trial = Trial(world, tmp_path, plugin=True)
     with trial.server.running(), redis_server() as server:
         settings = trial.settings(server)
@@ -158,6 +159,7 @@ def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothin
         trial.stop(runs)
         assert trial.finish(runs), trial.problems
         assert scheduled(server) == len(world.pages)
+        trial.server.is_well = True
         assert trial.finish(trial.start(settings, again=True)), trial.problems
     trial.judge()
     assert trial.problems == []
@@ -188,13 +190,14 @@ def test_crawl_that_is_stopped_while_its_redis_is_away_ends_and_says_how_many_it
 @pytest.mark.slow
 def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> None:
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = outage("redis-priority", secs=5, number=20, workers=2)
+    world = outage("redis-priority", secs=600, number=20, workers=2)
     trial = Trial(world, tmp_path, plugin=True)
     with trial.server.running(), redis_server() as server:
         runs = trial.start(trial.settings(server))
         block_until(lambda: robots_asked(trial) and all_are_held(server, world))
         runs[0].process.kill()
         runs[0].process.wait()
+        trial.server.is_well = True
         trial.finish(runs[1:])
     assert trial.problems == []
     served = [each.host + each.path for each in trial.server.served if each.path != "/robots.txt"]

@@ -231,6 +231,7 @@ class Server:
         self._hosts = {host.name: host for host in world.hosts}
         self._robots = Counter[str]()  # how often each host's was asked for
         self._ill_since: dict[str, float] = {}
+        self.is_well = False  # from then on no host is down, silent or reset, whatever its time
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -292,7 +293,7 @@ class Server:
             return _answer("200 OK", RULES.encode())
         self._robots[host.name] += 1
         began = self._ill_since.setdefault(host.name, time.monotonic())
-        is_ill = time.monotonic() - began < host.secs
+        is_ill = not self.is_well and time.monotonic() - began < host.secs
         match host.kind:
             case "slow":
                 await asyncio.sleep(host.secs / 2)
