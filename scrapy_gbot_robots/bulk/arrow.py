@@ -141,21 +141,32 @@ def beginnings(column: Any, most: int) -> list[bytes | None]:
     return [cut[place] for place in place_of]
 
 
+def parquet_module() -> Any:
+    """Return `pyarrow.parquet`.
+
+    Raises:
+        BulkError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        raise BulkError(
+            "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
+        ) from None
+    return pq
+
+
 def parquet_file(path: str) -> Any:
     """Open a Parquet file.
 
     Raises:
         BulkError: the file cannot be opened, or pyarrow is not installed.
     """
+    parquet = parquet_module()
+    import pyarrow as pa  # noqa: PLC0415
+
     try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError:
-        raise BulkError(
-            "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
-        ) from None
-    try:
-        return pq.ParquetFile(path, buffer_size=_BUFFER)
+        return parquet.ParquetFile(path, buffer_size=_BUFFER)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, error) from None
 

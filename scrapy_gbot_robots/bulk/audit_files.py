@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Any, TypeAlias
 
 from ..core.urls import as_text, shown
-from .arrow import URL, batches_of, need, need_text, parquet_file
+from .arrow import URL, batches_of, need, need_text, parquet_file, parquet_module
 from .judging import BulkError
 
 URL_SUFFIXES = (".parquet", ".csv")
@@ -206,17 +206,13 @@ def answer_file(
 def _parquet_writer(
     file: Any, columns: Sequence[tuple[str, Any]]
 ) -> Iterator[Callable[[list[Any]], object]]:
-    try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError:
-        raise BulkError(
-            "Parquet files need pyarrow: pip install 'scrapy-gbot-robots[bulk]'"
-        ) from None
+    parquet = parquet_module()
+    import pyarrow as pa  # noqa: PLC0415
+
     schema = pa.schema(columns)
     # URLs of an archive are sorted: each begins like the one before, and few occur twice.
     encoding = {URL: "DELTA_BYTE_ARRAY"}
-    with pq.ParquetWriter(
+    with parquet.ParquetWriter(
         file, schema, compression="zstd", use_dictionary=False, column_encoding=encoding
     ) as writer:
         yield lambda columns: writer.write(

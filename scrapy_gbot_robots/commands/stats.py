@@ -39,7 +39,7 @@ _NO_AGENT = "(none)"  # what a user-agent line names that names none
 _ALL = Crawler("", ())
 _FACTS = 10_000  # counted at a time
 _MOST_NAME = 60  # characters
-_SIZES = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024, None)  # bytes; None is more
+_SIZES = (0, 100, 1_000, 10_000, 100_000, 500 * 1_024)  # bytes
 
 # Fields by the kind of line; those that are unused or unknown go by their own names.
 _FIELDS = {kind: name.decode() for kind, name, _ in FIELDS}
@@ -148,7 +148,9 @@ def _studied(store: Store, judge: Judge, most: int, err: Terminal) -> dict[str, 
         "states": {state.value: states[state.value].files for state in State},
         "statuses": {name or "none": statuses[name].files for name in sorted(statuses)},
         "bytes": rules.amount,
-        "sizes": [{"up_to_bytes": size, "files": sizes[str(size)].files} for size in _SIZES],
+        "sizes": [
+            {"up_to_bytes": size, "files": sizes[str(size)].files} for size in (*_SIZES, None)
+        ],
         "fields": _rows(_counts_of(store, _Kind.FIELD, most), "lines"),
         "agents": _rows(_counts_of(store, _Kind.AGENT, most), "blocked"),
         "crawlers": [
@@ -258,10 +260,11 @@ def _name_of(crawler: RobotsAgent) -> str:
 
 
 def _size_of(served: Served) -> int | None:
-    """Return the least of `_SIZES` that holds a file."""
-    for size in _SIZES:
-        if size is None or (len(served.body) <= size and not served.cut):
-            return size
+    """Return the least of `_SIZES` that holds a file; None if it is larger than all."""
+    if not served.cut:
+        for size in _SIZES:
+            if len(served.body) <= size:
+                return size
     return None
 
 
