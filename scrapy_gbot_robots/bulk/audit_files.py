@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, TypeAlias
@@ -253,12 +254,24 @@ def json_lines(names: Sequence[str], columns: Sequence[Any]) -> str:
 
 
 def _values(column: Any) -> Any:
-    """Return what Python knows of the values of a column. Times are text."""
+    """Return what Python knows of the values of a column. Times and bytes are text.
+
+    A number that JSON does not have, such as NaN, is None.
+    """
     if not hasattr(column, "to_pylist"):
         return column
     from pyarrow import string, types  # noqa: PLC0415
 
-    return (column.cast(string()) if types.is_temporal(column.type) else column).to_pylist()
+    if types.is_temporal(column.type):
+        column = column.cast(string())
+    cells = column.to_pylist()
+    if types.is_binary(column.type) or types.is_floating(column.type):
+        for place, cell in enumerate(cells):
+            if isinstance(cell, bytes):
+                cells[place] = as_text(cell)
+            elif cell is not None and not isfinite(cell):
+                cells[place] = None
+    return cells
 
 
 def _printable(column: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots.bulk import judge_batch
-from scrapy_gbot_robots.bulk.audit_files import UrlFile
+from scrapy_gbot_robots.bulk.audit_files import UrlFile, csv_lines, json_lines
 from scrapy_gbot_robots.bulk.judging import BulkError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -109,3 +109,16 @@ def test_list_of_urls_may_have_text_of_any_type(tmp_path: Path, kind: Any) -> No
     assert texts == ["https://a.example/"]
     assert same.cast("string").to_pylist() == ["https://a.example/"]
     assert (ids.to_pylist(), table.left_out) == ([1], 1)
+
+
+def test_other_columns_are_written_as_json_and_csv_have_them() -> None:
+    numbers = pa.array([0.5, float("nan"), float("-inf"), None])
+    texts = pa.array([b"caf\xc3\xa9", b"\xff", b"", None], pa.binary())
+    rows = json_lines(["n", "t"], [numbers, texts]).splitlines()
+    assert rows == [
+        '{"n": 0.5, "t": "caf\\u00e9"}',
+        '{"n": null, "t": "%FF"}',
+        '{"n": null, "t": ""}',
+        '{"n": null, "t": null}',
+    ]
+    assert csv_lines(["n", "t"], [numbers, texts]) == "0.5,café\n,%FF\n,\n,\n"
