@@ -15,7 +15,7 @@ its requests are refused.
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
@@ -42,39 +42,6 @@ _FOREVER = float("inf")
 
 # Stats whose sum says how many responses servers have sent.
 _RESPONSES = ("response_received_count", "robotstxt/response_count")
-
-
-class _ToAsk:
-    """Queued gates in the order of their look-ups: by urgency, and equal ones as they came.
-
-    Most crawls have one urgency. A deque for each takes less than an object for each gate, which
-    Python's garbage collector would visit.
-    """
-
-    def __init__(self) -> None:
-        self._by_urgency: dict[int, deque[Gate]] = {}
-        self._urgencies: list[int] = []  # a heap
-
-    def __bool__(self) -> bool:
-        return bool(self._urgencies)
-
-    def add(self, gate: Gate, urgency: int) -> None:
-        """Let `gate` wait for its turn. If it waits with another urgency, that counts no more."""
-        gate.urgency = urgency
-        if urgency not in self._by_urgency:
-            self._by_urgency[urgency] = deque()
-            heappush(self._urgencies, urgency)
-        self._by_urgency[urgency].append(gate)
-
-    def take(self) -> Gate | None:
-        """Take out the next gate; None if that has another urgency by now, or is not queued."""
-        urgency = self._urgencies[0]
-        gates = self._by_urgency[urgency]
-        gate = gates.popleft()
-        if not gates:
-            del self._by_urgency[heappop(self._urgencies)]
-        is_in_turn = gate.state is State.QUEUED and gate.urgency == urgency
-        return gate if is_in_turn else None
 
 
 class Gatekeeper:
@@ -108,7 +75,8 @@ class Gates:
         self._overrides = overrides
         self._patience = Patience(wait_secs)
         self._gates: dict[Origin, Gate] = {}
-        self._to_ask = _ToAsk()
+        self._to_ask: defaultdict[int, deque[Gate]] = defaultdict(deque)  # queued, by urgency
+        self._urgencies: list[int] = []  # of those, a heap
         self._order = count()
         self._due: list[tuple[float, int, Gate]] = []  # a heap, by time
         self._pace = Pace(crawler.settings.getint("CONCURRENT_REQUESTS"))
@@ -134,7 +102,7 @@ class Gates:
             if gate.is_unreachable and RETURNED not in request.meta:
                 self.count_held(number)
             if gate.state is State.QUEUED and line.urgency < gate.urgency:
-                self._to_ask.add(gate, line.urgency)
+                self._set_in_turn(gate, line.urgency)
         return gate
 
     def admit(self, gate: Gate, line: Line) -> bool:
@@ -173,10 +141,14 @@ class Gates:
 
     def is_known(self, origin: Origin, request: Request) -> bool:
         """Whether `request` may go on without a gate: its answer is in memory, and good."""
-        if origin in self._gates:
-            return False
+        return origin not in self._gates and self._known(origin, request) is not None
+
+    def _known(self, origin: Origin, request: Request) -> CachedAnswer | None:
+        """The answer for `request`, if it is in memory, and good."""
         answer = self._overrides.cached(origin, self._overrides.of(origin), request)
-        return answer is not None and not self.is_worth_waiting(answer)
+        if answer is None or self.is_worth_waiting(answer):
+            return None
+        return answer
 
     def shut(self, origin: Origin) -> None:
         """Shut the gate of `origin` if it is open: its robots.txt is unreachable."""
@@ -319,8 +291,11 @@ class Gates:
                 self._pace.stop_counting_late()
                 if not self._pace.has_place():
                     break
-                gate = self._to_ask.take()
-                if gate is not None:
+                urgency = self._urgencies[0]
+                gate = self._to_ask[urgency].popleft()
+                if not self._to_ask[urgency]:
+                    del self._to_ask[heappop(self._urgencies)]
+                if gate.state is State.QUEUED and gate.urgency == urgency:
                     self._ask(gate)
         finally:
             self._is_asking = False
@@ -370,8 +345,8 @@ class Gates:
 
     def _new_gate(self, origin: Origin, request: Request) -> Gate:
         gate = self._gates[origin] = Gate(origin, self._overrides.of(origin))
-        answer = self._overrides.cached(origin, gate.override, request)
-        if answer is not None and not self.is_worth_waiting(answer):
+        answer = self._known(origin, request)
+        if answer is not None:
             self._open(gate, answer)
         return gate
 
@@ -380,7 +355,14 @@ class Gates:
         if not gate.is_unreachable:
             gate.shut_since = time.monotonic()
         self._go(gate, State.QUEUED)
-        self._to_ask.add(gate, min(line.urgency for line in gate.lines))
+        self._set_in_turn(gate, min(line.urgency for line in gate.lines))
+
+    def _set_in_turn(self, gate: Gate, urgency: int) -> None:
+        """Let `gate` wait for its turn. If it waits with another urgency, that counts no more."""
+        gate.urgency = urgency
+        if urgency not in self._to_ask:
+            heappush(self._urgencies, urgency)
+        self._to_ask[urgency].append(gate)
 
     def _settle(self, gate: Gate, answer: CachedAnswer) -> None:
         """Let a look-up that has ended lead to what it leads to."""
