@@ -30,7 +30,17 @@ from ..core.urls import Origin, as_text, shown
 from ..policy.decoding import DecodeError, decoded
 from ..policy.outages import State
 from ..policy.outcome import Unavailable, outcome_of
-from .arrow import BODY, STATUS, URL, batches_of, beginnings, need, need_text, parquet_file
+from .arrow import (
+    BODY,
+    STATUS,
+    URL,
+    batches_of,
+    beginnings,
+    need,
+    need_one_value,
+    need_text,
+    parquet_file,
+)
 from .http_messages import (
     MOST_HEAD,
     SUCCESS,
@@ -285,8 +295,10 @@ class Reading:
             schema = file.schema_arrow
             need(schema.names, [URL, STATUS, BODY], self._path)
             columns = [name for name in _COLUMNS if name in schema.names]
-            for name in _TEXTS.intersection(columns):
-                need_text(schema.field(name), self._path)
+            for name in columns:
+                need_one_value(schema.field(name), self._path)
+                if name in _TEXTS:
+                    need_text(schema.field(name), self._path)
             rows = file.metadata.num_rows
             try:
                 for batch in batches_of(file, self._path, columns, _PARQUET_ROWS):

@@ -2,9 +2,9 @@
 
 `judge_batch` takes a record batch and returns one: it is what Spark, Ray, Dask and the like hand to
 a function. Parquet files are read batch by batch in bounded memory, whatever their rows decompress
-to. A page is decompressed as a whole, and no value is longer than its page. The footer tells only
-what all pages of a column take together, so this module looks at the header of each page. Few rows
-are read at a time, then put together as far as memory allows.
+to, unless a column is nested. A page is decompressed as a whole, and no value is longer than its
+page. The footer tells only what all pages of a column take together, so this module looks at the
+header of each page. Few rows are read at a time, then put together as far as memory allows.
 Source: Apache Parquet format 2.11 (parquet.thrift); Thrift's compact protocol.
 """
 
@@ -122,6 +122,18 @@ def need_text(column: pa.Field, where: str) -> None:
     if str(kind).removeprefix("large_").removesuffix("_view") not in _TEXTS:
         what = shown(str(column.type))
         raise BulkError(f"{where}: the column {column.name!r} holds {what}, not text")
+
+
+def need_one_value(column: pa.Field, where: str) -> None:
+    """Check that a column is not nested: one row of a list may take any number of bytes.
+
+    Raises BulkError that says what it has.
+    """
+    from pyarrow import types  # noqa: PLC0415
+
+    if types.is_nested(column.type):
+        what = shown(str(column.type))
+        raise BulkError(f"{where}: the column {column.name!r} holds {what}, not one value a row")
 
 
 def beginnings(column: Any, most: int) -> list[bytes | None]:

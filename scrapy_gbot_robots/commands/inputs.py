@@ -392,7 +392,8 @@ def history_of(origin: Origin, settings: Settings) -> list[Copy]:
 def _moment(name: str) -> float | None:
     """The time in ORIGIN@DATE, in seconds since the epoch; None for other names.
 
-    A date alone means the end of its day.
+    A date alone means the end of its day, and a time the end of its second: `history` shows no
+    fractions.
     """
     date = name.rpartition("@")[2]
     try:
@@ -401,6 +402,8 @@ def _moment(name: str) -> float | None:
         return None
     if len(date) == len("2026-01-31"):
         when = datetime.combine(when, time.max)
+    elif "." not in date:
+        when = when.replace(microsecond=time.max.microsecond)
     if when.tzinfo is None:
         when = when.replace(tzinfo=timezone.utc)
     return when.timestamp()

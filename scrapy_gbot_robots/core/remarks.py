@@ -291,7 +291,7 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     """Look at the name in a user-agent line."""
     agent = agent_of(value).decode("ascii")
     text = text_of(value, 60)
-    meant = " or ".join(meant_by(text)[:MOST_NAMES])
+    meant = " or ".join(meant_by(text))
     if not agent:
         yield finding(number, "no user agent", value=text_of(value))
         return

@@ -435,6 +435,14 @@ def test_rows_of_a_parquet_file_are_read(tmp_path: Path) -> None:
     assert (reading.broken, reading.example) == (1, "a row without a URL")
 
 
+@pytest.mark.parametrize("name", ["status", "fetched_at", "url"])
+def test_column_of_lists_is_refused_before_it_is_read(tmp_path: Path, name: str) -> None:
+    columns = {"url": [A], "status": [200], "body": [b"x"], "fetched_at": [5], name: [["5"]]}
+    path = parquet(tmp_path / "a.parquet", **columns)
+    with pytest.raises(BulkError, match=f"the column '{name}' holds list<.*, not one value a row"):
+        read(path)
+
+
 def test_times_may_be_numbers_and_bodies_text(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", url=[A], status=[200], body=["ü" * 10], fetched_at=[5])
     (capture,) = read(path, 8)[0]

@@ -33,11 +33,11 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def at(tmp_path: Path) -> list[str]:
-    """Settings that name a file with three versions: of the first, third and fifth of January 1970."""
+    """Settings that name a file with three versions: of half a second past 1:00 on 1, 3 and 5 January."""
     path = tmp_path / "robots.sqlite"
     with closing(SqliteStorage(path, history=9)) as storage:
         for number, body in enumerate(BODIES):
-            then = 2.0 * number * DAY + 3600
+            then = 2.0 * number * DAY + 3600.5
             url = "https://a.example/robots.txt"
             storage.put(
                 "https://a.example",

@@ -100,7 +100,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (
             b"user-agent: Google",
             "name of no crawler",
-            "mean Googlebot or Googlebot-Image or Googlebot-News?",
+            "mean Googlebot or Googlebot-Image or Googlebot-News or Google-Extended?",
         ),
         (b"user-agent: ChatGPT", "name of no crawler", "; did you mean ChatGPT-User?"),
         (
