@@ -2,7 +2,7 @@
 
 The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies,
 user agents, delays and other download handlers apply. The response is taken from the download
-handler (`Exchange`), before any middleware can redirect, decode, cache or drop it. `policy.outcome`
+handler (`exchange`), before any middleware can redirect, decode, cache or drop it. `policy.outcome`
 decides what the response means.
 Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
@@ -21,8 +21,7 @@ from functools import cached_property, partial
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Headers, Response
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
 
@@ -31,14 +30,12 @@ from ..core.urls import Origin, shown
 from ..engine import (
     LISTENER,
     Overhearing,
-    Send,
     around_sending,
     downloader_middleware,
     is_closing,
     send_beside_limits,
 )
-from ..policy import headers
-from ..policy.decoding import ACCEPTED, DecodeError, as_served, decoded
+from ..policy.decoding import ACCEPTED
 from ..policy.outcome import (
     REDIRECTS,
     Failure,
@@ -47,13 +44,20 @@ from ..policy.outcome import (
     dead_end,
     failed,
     next_hop,
-    outcome_of,
     recalled,
 )
-from ..policy.walls import HEADERS
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
-from .failures import NotCachedError, failure_of
+from .exchange import (
+    AUTHORISED,
+    BODY_DECIDES,
+    NEVER_SENT,
+    PROXY_HEADER,
+    Exchange,
+    NotCachedError,
+    failure_of,
+    send_of_exchange,
+)
 from .private_hosts import leads_inside
 
 PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
@@ -66,9 +70,6 @@ MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
-
-_BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
 # for a second request, for the status alone; plus the time that the first one's headers took
 _STATUS_SECS = 2.0
 _READ_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to read
@@ -92,188 +93,8 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# Present and empty, so that no middleware fills them in: the request has no credentials and is not
-# conditional. Named as `Headers` has its keys: its own methods would work these names out again for
-# each request.
-NEVER_SENT = (
-    b"Authorization",
-    b"Cookie",
-    b"If-Match",
-    b"If-Modified-Since",
-    b"If-None-Match",
-    b"If-Unmodified-Since",
-    b"Range",
-    b"Referer",
-)
-
 _STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
-_PROXY_HEADER = "Proxy-Authorization"
-# HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
-_AUTHORISED = "_auth_proxy"
-
 logger = logging.getLogger(__name__)
-
-
-class Exchange:
-    """One request for a robots.txt, and what came of it before any middleware changed that.
-
-    It stops a download that is long enough. If another middleware sends the request again, the
-    exchange starts again.
-    """
-
-    def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
-        self.robots_request = robots_request  # the request as the fetcher made it
-        # as the download handler got it; None if a middleware did not let it pass
-        self.request: Request | None = None
-        # how long the response's headers took; None if they never came
-        self.headers_secs: float | None = None
-        # whether this exchange stopped the download: then a short body is not a lost one
-        self.stopped = False
-        # without Content-Encoding, so that no middleware decodes the body
-        self.response: Response | None = None
-        self.headers = Headers()  # all those of the response
-        # how long the download handler took: without the downloader's queue and other middlewares
-        self.secs = 0.0
-        self.error: BaseException | None = None  # why there is no response
-        # whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered
-        self.recalled = False
-        self._most_bytes = most_bytes
-        self._received = 0
-        self._secs_left = secs_left  # for how many seconds a download handler may have it
-        self._sent_at = 0.0  # on the monotonic clock
-        self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
-        self._credentials = robots_request.headers.get(_PROXY_HEADER)  # for that proxy
-
-    async def sent(self, send: Send, request: Request) -> Response:
-        """Let a download handler have the request for no longer than its time.
-
-        Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end
-        for ever: asyncio's CancelledError is no `Exception`, Twisted's is. The time that a request
-        spends in the downloader's queue does not count.
-        """
-        self.request = request
-        self.headers_secs = None
-        self.stopped = False
-        self.response = None
-        self._received = 0
-        self._take_out_headers(request)
-        self._sent_at = time.monotonic()
-        try:
-            response = await within(self._secs_left + GRACE_SECS, send(request))
-        except asyncio.CancelledError as error:
-            raise CancelledError("the download handler was cancelled") from error
-        finally:
-            self.secs = time.monotonic() - self._sent_at
-        self.keep(response)
-        return response
-
-    def _take_out_headers(self, request: Request) -> None:
-        """Take out empty headers, which some handlers send, and credentials for another proxy."""
-        for name in NEVER_SENT:
-            if not dict.get(request.headers, name):
-                dict.pop(request.headers, name, None)
-        proxy = request.meta.get("proxy")
-        is_of_a_middleware = is_for_this_proxy = False
-        if proxy:
-            # A middleware that has chosen the proxy has given its credentials, too.
-            is_of_a_middleware = request.headers.get(_PROXY_HEADER) != self._credentials
-            is_for_this_proxy = proxy == request.meta.get(_AUTHORISED, self._proxy)
-        if not (is_of_a_middleware or is_for_this_proxy):
-            request.headers.pop(_PROXY_HEADER, None)
-
-    def goes_on(self, data: bytes) -> bool:
-        """Note the headers, or a piece of the body.
-
-        Return whether more is wanted: one byte more than the parser reads.
-        """
-        if self.headers_secs is None:
-            self.headers_secs = time.monotonic() - self._sent_at
-        self._received += len(data)
-        self.stopped = self._received > self._most_bytes
-        return not self.stopped
-
-    def keep(self, response: Response) -> None:
-        """Keep what a download handler has returned."""
-        self.response = response
-        self.headers = response.headers.copy()
-        response.headers.pop("Content-Encoding", None)
-
-    @property
-    def has_proxy(self) -> bool:
-        """Whether the request went to a proxy, as it was sent in the end."""
-        return bool((self.request or self.robots_request).meta.get("proxy"))
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether a server has answered, or a middleware has dropped the request.
-
-        If so, no stored response counts.
-        """
-        if self.response is not None or self.headers_secs is not None:
-            return True
-        return isinstance(self.error, IgnoreRequest)
-
-    def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
-        """What the response to `url` means.
-
-        The status decides unless it is a 2xx, whatever happened to the body.
-        """
-        lost = None
-        body = b""
-        cut = False
-        try:
-            body, cut = self._body(response, settings.max_bytes)
-        except DecodeError as error:
-            lost = failed(Failure.BAD_CONTENT, str(error))
-        except EOFError:
-            lost = failed(Failure.TRUNCATED)
-        if lost is not None and response.status in _BODY_DECIDES:
-            return lost
-        decisive: dict[str, str] = {}  # they say whose answer it is, and in which code page
-        for name in (*HEADERS, "content-type"):
-            value = response.headers.get(name)
-            if value:
-                decisive[name] = value.decode("latin-1")
-        return outcome_of(
-            response.status,
-            url,
-            body,
-            soft_404=settings.soft_404,
-            proxied=self.has_proxy,
-            headers=decisive,
-            cut=cut,
-            max_age=headers.max_age(
-                response.headers.getlist("Cache-Control"), response.headers.get("Age")
-            ),
-            retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
-        )
-
-    def _body(self, response: Response, max_bytes: int) -> tuple[bytes, bool]:
-        """Return the body without its codings, and whether there was more.
-
-        Raises:
-            DecodeError: a coding cannot be undone.
-            EOFError: the connection ended early.
-        """
-        if "dataloss" in response.flags:
-            raise EOFError
-        if "download_stopped" in response.flags and not self.stopped:
-            raise EOFError
-        transfer = _codings(self.headers, "Transfer-Encoding")  # some handlers leave them in
-        if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
-            raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
-        return decoded(
-            as_served(response.body, response.flags),
-            _codings(self.headers, "Content-Encoding"),
-            max_bytes,
-            whole=not self.stopped,
-            # A partial body may be empty because the connection ended.
-            may_be_empty="partial" not in response.flags,
-        )
-
-
-def _codings(of: Headers, name: str) -> str:
-    return b",".join(of.getlist(name)).decode("latin-1").lower()
 
 
 class HttpCache:
@@ -351,7 +172,7 @@ class Fetcher:
         """
         meta: dict[str, object] = {}
         if request is not None:
-            for key in (*self._settings.meta_keys, _AUTHORISED):
+            for key in (*self._settings.meta_keys, AUTHORISED):
                 if key in request.meta:
                     meta[key] = request.meta[key]
         robots_request = Request(
@@ -368,9 +189,9 @@ class Fetcher:
         if (
             request is not None
             and robots_request.meta.get("proxy")
-            and _PROXY_HEADER in request.headers
+            and PROXY_HEADER in request.headers
         ):
-            robots_request.headers[_PROXY_HEADER] = request.headers[_PROXY_HEADER]
+            robots_request.headers[PROXY_HEADER] = request.headers[PROXY_HEADER]
         return robots_request
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
@@ -518,7 +339,7 @@ class Fetcher:
             again = await self._send(
                 url, request, min(secs_left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY
             )
-            if again.response is not None and again.response.status not in _BODY_DECIDES:
+            if again.response is not None and again.response.status not in BODY_DECIDES:
                 return again
         return exchange
 
@@ -535,7 +356,7 @@ class Fetcher:
         dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
         if not self._has_wrapped_handler:
             self._has_wrapped_handler = True
-            around_sending(self._crawler, _send_of_exchange)
+            around_sending(self._crawler, send_of_exchange)
         async with self._places:
             with self._overhearing.listening():
                 try:
@@ -555,13 +376,6 @@ class Fetcher:
                         LISTENER, None
                     )  # otherwise it would keep the body in memory
                     robots_request.headers.pop(
-                        _PROXY_HEADER, None
+                        PROXY_HEADER, None
                     )  # otherwise an archive would contain it
         return exchange
-
-
-async def _send_of_exchange(send: Send, request: Request) -> Response:
-    exchange = request.meta.get(LISTENER)
-    if isinstance(exchange, Exchange):
-        return await exchange.sent(send, request)
-    return await send(request)

@@ -28,7 +28,7 @@ from ..core.verdict import Verdict
 from ..engine import is_bypassed
 from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
 from ..experimental.preferences import PreferenceCheck
-from ..fetching.failures import error_of
+from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED
 from ..policy.outages import State

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.fetching.fetcher import Exchange
+from scrapy_gbot_robots.fetching.exchange import Exchange
 from scrapy_gbot_robots.policy.outcome import (
     Failure,
     Fetched,

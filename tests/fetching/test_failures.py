@@ -7,7 +7,7 @@ from twisted.internet import error as twisted
 from twisted.python.failure import Failure as TwistedFailure
 from twisted.web.client import ResponseFailed
 
-from scrapy_gbot_robots.fetching.failures import NotCachedError, failure_of
+from scrapy_gbot_robots.fetching.exchange import NotCachedError, failure_of
 from scrapy_gbot_robots.policy.outcome import Failure
 
 

@@ -23,7 +23,7 @@ from twisted.python.failure import Failure as TwistedFailure
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.fetching import fetcher
+from scrapy_gbot_robots.fetching import exchange
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.signals import robotstxt_unreachable
@@ -422,7 +422,7 @@ async def test_long_body_is_decoded_off_the_reactor(
         seen.append(threading.current_thread())
         return decoded(*arguments, **more)
 
-    monkeypatch.setattr(fetcher, "decoded", noted)
+    monkeypatch.setattr(exchange, "decoded", noted)
     packed = gzip.compress(RULES + b"#" + random.Random(1).randbytes(size).hex().encode())
     assert await run_all([Scenario("", OBEY, coded("gzip", packed))]) == {"": OBEY}
     assert [thread is not threading.current_thread() for thread in seen] == [off]

@@ -16,7 +16,8 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.fetching.fetcher import Exchange, Fetcher
+from scrapy_gbot_robots.fetching.exchange import Exchange
+from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_served, robotstxt_unreachable
 

@@ -9,7 +9,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.fetching.fetcher import Exchange
+from scrapy_gbot_robots.fetching.exchange import Exchange
 from scrapy_gbot_robots.policy.outages import (
     LADDERS,
     Entry,

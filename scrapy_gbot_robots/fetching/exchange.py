@@ -1,0 +1,330 @@
+"""One request for a robots.txt, and what came of it: a response or an exception, as an `Outcome`.
+
+What an exception means is a table of names, not of classes: Twisted, OpenSSL, Scrapy's newer
+exceptions and the libraries behind other download handlers need not be importable. An exception
+that is not in the table is a failed fetch, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator
+
+from scrapy import Request, exceptions
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Headers, Response
+from twisted.internet import error as twisted_errors
+from twisted.internet.defer import CancelledError
+from twisted.python.reflect import safe_str
+
+from ..concurrency import within
+from ..engine import LISTENER, Send
+from ..policy import headers
+from ..policy.decoding import DecodeError, as_served, decoded
+from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of
+from ..policy.walls import HEADERS
+from ..settings import GbotSettings
+
+GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
+
+BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
+
+# Present and empty, so that no middleware fills them in: the request has no credentials and is not
+# conditional. Named as `Headers` has its keys: its own methods would work these names out again for
+# each request.
+NEVER_SENT = (
+    b"Authorization",
+    b"Cookie",
+    b"If-Match",
+    b"If-Modified-Since",
+    b"If-None-Match",
+    b"If-Unmodified-Since",
+    b"Range",
+    b"Referer",
+)
+
+PROXY_HEADER = "Proxy-Authorization"
+# HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
+AUTHORISED = "_auth_proxy"
+
+_NAMES = {
+    Failure.DNS: "CannotResolveHostError DNSLookupError",
+    Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
+    # the last two of aiohttp and httpx
+    Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError "
+    "ServerDisconnectedError ReadError",
+    Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
+    # the last of h2
+    Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
+    Failure.CHUNKING: "_MalformedChunkedDataError",
+    # `Error` is OpenSSL's; the last comes from Scrapy's HTTP/2 handler, of a server without HTTP/2
+    Failure.TLS: "SSLError VerificationError CertificateError Error InvalidNegotiatedProtocol",
+    # the last three of h2, aiohttp and httpx
+    Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
+    # the last two of aiohttp and httpx
+    Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
+    Failure.CANCELLED: "DownloadCancelledError CancelledError",
+    Failure.NOT_CACHED: "NotCachedError",
+    Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
+}
+_FAILURES: dict[str, Failure] = {}
+for _failure, _names in _NAMES.items():
+    _FAILURES.update(dict.fromkeys(_names.split(), _failure))
+# What Scrapy raises for a page; before Scrapy 2.15, Twisted's exceptions.
+_SCRAPYS: dict[Failure, type[Exception]] = {
+    Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
+    Failure.REFUSED: getattr(
+        exceptions, "DownloadConnectionRefusedError", twisted_errors.ConnectionRefusedError
+    ),
+    Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
+}
+_SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the URL
+    "ConnectionRefusedError",
+    "DownloadConnectionRefusedError",
+    "DownloadTimeoutError",
+    "TCPTimedOutError",
+    "TimeoutError",
+}
+# How a connection fails to begin. With a proxy, it is the connection to the proxy.
+_OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
+_MOST_CAUSES = 10  # how far a chain of causes is followed
+_DETAIL_CHARS = 1000
+_USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
+# of OpenSSL: library, function and reason
+_OPENSSL_REASON = re.compile(r"\[\('[^']*', '[^']*', '([^']*)'\)\]")
+_TWISTED_FAILURE = re.compile(r"<twisted\.python\.failure\.Failure (?:\w+\.)*(\w+): ?")
+
+
+class Exchange:
+    """One request for a robots.txt, and what came of it before any middleware changed that.
+
+    It stops a download that is long enough. If another middleware sends the request again, the
+    exchange starts again.
+    """
+
+    def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
+        self.robots_request = robots_request  # the request as the fetcher made it
+        # as the download handler got it; None if a middleware did not let it pass
+        self.request: Request | None = None
+        # how long the response's headers took; None if they never came
+        self.headers_secs: float | None = None
+        # whether this exchange stopped the download: then a short body is not a lost one
+        self.stopped = False
+        # without Content-Encoding, so that no middleware decodes the body
+        self.response: Response | None = None
+        self.headers = Headers()  # all those of the response
+        # how long the download handler took: without the downloader's queue and other middlewares
+        self.secs = 0.0
+        self.error: BaseException | None = None  # why there is no response
+        # whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered
+        self.recalled = False
+        self._most_bytes = most_bytes
+        self._received = 0
+        self._secs_left = secs_left  # for how many seconds a download handler may have it
+        self._sent_at = 0.0  # on the monotonic clock
+        self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
+        self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
+
+    async def sent(self, send: Send, request: Request) -> Response:
+        """Let a download handler have the request for no longer than its time.
+
+        Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end
+        for ever: asyncio's CancelledError is no `Exception`, Twisted's is. The time that a request
+        spends in the downloader's queue does not count.
+        """
+        self.request = request
+        self.headers_secs = None
+        self.stopped = False
+        self.response = None
+        self._received = 0
+        self._take_out_headers(request)
+        self._sent_at = time.monotonic()
+        try:
+            response = await within(self._secs_left + GRACE_SECS, send(request))
+        except asyncio.CancelledError as error:
+            raise CancelledError("the download handler was cancelled") from error
+        finally:
+            self.secs = time.monotonic() - self._sent_at
+        self.keep(response)
+        return response
+
+    def _take_out_headers(self, request: Request) -> None:
+        """Take out empty headers, which some handlers send, and credentials for another proxy."""
+        for name in NEVER_SENT:
+            if not dict.get(request.headers, name):
+                dict.pop(request.headers, name, None)
+        proxy = request.meta.get("proxy")
+        is_of_a_middleware = is_for_this_proxy = False
+        if proxy:
+            # A middleware that has chosen the proxy has given its credentials, too.
+            is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
+            is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
+        if not (is_of_a_middleware or is_for_this_proxy):
+            request.headers.pop(PROXY_HEADER, None)
+
+    def goes_on(self, data: bytes) -> bool:
+        """Note the headers, or a piece of the body.
+
+        Return whether more is wanted: one byte more than the parser reads.
+        """
+        if self.headers_secs is None:
+            self.headers_secs = time.monotonic() - self._sent_at
+        self._received += len(data)
+        self.stopped = self._received > self._most_bytes
+        return not self.stopped
+
+    def keep(self, response: Response) -> None:
+        """Keep what a download handler has returned."""
+        self.response = response
+        self.headers = response.headers.copy()
+        response.headers.pop("Content-Encoding", None)
+
+    @property
+    def has_proxy(self) -> bool:
+        """Whether the request went to a proxy, as it was sent in the end."""
+        return bool((self.request or self.robots_request).meta.get("proxy"))
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a server has answered, or a middleware has dropped the request.
+
+        If so, no stored response counts.
+        """
+        if self.response is not None or self.headers_secs is not None:
+            return True
+        return isinstance(self.error, IgnoreRequest)
+
+    def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
+        """What the response to `url` means.
+
+        The status decides unless it is a 2xx, whatever happened to the body.
+        """
+        lost = None
+        body = b""
+        cut = False
+        try:
+            body, cut = self._body(response, settings.max_bytes)
+        except DecodeError as error:
+            lost = failed(Failure.BAD_CONTENT, str(error))
+        except EOFError:
+            lost = failed(Failure.TRUNCATED)
+        if lost is not None and response.status in BODY_DECIDES:
+            return lost
+        decisive: dict[str, str] = {}  # they say whose answer it is, and in which code page
+        for name in (*HEADERS, "content-type"):
+            value = response.headers.get(name)
+            if value:
+                decisive[name] = value.decode("latin-1")
+        return outcome_of(
+            response.status,
+            url,
+            body,
+            soft_404=settings.soft_404,
+            proxied=self.has_proxy,
+            headers=decisive,
+            cut=cut,
+            max_age=headers.max_age(
+                response.headers.getlist("Cache-Control"), response.headers.get("Age")
+            ),
+            retry_after=headers.retry_after(response.headers.get("Retry-After"), time.time()),
+        )
+
+    def _body(self, response: Response, max_bytes: int) -> tuple[bytes, bool]:
+        """Return the body without its codings, and whether there was more.
+
+        Raises:
+            DecodeError: a coding cannot be undone.
+            EOFError: the connection ended early.
+        """
+        if "dataloss" in response.flags:
+            raise EOFError
+        if "download_stopped" in response.flags and not self.stopped:
+            raise EOFError
+        transfer = _codings(self.headers, "Transfer-Encoding")  # some handlers leave them in
+        if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
+            raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
+        return decoded(
+            as_served(response.body, response.flags),
+            _codings(self.headers, "Content-Encoding"),
+            max_bytes,
+            whole=not self.stopped,
+            # A partial body may be empty because the connection ended.
+            may_be_empty="partial" not in response.flags,
+        )
+
+
+def _codings(of: Headers, name: str) -> str:
+    return b",".join(of.getlist(name)).decode("latin-1").lower()
+
+
+async def send_of_exchange(send: Send, request: Request) -> Response:
+    """Let the exchange of `request`, if it has one, send it with `send`."""
+    exchange = request.meta.get(LISTENER)
+    if isinstance(exchange, Exchange):
+        return await exchange.sent(send, request)
+    return await send(request)
+
+
+class NotCachedError(Exception):
+    """`HTTPCACHE_IGNORE_MISSING` is on, and Scrapy's HTTP cache does not have this robots.txt."""
+
+
+def failure_of(
+    error: BaseException, redirected_to: str = "", *, proxied: bool = False
+) -> Unreachable:
+    """Return the outcome of a fetch that ended in `error`.
+
+    The reason contains the message of `error` if that says more than the failure. Passwords in its
+    URLs are left out.
+
+    Args:
+        error: what the download handler, or a middleware, raised.
+        redirected_to: the URL that failed, if a redirect led there.
+        proxied: whether the request went to a proxy: then it was the proxy that was not found, or
+            that refused the connection.
+    """
+    detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
+    detail = _OPENSSL_REASON.sub(r"\1", _TWISTED_FAILURE.sub(r"<\1: ", detail))
+    if isinstance(error, IgnoreRequest):
+        return failed(Failure.DROPPED, detail, redirected_to)
+    kinds = list(_kinds(error, _MOST_CAUSES))
+    if type(error).__name__ in _SAYS_NO_MORE:
+        detail = ""
+    failure = Failure.OTHER
+    if Failure.PROXY in kinds:
+        failure = Failure.PROXY
+    elif kinds:
+        failure = kinds[0]
+    if proxied and failure in _OF_CONNECTING:
+        detail = f"{failure.value}: {detail}".removesuffix(": ")
+        failure = Failure.PROXY
+    return failed(failure, detail, redirected_to)
+
+
+def error_of(failure: Failure | None, why: str) -> Exception | None:
+    """Return what Scrapy raises for a page whose download ends in `failure`; None if nothing."""
+    if failure not in _SCRAPYS:
+        return None
+    return _SCRAPYS[failure](why)
+
+
+def _kinds(error: object, depth: int) -> Iterator[Failure]:
+    """Yield what an exception means, the most specific first.
+
+    First come Twisted's reasons, then the exception itself, then its cause. Twisted wraps the
+    reasons of a failed response, as its own `Failure`s, in another exception. Their values may be
+    texts.
+    """
+    if error is None or not depth:
+        return
+    for reason in getattr(error, "reasons", None) or ():
+        value = getattr(reason, "value", reason)
+        yield from _kinds(value, depth - 1)
+        if isinstance(
+            value, (KeyError, ValueError)
+        ):  # what Twisted's HTTP client raises at what it cannot read
+            yield Failure.INVALID
+    yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
+    yield from _kinds(getattr(error, "__cause__", None), depth - 1)
