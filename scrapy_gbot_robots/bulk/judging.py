@@ -9,12 +9,12 @@ Source: as policy/outages.py and core/rules.py.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from math import isnan
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
 from ..core.crawlers import AllOf, Crawler, RobotsAgent
 from ..core.lines import MAX_BYTES
@@ -71,7 +71,6 @@ _NOT_ASKED = Served(None)
 
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 _FileKey: TypeAlias = tuple[object, ...]
-_T = TypeVar("_T")
 Agent: TypeAlias = "str | bytes | Crawler | AllOf"
 
 
@@ -146,7 +145,7 @@ def _bring_near(texts: Sequence[str]) -> None:
     "".join(texts)
 
 
-def _put_answers(urls: list[Any], columns: Sequence[list[Any]]) -> None:
+def _put_answers(urls: list[Any], columns: Sequence[Sequence[Any]]) -> None:
     """Replace URLs by the answers to them, column by column.
 
     The last item is the first answer of the first column: they are taken from the end.
@@ -154,6 +153,11 @@ def _put_answers(urls: list[Any], columns: Sequence[list[Any]]) -> None:
     urls.clear()
     for column in reversed(columns):
         urls += reversed(column)
+
+
+def _taken(list_of_each: Sequence[list[Any]], crawlers: Sequence[object]) -> list[bytearray]:
+    """Take the answers out of the lists of the URLs (`_put_answers`), in the order of these."""
+    return [bytearray(map(list.pop, list_of_each)) for _ in crawlers]
 
 
 def _origin_of(url: str) -> Origin | None:
@@ -209,7 +213,7 @@ class Judge:
         Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them,
         which take longer.
         """
-        by_key, list_of_each = _by_key(urls)
+        by_key, list_of_each = _by_key(urls)  # the lists get the answers in place of the URLs
         files: dict[_FileKey, _File] = {}
         one_by_one = gives_reasons or self.purposes
         for key, of_key in by_key.items():
@@ -222,12 +226,10 @@ class Judge:
                 file.sites.append((key, of_key))
         for file in files.values():
             self._judge_together(file)
-        # The lists have the answers now. They are taken in the order of the URLs, in C.
-        answers = [bytearray(map(list.pop, list_of_each)) for _ in self.crawlers]
-        verdicts: list[list[Verdict]] = []
-        if gives_reasons:
-            verdicts = [list(map(list.pop, list_of_each)) for _ in self.crawlers]
-        return answers, verdicts
+        answers = _taken(list_of_each, self.crawlers)
+        if not gives_reasons:
+            return answers, []
+        return answers, [list(map(list.pop, list_of_each)) for _ in self.crawlers]
 
     def _file_of(self, key: str, robots: AllServed, files: dict[_FileKey, _File]) -> _File | None:
         """Return the file whose rules alone decide about URLs that begin with `key`.
@@ -492,42 +494,30 @@ def _by_origin(
 def _judged_by_rows(
     judges: Judge, urls: Sequence[str | bytes | None], robots: Sequence[Robots]
 ) -> list[bytearray]:
-    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`."""
-    if len(robots) != len(urls):
-        raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
-    columns = [bytearray(len(urls)) for _ in judges.crawlers]
-    for served, rows in _rows_by_robots(robots):
-        answers_by_crawler, _ = judges.judged([urls[row] for row in rows], served)
-        for column, answers in zip(columns, answers_by_crawler, strict=True):
-            for row, answer in zip(rows, answers, strict=True):
-                column[row] = answer
-    return columns
-
-
-def _rows_by_robots(robots: Sequence[Robots]) -> Iterable[tuple[Served, Sequence[int]]]:
-    """Return what was served, and the numbers of the rows that are judged by it."""
-    try:
-        rows_by_value = _rows_by_value(robots)
-    except TypeError:  # such as a bytearray, which may change
-        return _rows_by_value(map(_served, robots)).items()
-    rows_of: defaultdict[Served, list[int]] = defaultdict(list)
-    for value, rows in rows_by_value.items():
-        rows_of[_served(value)] += rows
-    return rows_of.items()
-
-
-def _rows_by_value(values: Iterable[_T]) -> dict[_T, list[int]]:
-    """Return the numbers of the rows that have each value.
+    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`.
 
     Most files are in many rows, as one object.
     """
-    rows_of: defaultdict[_T, list[int]] = defaultdict(list)
-    for row, value in enumerate(values):
-        rows_of[value].append(row)
-    return rows_of
+    if len(robots) != len(urls):
+        raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
+    by_value: defaultdict[Robots | Served, list[Any]] = defaultdict(list)
+    list_of_each: list[list[Any]] = []
+    for url, value in zip(urls, robots, strict=True):
+        try:
+            of_value = by_value[value]
+        except TypeError:  # such as a bytearray, which may change
+            of_value = by_value[_served(value)]
+        of_value.append(url)
+        list_of_each.append(of_value)
+    for served, of_value in by_value.items():
+        columns, _ = judges.judged(of_value, _served(served))
+        _put_answers(of_value, columns)
+    return _taken(list_of_each, judges.crawlers)
 
 
-def _served(robots: Robots) -> Served:
+def _served(robots: Robots | Served) -> Served:
+    if isinstance(robots, Served):
+        return robots
     if _is_missing(robots):
         return _NOT_ASKED
     if isinstance(robots, (bytes, bytearray, memoryview)):

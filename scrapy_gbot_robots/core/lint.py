@@ -280,14 +280,14 @@ class _Rivals(NamedTuple):
         """
         allows: list[tuple[str, int]] = []
         disallows: list[tuple[str, int]] = []
-        for rule in rules:
-            if not rule.allow:
-                disallows.append((rule.pattern, rule.line))
+        for allow, pattern, line in rules:
+            if not allow:
+                disallows.append((pattern, line))
                 continue
-            allows.append((rule.pattern, rule.line))
-            directory = directory_of_index(rule.pattern)
+            allows.append((pattern, line))
+            directory = directory_of_index(pattern)
             if directory is not None and not strict:
-                allows.append((directory, rule.line))
+                allows.append((directory, line))
         return cls(Index(allows, ()), Index((), disallows))
 
 

@@ -27,7 +27,8 @@ arranged in the same way, and asked if one could outweigh the disallow rule that
    last five characters, shorter ones under themselves: the path is cut into all its pieces of that
    length at once, and only patterns under one of these are tried.
 4. In a hostile file thousands of needles may have pieces that a long path has, too. Then all places
-   of the path are sorted, and one bisection for each needle says whether the path contains it.
+   of the path are sorted, and one bisection for each segment of a pattern says whether the path
+   contains it, and where. Only patterns whose segments may follow one another are tried.
 
 A worked example. The rules are
 
@@ -53,7 +54,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 
@@ -70,6 +71,7 @@ _FEW_NEEDLES = 100
 _PIECE = 5  # characters
 # Needles times characters of a path: to look for each needle takes longer than to sort the places.
 _MUCH_WORK = 30_000_000
+_END = "\U0010ffff"  # sorted behind all places
 _PLACE = 128  # characters of a path that are compared with a needle at each place
 
 
@@ -285,9 +287,10 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 
     It is `best` if none in `filed` does.
     """
+    likely: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:
-        filed = _likely(filed, path)
-    for precedence, needle, pattern in filed:
+        likely = _likely(filed, path)
+    for precedence, needle, pattern in likely:
         if needle in path:
             if precedence <= best:
                 break
@@ -296,29 +299,38 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
     return best
 
 
-def _likely(filed: Sequence[Filed], path: str) -> list[Filed]:
-    """Return the patterns of which `path` has the needle and the last segment.
+def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
+    """Yield the patterns whose segments may follow one another in `path`.
 
-    Of long ones, it has at least the beginnings.
+    From the last segment to the one after the first star, each must have room before those behind
+    it. Of a long segment only the beginning is looked for. One bisection says where a segment is,
+    if the same characters follow it at all its places; else it may be anywhere.
     """
-    places = sorted({path[at : at + _PLACE] for at in range(len(path))})
-    likely = []
+    starts = range(len(path))
+    places = [*sorted({path[at : at + _PLACE] for at in starts}), _END, _END]
+    first: dict[str, int] = {}  # the number of the first such place in the path
+    last: dict[str, int] = {}
     for rule in filed:
-        _, needle, pattern = rule
-        last = pattern.removesuffix("$").rpartition("*")[2]
-        if _is_in(places, needle) and _is_in(places, last):
-            likely.append(rule)
-    return likely
-
-
-def _is_in(places: Sequence[str], text: str) -> bool:
-    """Return whether one of the sorted `places` begins with `text`.
-
-    Of a long `text`, only the beginning is compared.
-    """
-    beginning = text[:_PLACE]
-    number = bisect_left(places, beginning)
-    return number < len(places) and places[number].startswith(beginning)
+        _, _, pattern = rule
+        begin = len(path)  # the segments behind begin there at the latest
+        for segment in pattern.removesuffix("$").split("*")[:0:-1]:
+            text = segment[:_PLACE]
+            number = bisect_left(places, text)
+            place = places[number]
+            if not place.startswith(text):
+                break
+            begin -= len(segment)
+            if places[number + 1].startswith(text):
+                continue  # other characters follow there
+            if not last:  # most hostile files never get here
+                first = last = {path[at : at + _PLACE]: at for at in starts}
+                if len(last) < len(path):
+                    first = {path[at : at + _PLACE]: at for at in reversed(starts)}
+            if first[place] > begin:
+                break
+            begin = min(begin, last[place])
+        else:
+            yield rule
 
 
 def _sorted_out(

@@ -108,6 +108,11 @@ def test_text_that_is_no_url_gets_no_answer_and_changes_no_other() -> None:
     }
 
 
+def test_url_of_another_scheme_gets_no_answer_though_rules_stand_beside_it() -> None:
+    urls = ["https://a.example/no", "file://a.example/no", "https://a.example/yes"]
+    assert judge(urls, [ROBOTS] * 3, "a") == {"a": [0, None, 1]}
+
+
 def test_robots_txt_may_stand_beside_each_url() -> None:
     urls = [
         "https://a.example/no",

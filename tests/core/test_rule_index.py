@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from string import ascii_lowercase
 
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
+from scrapy_gbot_robots.core import rule_index
 from scrapy_gbot_robots.core.patterns import NO_RULE, Patterns, Trial, line_of, precedence_of
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import takes_long
@@ -230,3 +232,55 @@ def test_needles_that_a_long_path_has_are_told_from_those_with_the_same_pieces(s
     assert index.decider(start + "aab" * 3_500) == index.decider(start + needles[0])
     assert index.decider(start + "b" * 10_000) == NO_RULE
     assert instructions(lambda: index.decider(start + "b" * 10_000)) < 400_000
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("compared", [2, 128], ids="{} characters".format)
+def test_patterns_whose_segments_may_follow_one_another_are_those_that_can_match(
+    seed: int, compared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few letters, so that segments come again, overlap, and stand in any order."""
+    monkeypatch.setattr(rule_index, "_MUCH_WORK", 0)  # as if each question were much work
+    monkeypatch.setattr(rule_index, "_PLACE", compared)
+    source = random.Random(seed)
+    for _ in range(120):
+        letters = source.choice(["ab", "abc", "abcdefgh"])
+
+        def segments(most: int, letters: str = letters) -> list[str]:
+            return ["".join(source.choices(letters, k=source.randint(0, 4))) for _ in range(most)]
+
+        patterns = [
+            f"/{'*'.join(segments(source.randint(2, 5)))}{source.choice(['', '', '$', '*'])}"
+            for _ in range(12)
+        ]
+        rules = numbered((source.random() < 0.3, pattern) for pattern in patterns)
+        paths = [f"/{''.join(segments(source.randint(1, 8)))}" for _ in range(6)]
+        paths += [pattern.replace("*", "").rstrip("$") for pattern in patterns[:6]]
+        assert_index_agrees(rules, paths)
+
+
+@pytest.mark.parametrize(
+    "shape", ["/*{later}*{earlier}", "/*{later}*{earlier}*{last}", "/*{later}*{earlier}$"]
+)
+@pytest.mark.parametrize("times", [1, 2])
+def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_another_order(
+    shape: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = random.Random(7)
+    halves = ["".join(source.choices(ascii_lowercase, k=4_000)) * times for _ in range(2)]
+    path = f"/{halves[0]}{halves[1]}{'z' * 16}"
+    rules = numbered(
+        (
+            False,
+            shape.format(
+                earlier=halves[0][at : at + 10], later=halves[1][at : at + 12], last="z" * 14
+            ),
+        )
+        for at in range(3_900)
+    )
+    index = index_of(rules)
+    assert index.decider(f"/{rules[5].pattern.replace('*', '').strip('/$')}") != NO_RULE
+    tried: list[str] = []
+    monkeypatch.setattr(rule_index, "matches", lambda pattern, _: tried.append(pattern))
+    assert index.decider(path) == NO_RULE
+    assert len(tried) < 100  # where the halves meet, different characters follow
