@@ -185,6 +185,9 @@ class SitemapDownloaderMiddleware:
         found_at = source.get("index", source.get("robotstxt"))
         if not found_at:
             return
+        redirected_by = request.meta.get("redirect_urls")
+        if redirected_by:
+            found_at = redirected_by[-1]
         try:
             await self._check_place(request.url, source.get("robotstxt"), found_at)
         except Refused as refusal:

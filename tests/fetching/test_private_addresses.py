@@ -204,6 +204,28 @@ async def test_sitemaps_on_private_addresses_are_refused(
     assert asked(proxy) >= REFUSED  # by default they may live anywhere
 
 
+@pytest.mark.parametrize(
+    ("spider", "arguments"),
+    [
+        (Sitemaps, {"start_urls": ["http://10.0.0.1/"]}),
+        (Guided, {"hosts": "http://10.0.0.1/"}),
+    ],
+    ids=["SitemapSpider", "RobotsSitemapSpider"],
+)
+@in_reactor
+async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public_one(
+    proxy: Site, spider: Any, arguments: dict[str, Any]
+) -> None:
+    proxy.pages = {
+        "http://10.0.0.1/robots.txt": f"sitemap: {PUBLIC}/far.xml",
+        f"{PUBLIC}/far.xml": redirect("http://10.0.0.8/near.xml"),
+        "*": Reply(404),
+    }
+    crawler = await crawl(spider, REFUSE, **arguments)
+    assert asked(proxy) - {"http://10.0.0.1/"} == {f"{PUBLIC}/far.xml"}
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
+
+
 @in_reactor
 async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) -> None:
     proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(f"http://{SLOW}/r")}
