@@ -11,8 +11,8 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
-from .obeying.front import needs_front, with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
+from .obeying.other_schedulers import needs_front, with_front
 from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser

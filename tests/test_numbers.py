@@ -7,7 +7,8 @@ import pytest
 from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import answer, events, front, gates, giving_up, identity, overrides
+from scrapy_gbot_robots.obeying import answer, events, gates, giving_up, identity, overrides
+from scrapy_gbot_robots.obeying import other_schedulers as front
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS

@@ -45,7 +45,7 @@ from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .overrides import CrawlOverrides, Ruling
 from .robotparser import GbotRobotParser
-from .subject import is_subject, is_unchecked_sitemap, origin_of, restore, returned
+from .subject_to_robots import is_subject, is_unchecked_sitemap, origin_of, restore, returned
 
 _T = TypeVar("_T")
 

@@ -51,7 +51,7 @@ from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
 from .gate import Gate
 from .gates import Gatekeeper, Gates
-from .subject import is_unchecked_sitemap, origin_of, restore
+from .subject_to_robots import is_unchecked_sitemap, origin_of, restore
 
 QUEUED_SECS = 1.0  # what a slot gets ahead of time while requests wait
 MOST_OPEN = 400  # lines with their files

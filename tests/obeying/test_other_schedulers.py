@@ -10,7 +10,7 @@ from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.obeying import front
+from scrapy_gbot_robots.obeying import other_schedulers as front
 
 from ..support.crawls import (
     Pages,

@@ -39,7 +39,7 @@ from ..engine import pull_soon
 from ..meta import RETURNED
 from .gate import Handed
 from .queue import OriginPriorityQueue, StrictOriginPriorityQueue
-from .subject import restore, returned
+from .subject_to_robots import restore, returned
 
 MOST_HELD = 10_000  # requests
 PULL_SECS = 0.01  # for one request that goes on
