@@ -4,6 +4,7 @@ The public sites are reached through a proxy on loopback: what that is asked for
 """
 
 import asyncio
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -127,16 +128,25 @@ async def test_crawl_of_a_private_network_stays_possible() -> None:
         assert set(pages(crawler).crawled) == {near.url("/free")}
 
 
+@pytest.mark.parametrize("inside", ["http://inside.example", "http://10.0.0.7"])
 @in_reactor
-async def test_private_site_cannot_be_reached_by_way_of_a_public_one(proxy: Site) -> None:
-    inside = "http://inside.example"
+async def test_private_site_cannot_be_reached_by_way_of_a_public_one(
+    inside: str, proxy: Site, tmp_path: Path
+) -> None:
     proxy.pages |= {
         f"{inside}/robots.txt": redirect(f"{PUBLIC}/r"),
-        f"{PUBLIC}/r": redirect("http://10.0.0.8/r"),
+        f"{PUBLIC}/r": redirect(f"{PUBLIC}/s"),
+        f"{PUBLIC}/s": redirect("http://10.0.0.8/r"),
     }
-    crawler = await crawl(Pages, REFUSE, urls=[f"{inside}/page"])
-    assert sorted(proxy.paths()) == [f"{inside}/page", f"{inside}/robots.txt", f"{PUBLIC}/r"]
+    archive = tmp_path / "r.jsonl"
+    settings = {**REFUSE, "GBOT_ROBOTS_ARCHIVE": str(archive)}
+    crawler = await crawl(Pages, settings, urls=[f"{inside}/page"])
+    asked_for = {f"{inside}/page", f"{inside}/robots.txt", f"{PUBLIC}/r", f"{PUBLIC}/s"}
+    assert sorted(proxy.paths()) == sorted(asked_for)
     assert stats(crawler)["gbot_robots/refused_private"] == 1
+    rows = [json.loads(line) for line in archive.read_text().splitlines()]
+    ended = (f"{inside}/robots.txt", f"{PUBLIC}/s", 302)
+    assert [(row["url"], row["location"], row["status"]) for row in rows] == [ended]
 
 
 SITEMAPS: dict[str, Content] = {
