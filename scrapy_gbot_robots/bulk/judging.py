@@ -155,11 +155,6 @@ def _put_answers(urls: list[Any], columns: Sequence[Sequence[Any]]) -> None:
         urls += reversed(column)
 
 
-def _taken(list_of_each: Sequence[list[Any]], crawlers: Sequence[object]) -> list[bytearray]:
-    """Take the answers out of the lists of the URLs (`_put_answers`), in the order of these."""
-    return [bytearray(map(list.pop, list_of_each)) for _ in crawlers]
-
-
 def _origin_of(url: str) -> Origin | None:
     """Return the origin that a client asks for `url`."""
     try:
@@ -226,7 +221,7 @@ class Judge:
                 file.sites.append((key, of_key))
         for file in files.values():
             self._judge_together(file)
-        answers = _taken(list_of_each, self.crawlers)
+        answers = [bytearray(map(list.pop, list_of_each)) for _ in self.crawlers]  # in C
         if not gives_reasons:
             return answers, []
         return answers, [list(map(list.pop, list_of_each)) for _ in self.crawlers]
@@ -500,7 +495,7 @@ def _judged_by_rows(
     """
     if len(robots) != len(urls):
         raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
-    by_value: defaultdict[Robots | Served, list[Any]] = defaultdict(list)
+    by_value: defaultdict[Any, list[Any]] = defaultdict(list)
     list_of_each: list[list[Any]] = []
     for url, value in zip(urls, robots, strict=True):
         try:
@@ -512,7 +507,7 @@ def _judged_by_rows(
     for served, of_value in by_value.items():
         columns, _ = judges.judged(of_value, _served(served))
         _put_answers(of_value, columns)
-    return _taken(list_of_each, judges.crawlers)
+    return [bytearray(map(list.pop, list_of_each)) for _ in judges.crawlers]
 
 
 def _served(robots: Robots | Served) -> Served:

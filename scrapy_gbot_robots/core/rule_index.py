@@ -323,9 +323,8 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
             if places[number + 1].startswith(text):
                 continue  # other characters follow there
             if not last:  # most hostile files never get here
-                first = last = {path[at : at + _PLACE]: at for at in starts}
-                if len(last) < len(path):
-                    first = {path[at : at + _PLACE]: at for at in reversed(starts)}
+                last = {path[at : at + _PLACE]: at for at in starts}
+                first = {path[at : at + _PLACE]: at for at in reversed(starts)}
             if first[place] > begin:
                 break
             begin = min(begin, last[place])
