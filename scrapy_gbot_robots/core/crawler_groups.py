@@ -284,9 +284,7 @@ class _Scan:
             group = None  # rules end the run of user-agent lines
         if not value.startswith(self._agents):
             return group
-        agent = value
-        if value not in self._agents:  # most are written as they are looked for
-            agent = agent_of(value)
+        agent = agent_of(value)
         if agent in self._agents:
             if group is None:
                 group = ScannedGroup()
