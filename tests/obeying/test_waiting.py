@@ -220,13 +220,14 @@ async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_exp
 async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_crawl_ends() -> None:
     with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
         urls = [f"{host}/{number}" for number in range(10) for host in hosts(10, site)]
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}, urls=urls)
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2.5}, urls=urls)
         assert set(pages(crawler).refused) == set(urls)
         assert all(
             isinstance(error, ForbiddenByRobotsTxt) for error in pages(crawler).refused.values()
         )
         assert "HTTP 503" in str(pages(crawler).refused[urls[0]])
-        assert site.paths() == ["/robots.txt"] * 20
+        assert set(site.paths()) == {"/robots.txt"}
+        assert 20 <= len(site.paths()) <= 30  # two or three for each host
         counts = stats(crawler)
         assert (
             counts["gbot_robots/given_up"]
