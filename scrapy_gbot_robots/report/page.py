@@ -31,6 +31,7 @@ from .summary import (
     answers_in_words,
     end_in_words,
     most_used,
+    sitemaps_in_words,
     states_in_words,
     walls_in_words,
 )
@@ -66,7 +67,8 @@ def page(counts: CrawlCounts) -> str:
         unreachable=amount(unreachable, exact=exact or not unreachable),
         states=_bars(states_in_words(counts), "The crawl met no origin."),
         answers=_sentence(answers_in_words(counts), "Answers: ")
-        + _sentence(walls_in_words(counts)),
+        + _sentence(walls_in_words(counts))
+        + _sentence(sitemaps_in_words(counts)),
         reasons=_bars(counts.reasons.top(_BARS), "Nothing was blocked."),
         rules=_bars(rules, "No rule blocked a request."),
         tables="".join(_tables(counts)),

@@ -61,6 +61,14 @@ def walls_in_words(counts: CrawlCounts) -> str:
     return f"{answers} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"
 
 
+def sitemaps_in_words(counts: CrawlCounts) -> str:
+    """Return how many sitemaps were left out, by which settings and rules; "" if none was."""
+    left_out = counts.sitemaps_left_out.items()
+    if not left_out:
+        return ""
+    return "sitemaps left out: " + ", ".join(f"{number:,} by {why}" for why, number in left_out)
+
+
 def end_in_words(counts: CrawlCounts) -> str:
     """Return that the crawl ended early, why, and what still waited; "" if it did not."""
     if counts.finish_reason == FINISHED:
@@ -97,9 +105,9 @@ def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
         yield f"answers: {answers}"
     if walls:
         yield walls
-    left_out = counts.sitemaps_left_out.items()
+    left_out = sitemaps_in_words(counts)
     if left_out:
-        yield "sitemaps left out: " + ", ".join(f"{number:,} by {why}" for why, number in left_out)
+        yield left_out
 
 
 def _unreachable(counts: CrawlCounts) -> Iterator[str]:
