@@ -10,6 +10,9 @@ or is late, memory takes its place, and a timer tries it again. When it answers,
 and what memory has learnt meanwhile is forgotten: the cache of answers still has it, and other
 processes fetch those few files once more. Memory needs no thread, nor does a crawl that chose it.
 
+A trial writes where the failed batch did. So a cluster is used again when the nodes of that batch
+answer, and not while the others do and the next call for that batch's origins would fail again.
+
 Leases: the client remembers the leases of this process, and gives them back at the end of the crawl
 at the latest. The leases of a process that dies, or whose storage fails, end by themselves.
 
@@ -29,7 +32,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -308,10 +311,10 @@ class StorageClient:
         self._batch = None
         self._deadline.cancel()
         if error is not None:  # the calls behind it do not ask a storage that has just failed
+            if not self._closed:
+                self._fall_back(error, {call.act.origin for call in batch})
             batch = batch + self._waiting
             self._waiting = []
-            if not self._closed:
-                self._fall_back(error)
         elif self._waiting:
             self._begin_batch()
         for call, result in zip_longest(batch, results or ()):
@@ -347,12 +350,12 @@ class StorageClient:
                 results[place] = entry, token
         return results
 
-    def _fall_back(self, error: Exception) -> None:
-        """Let memory take the place of the storage, which has failed."""
+    def _fall_back(self, error: Exception, origins: Iterable[str]) -> None:
+        """Let memory take the place of the storage, which has failed for these origins."""
         says_it_all = isinstance(error, (StorageError, TimeoutError))
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
-        self._background.start(self._try_again())
+        self._background.start(self._try_again(origins))
         logger.warning(
             "The robots.txt storage failed: %s. Until it answers again, "
             "this process keeps robots.txt files in memory, for itself. %s",
@@ -361,12 +364,12 @@ class StorageClient:
             exc_info=None if says_it_all else error,
         )
 
-    async def _try_again(self) -> None:
-        """Try to write to the storage until it works."""
+    async def _try_again(self, origins: Iterable[str]) -> None:
+        """Try to write to the storage until it works where it has failed: for these origins."""
         while self._memory is not None:
             await pause(TRY_AGAIN_SECS)
             try:
-                await within(CALL_SECS, self._thread.run(lambda: self._opened().lease("", 1)))
+                await within(CALL_SECS, self._thread.run(lambda: self._try_out(origins)))
             except CancelledError:  # an Exception, unlike asyncio's own
                 raise
             except Exception:  # the log has said so already
@@ -376,6 +379,20 @@ class StorageClient:
                 self._stats.set_value("gbot_robots/storage/fallback", 0)
                 logger.info("The robots.txt storage answers again and is used again")
                 self._note_use()
+
+    def _try_out(self, origins: Iterable[str]) -> None:
+        """In the thread: raise an error unless the storage can write for these origins.
+
+        No origin has a brace, so no other process waits for these leases. A cluster, whose keys
+        have the origin in braces, places it by what is before the brace: where the origin's own
+        keys are.
+        """
+        storage = self._opened()
+        names = [f"{origin}}}" for origin in origins]
+        answers = storage.find([(name, lambda _: False) for name in names], 1)
+        storage.store_and_release(
+            [(name, None, token or "") for name, (_, token) in zip(names, answers, strict=True)]
+        )
 
     def _note_use(self) -> None:
         if self._reports:

@@ -14,16 +14,30 @@ from typing import Any
 import pytest
 import redis
 from scrapy.crawler import Crawler
+from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client_with_fallback as client_module
 from scrapy_gbot_robots.storage import sqlite_file
+from scrapy_gbot_robots.storage.client_with_fallback import StorageClient
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    in_reactor,
+    in_sqlite,
+    pages,
+    stats,
+    together,
+    under_way,
+)
 from ..support.entries import FAILED, WORKS
 from ..support.redis_server import RedisServer, full, hanging, killed, redis_server
+from ..support.redis_topologies import cluster
 from ..support.systems import needs_posix
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
@@ -245,6 +259,56 @@ async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
     failures = [record for record in caplog.records if record.getMessage().startswith(FAILED)]
     assert "No master found for 'mymaster'" in failures[0].getMessage()
     assert [record.exc_info for record in failures] == [None, None]  # no traceback
+
+
+@as_scrapy_runs_it
+async def test_cluster_is_used_again_when_the_node_that_failed_answers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, logger=client_module.__name__)
+
+    def said() -> list[str]:
+        lines = [record.getMessage()[:30] for record in caplog.records]
+        return [line for line in lines if line in {FAILED, WORKS}]
+
+    with cluster() as servers:
+        crawler = get_crawler(settings_dict=servers.settings)
+        client = StorageClient.of(GbotSettings.of(crawler.settings), crawler)
+
+        def errors() -> int:
+            return int(stats(crawler)["gbot_robots/storage/errors"])
+
+        async def leases(*origins: str) -> list[bool]:
+            finds = [under_way(client.find(origin, bool)) for origin in origins]
+            return [is_leased for _, is_leased in await together(*finds)]
+
+        # Their keys are on the first, the second and the third node.
+        near, far, lost = "https://a.example", "https://c.example", "https://b.example"
+        one, _, gone = servers.masters  # redis-py asks the first one about commands
+        try:
+            assert await leases(near) == [True]
+            gone.kill()
+            # The first is a batch of its own; the others fail together.
+            assert await leases(near, far, lost) == [False, True, True]
+            failed = errors()
+            await until(lambda: errors() >= failed + 3)
+            assert said() == [FAILED]  # though the other nodes answer
+            gone.start()
+            await until(lambda: said() == [FAILED, WORKS])
+            # The trials leave nothing; the batch that failed may have taken a lease where it could.
+            with redis.RedisCluster(host="127.0.0.1", port=one.port) as other:
+                await until(
+                    lambda: (
+                        {*other.keys(target_nodes="primaries")}
+                        <= {
+                            b"gbot_robots:lease:{https://a.example}",
+                            b"gbot_robots:lease:{https://c.example}",
+                        }
+                    )
+                )
+            assert await leases(lost, near) == [True, False]
+        finally:
+            await client.close()
 
 
 # A Redis that is far away, or slow
