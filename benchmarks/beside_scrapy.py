@@ -119,7 +119,7 @@ QUESTIONS: list[tuple[str, str | bytes, str, str]] = [
 def verdicts(body: bytes, crawler: str, path: str) -> tuple[bool, bool]:
     """Return whether `crawler` may fetch `path`: by Protego, and by this plugin, both as Scrapy asks them."""
     url = f"https://example.com{path}"
-    stock = Protego.parse(body.decode("utf-8", "ignore"))  # as Scrapy decodes it
+    stock = Protego.parse(body.decode("utf-8-sig", "ignore"))  # as Scrapy decodes it
     ours = GbotRobotParser.from_crawler(None, body)  # type: ignore[arg-type]  # as for Scrapy's own
     return stock.can_fetch(url, crawler), ours.allowed(url, crawler)
 

@@ -259,10 +259,14 @@ def _is_another_field(line: Line, key: str, name: str) -> bool:
 
 def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
     """Look at the bytes of a directive."""
-    text = written.decode("utf-8", "replace")
-    if "\0" in text or "\ufffd" in text:
+    try:
+        written.decode("utf-8")
+        is_text = b"\0" not in written
+    except UnicodeDecodeError:
+        is_text = False
+    if not is_text:
         yield finding(line.number, "not UTF-8")
-    elif line.kind in _RULES and not text.isascii():
+    elif line.kind in _RULES and not written.isascii():
         yield finding(line.number, "path not escaped", value=text_of(line.value, 100))
 
 

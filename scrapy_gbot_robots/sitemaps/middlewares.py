@@ -23,7 +23,6 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from typing_extensions import Self
-from w3lib.url import safe_url_string
 
 from ..concurrency import pause, within
 from ..core.robots import sitemap_lines_of
@@ -234,7 +233,7 @@ class SitemapDownloaderMiddleware:
         lines = [response.body]
         try:
             async for text in _in_turns(texts):
-                safe_url_string(urljoin(response.url, text))  # as Scrapy's reader and Request do
+                Request(urljoin(response.url, text))  # as Scrapy's reader does
         except ValueError as error:
             logger.warning(
                 "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are "

@@ -193,6 +193,11 @@ class Async(Sitemaps):
             True,
             id="bad-line",
         ),
+        pytest.param(
+            b"Sitemap: www.shop.example:443/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml",
+            True,
+            id="no-scheme",
+        ),
     ],
 )
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart, Thrifty, Async])
