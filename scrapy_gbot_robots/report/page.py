@@ -192,14 +192,7 @@ def try_out(path: Path) -> None:
     Raises:
         OSError: it cannot, or `path` exists and is no page of an earlier crawl.
     """
-    with suppress(FileNotFoundError):
-        # `Path.is_file` hides a name that is too long, or a loop of links.
-        if not S_ISREG(path.stat().st_mode):
-            raise OSError("it is not a file")
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-        if head and _TITLE not in head:
-            raise OSError("it exists and is no page of this plugin, so it is not overwritten")
+    _check_what_is_there(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=path.resolve().parent):
         pass
@@ -209,8 +202,10 @@ def write(path: Path, text: str) -> None:
     """Write `text` beside `path` and rename it, so that `path` is never half a page.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or `path` exists by now and is no page of an earlier
+        crawl.
     """
+    _check_what_is_there(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     real = path.resolve()  # so that a symbolic link stays a link
     beside = real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
@@ -220,3 +215,19 @@ def write(path: Path, text: str) -> None:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _check_what_is_there(path: Path) -> None:
+    """Check that a page may replace what is at `path`.
+
+    Raises:
+        OSError: it may not.
+    """
+    with suppress(FileNotFoundError):
+        # `Path.is_file` hides a name that is too long, or a loop of links.
+        if not S_ISREG(path.stat().st_mode):
+            raise OSError("it is not a file")
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+        if head and _TITLE not in head:
+            raise OSError("it exists and is no page of this plugin, so it is not overwritten")

@@ -256,6 +256,24 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
 
 
 @in_reactor
+async def test_file_of_the_users_that_comes_during_the_crawl_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "notes.html"
+
+    def write_notes(connection: Any) -> None:
+        path.write_text("<title>my notes</title>")
+        Reply(200, b"ok")(connection)
+
+    with Site({"/a": write_notes}) as site:
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=[site.url("/a")])
+    assert path.read_text() == "<title>my notes</title>"
+    assert any(
+        "no page of this plugin, so it is not overwritten" in text for text in summaries(caplog)
+    )
+
+
+@in_reactor
 async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     before = "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>"
