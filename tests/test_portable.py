@@ -79,13 +79,14 @@ def test_files_that_another_process_has_open_are_left_alone(
     storage, report = tmp_path / "robots.sqlite", tmp_path / "report.html"
     SqliteStorage(storage).close()
     storage.write_bytes(broken := storage.read_bytes()[:100] + b"x" * 4000)
-    report.write_text("<!doctype html>before", encoding="utf-8")
+    before = "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>"
+    report.write_text(before, encoding="utf-8")
     monkeypatch.setattr(Path, "replace", refuse)
     monkeypatch.setattr(Path, "rename", refuse)
     with pytest.raises(OSError, match="being used by another process"):
         write(report, "<!doctype html>after")
     with pytest.raises(StorageError, match="being used by another process"):
         SqliteStorage(storage)
-    assert report.read_text(encoding="utf-8") == "<!doctype html>before"
+    assert report.read_text(encoding="utf-8") == before
     assert storage.read_bytes() == broken
     assert not list(tmp_path.glob(".*"))
