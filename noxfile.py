@@ -26,10 +26,8 @@ OLDEST, NEWEST = _WANTED.replace(">=", "=="), "scrapy"
 
 SCRAPYS = [nox.param(OLDEST, id="oldest"), nox.param(NEWEST, id="newest")]
 
-HTTPX = [
-    "httpx",
-    "httpx2",
-]  # which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
+# which of them Scrapy wants depends on its version; 2.15 uses it without a reactor, too
+HTTPX = ["httpx", "httpx2"]
 
 # requirements besides the plugin, and options of pytest; the asyncio reactor is the default
 CRAWLS = [
@@ -42,9 +40,8 @@ CRAWLS = [
     nox.param([NEWEST], ["--reactor=default"], id="newest, another reactor"),
     nox.param([NEWEST], ["--download-handler=aiohttp"], id="newest, aiohttp"),
     nox.param([NEWEST, *HTTPX], ["--download-handler=httpx"], id="newest, httpx"),
-    nox.param(
-        ["git+https://github.com/scrapy/scrapy", *HTTPX], [], id="main"
-    ),  # tells what will come; it may fail
+    # tells what will come; it may fail
+    nox.param(["git+https://github.com/scrapy/scrapy", *HTTPX], [], id="main"),
 ]
 
 nox.options.default_venv_backend = "venv"

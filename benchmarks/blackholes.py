@@ -70,9 +70,8 @@ async def main(options: argparse.Namespace) -> None:
 
     with (
         Site({"/robots.txt": b"", "*": b"ok"}, host="0.0.0.0") as alive,
-        socket.create_server(
-            ("0.0.0.0", 0), backlog=MOST_DEAD
-        ) as dead,  # the kernel takes connections; nobody answers
+        # the kernel takes connections; nobody answers
+        socket.create_server(("0.0.0.0", 0), backlog=MOST_DEAD) as dead,
     ):
         good = [
             f"http://{host}:{alive.port}/{page}"

@@ -117,9 +117,8 @@ async def serve() -> None:
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    server = await asyncio.start_server(
-        answer, "0.0.0.0", 0, backlog=1024
-    )  # for all of 127.0.0.0/8
+    # for all of 127.0.0.0/8
+    server = await asyncio.start_server(answer, "0.0.0.0", 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

@@ -92,9 +92,8 @@ def _page() -> Answer:
 
 async def main(world: World) -> None:
     servers = Servers(world)
-    listening = await asyncio.start_server(
-        servers.serve, "0.0.0.0", 0, backlog=1024
-    )  # for all of 127.0.0.0/8
+    # for all of 127.0.0.0/8
+    listening = await asyncio.start_server(servers.serve, "0.0.0.0", 0, backlog=1024)
     servers.port = listening.sockets[0].getsockname()[1]
     with socket.socket() as deaf:
         deaf.bind(("0.0.0.0", 0))

@@ -41,9 +41,8 @@ class End(Enum):
 
 
 Answer: TypeAlias = tuple[bytes | float | End, ...]  # what is sent, pauses in seconds, and an end
-Kind: TypeAlias = Callable[
-    [Random, bytes], Answer
-]  # makes an answer; takes the bytes of a robots.txt
+# makes an answer; takes the bytes of a robots.txt
+Kind: TypeAlias = Callable[[Random, bytes], Answer]
 
 
 @dataclass(frozen=True)
@@ -278,9 +277,8 @@ class Origin:
         if self._end != "file":
             return self._end == "none"
         matching = [(len(rule.pattern), rule.allow) for rule in self._rules if rule.matches(path)]
-        return (
-            max(matching)[1] if matching else True
-        )  # the longest; of two equally long ones the one that allows
+        # the longest; of two equally long ones the one that allows
+        return max(matching)[1] if matching else True
 
     def _body(self, dice: Random) -> bytes:
         """A robots.txt with these rules for `AGENT`, by name or by "*", and other rules for other agents."""

@@ -76,10 +76,8 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
             return await asyncio.wait_for(work, max(secs, _SOON_SECS))  # with 0, it does not begin
         under_way: Deferred[_T] = deferred_from_coro(work)
         return await under_way.addTimeout(secs, reactor())
-    except (
-        asyncio.TimeoutError,
-        TwistedTimeoutError,
-    ) as error:  # on Python 3.10 asyncio has its own
+    # on Python 3.10 asyncio has a time-out error of its own
+    except (asyncio.TimeoutError, TwistedTimeoutError) as error:
         raise TimeoutError(*error.args) from error
 
 
@@ -103,9 +101,11 @@ class OneThread:
         over: Deferred[Any] = Deferred()
 
         def end(result: object, error: Exception | None) -> None:
-            over.callback(result) if error is None else over.errback(
-                error
-            )  # nothing happens if it was cancelled
+            # nothing happens if it was cancelled
+            if error is None:
+                over.callback(result)
+            else:
+                over.errback(error)
 
         self.call(func, end)
         returned: _T = await maybe_deferred_to_future(over)

@@ -22,9 +22,8 @@ from .arrow import URL, batches_of, need, need_text, parquet_file, parquet_modul
 from .judging import BulkError
 
 URL_SUFFIXES = (".parquet", ".csv")
-Lines: TypeAlias = Callable[
-    [Sequence[str], Sequence[Any]], str
-]  # of some rows, by the names of columns, and these
+# the text of some rows; takes the names of columns, and the columns
+Lines: TypeAlias = Callable[[Sequence[str], Sequence[Any]], str]
 
 ANSWER_SUFFIXES = (".parquet", ".csv", ".jsonl")
 

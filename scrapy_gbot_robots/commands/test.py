@@ -106,9 +106,8 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
         read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1
     ):
         words = raw.split()
-        end = next(
-            (place for place, word in enumerate(words) if word.startswith("#")), None
-        )  # of a URL, "#" is a part
+        # of a URL, "#" is a part
+        end = next((place for place, word in enumerate(words) if word.startswith("#")), None)
         if words[:end]:
             try:
                 expectations.append(_expectation(number, words[:end], robots))

@@ -36,15 +36,13 @@ _HAS_ONE_FORM = re.compile(rf"(?!.*/\.)[{re.escape(_SENT)}]*(?<!\?)\Z").match
 _ANY_SITE = "http://example.com"
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
-_ENDS = "".join(
-    map(chr, range(0x21))
-)  # white space and controls, which clients strip from both ends of a URL
+# white space and controls, which clients strip from both ends of a URL
+_ENDS = "".join(map(chr, range(0x21)))
 _DROPPED = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
 
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
-_UNRESERVED = (
-    string.ascii_letters + string.digits + "-._~" + "!$'()*,"
-)  # yarl decodes the last seven, too
+# yarl decodes the last seven, too
+_UNRESERVED = string.ascii_letters + string.digits + "-._~" + "!$'()*,"
 _DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
 _DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
 _ONE_DOT = frozenset({".", "%2e", "%2E"})

@@ -322,9 +322,8 @@ def _kinds(error: object, depth: int) -> Iterator[Failure]:
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
         yield from _kinds(value, depth - 1)
-        if isinstance(
-            value, (KeyError, ValueError)
-        ):  # what Twisted's HTTP client raises at what it cannot read
+        # Twisted's HTTP client raises these at what it cannot read.
+        if isinstance(value, (KeyError, ValueError)):
             yield Failure.INVALID
     yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
     yield from _kinds(getattr(error, "__cause__", None), depth - 1)

@@ -372,10 +372,8 @@ class Fetcher:
                         raise
                     exchange.error = error
                 finally:
-                    robots_request.meta.pop(
-                        LISTENER, None
-                    )  # otherwise it would keep the body in memory
-                    robots_request.headers.pop(
-                        PROXY_HEADER, None
-                    )  # otherwise an archive would contain it
+                    # otherwise it would keep the body in memory
+                    robots_request.meta.pop(LISTENER, None)
+                    # otherwise an archive would contain it
+                    robots_request.headers.pop(PROXY_HEADER, None)
         return exchange

@@ -44,10 +44,9 @@ TRY_AGAIN_SECS = 30.0  # after a Redis has failed
 _SLOT = "download_slot"  # Scrapy's request.meta key
 # Ours: the slot, if Scrapy or this module has chosen it, and not the user.
 _OWN_SLOT = "_gbot_robots_slot"
-# The attribute of a slot that makes its delay random; 0: it is not.
-_RANDOMNESS = (
-    "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_delay"
-)  # 2.14 to 2.18
+# The attribute of a slot that makes its delay random; 0: it is not. The second is of Scrapy 2.14
+# to 2.18.
+_RANDOMNESS = "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_delay"
 
 _ALONE = (
     "This process cannot share the crawl-delay with the others now, and applies it by itself; "

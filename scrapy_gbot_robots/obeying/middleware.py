@@ -308,9 +308,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             return None
         if status is None:
             raise UnreachableRobotsTxt(answer.origin, answer.why)
-        request.meta.update(
-            dont_cache=True, dont_retry=True
-        )  # what is known is neither stored twice nor asked again
+        # what is known is neither stored twice nor asked again
+        request.meta.update(dont_cache=True, dont_retry=True)
         headers = {"Content-Type": "text/plain; charset=utf-8"}
         return TextResponse(
             request.url,

@@ -18,9 +18,8 @@ _HEADER_BYTES = 4096  # the rest of a longer header is not read
 _DATE_BYTES = 64
 _FOREVER = 2.0**31  # RFC 9111 1.2.2: a number too large to hold counts as this
 
-_DIRECTIVE = re.compile(
-    r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL
-)  # up to a comma that is in no quoted string
+# up to a comma that is in no quoted string
+_DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)
 _SECONDS = re.compile(r"-?[0-9]+")
 
 

@@ -34,9 +34,8 @@ KEEP_DAYS = 100
 
 _SKEW = 5.0  # clocks of processes that share a storage may differ by so many seconds
 _MIN_AGE = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
-_FIRST_RETRY = (
-    1.0  # wait after the first failure; it doubles with each further one, up to the next two
-)
+# wait after the first failure; it doubles with each further one, up to the next two
+_FIRST_RETRY = 1.0
 _BUSY_RETRY = 5 * MINUTE  # longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # longest wait after any other failure
 _RETRY_AFTER = DAY  # longest wait that a Retry-After header can ask for

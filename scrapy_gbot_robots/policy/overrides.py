@@ -63,14 +63,12 @@ class Override:
     key: str  # where it applies, as the user wrote it
     action: Action
     reason: str  # in the user's words
-    rules: str = (
-        ""  # "ignore", "disallow", the `file:PATH` of the rules to obey instead, or "own rules"
-    )
+    # "ignore", "disallow", the `file:PATH` of the rules to obey instead, or "own rules"
+    rules: str = ""
     robotstxt: RobotsTxt | None = None  # these rules
     crawler: Crawler | None = None  # whose rules are obeyed; None: the crawl's own
-    crawl_delay: float | None = (
-        None  # seconds between requests; None: as the robots.txt and the settings say
-    )
+    # seconds between requests; None: as the robots.txt and the settings say
+    crawl_delay: float | None = None
     until: date | None = None  # the last day, in UTC; None: it has no end
 
     @property

@@ -41,9 +41,8 @@ _TITLES = {
     "access to this page has been denied": "HUMAN",
 }
 
-_SIGNED = frozenset(
-    {401, 403}
-)  # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
+# RFC 9421 5.1: with these, Accept-Signature asks for a signed request
+_SIGNED = frozenset({401, 403})
 _SUCCESS = range(200, 300)
 _ACCEPTED = 202  # AWS WAF, SiteGround and some Anubis answer a challenge with it
 _HEAD_BYTES = 16 * 1024

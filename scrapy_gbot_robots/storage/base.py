@@ -16,15 +16,12 @@ from ..policy.outages import Entry
 
 __all__ = ["Storage", "StorageError"]
 
-Wanted: TypeAlias = (
-    "tuple[str, Callable[[Entry | None], bool]]"  # an origin, and whether an entry is good enough
-)
-Found: TypeAlias = (
-    "tuple[Entry | None, str | None]"  # an entry, and the token of the lease if that was taken
-)
-Result: TypeAlias = (
-    "tuple[str, Entry | None, str]"  # an origin, what to store, and the token of the lease to end
-)
+# an origin, and whether an entry is good enough
+Wanted: TypeAlias = "tuple[str, Callable[[Entry | None], bool]]"
+# an entry, and the token of the lease if that was taken
+Found: TypeAlias = "tuple[Entry | None, str | None]"
+# an origin, what to store, and the token of the lease to end
+Result: TypeAlias = "tuple[str, Entry | None, str]"
 
 
 class StorageError(Exception):

@@ -63,9 +63,8 @@ TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a batch
 BEAT_SECS = 10.0
 CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
-MOST_TOGETHER = (
-    32  # calls in a batch: in a larger one, the first call would wait too long for the last
-)
+# calls in a batch: in a larger one, the first call would wait too long for the last
+MOST_TOGETHER = 32
 
 _REMEDIES = {
     "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file "

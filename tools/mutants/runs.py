@@ -40,9 +40,8 @@ def copies_of_the_project(number: int) -> Iterator[list[Path]]:
     for library in _LIBRARIES.split():
         with suppress(ImportError):
             importlib.import_module(library)
-    directory = Path(
-        tempfile.mkdtemp(prefix="mutants-")
-    )  # TemporaryDirectory would remove it when a fork ends
+    # TemporaryDirectory would remove it when a fork ends
+    directory = Path(tempfile.mkdtemp(prefix="mutants-"))
     ignored = shutil.ignore_patterns(".*", "*.sqlite", "__pycache__", "build")
     try:
         yield [
@@ -114,9 +113,8 @@ class _Meeting:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        signal.alarm(
-            int(45 + 15 * self._secs[item.nodeid])
-        )  # a test that is only slow, on a busy machine, kills nothing
+        # a test that is only slow, on a busy machine, kills nothing
+        signal.alarm(int(45 + 15 * self._secs[item.nodeid]))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self._killer.exists():

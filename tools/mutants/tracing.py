@@ -60,9 +60,8 @@ class _Watch:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self) -> None:
         self._seen = set()
-        sys.settrace(
-            self.trace
-        )  # again for each test: Python stops to trace after a RecursionError
+        # again for each test: Python stops to trace after a RecursionError
+        sys.settrace(self.trace)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         for path, line in self._seen:
