@@ -180,6 +180,9 @@ async def test_odd_answer_means_the_same_everywhere(
     for answers in everywhere:
         certain = {url: answer for url, answer in answers.items() if url not in by_chance}
         assert certain == {url: in_crawl[url] for url in certain}
+        # Whether such a redirect was followed or not, nobody is allowed what the rules forbid.
+        forbidden = {url for url in by_chance if url.endswith(PAGE) and not in_crawl[url]}
+        assert not {url for url in forbidden if answers.get(url)}
     with own.open("rb") as file:
         protocols = {each.http_headers.protocol for each in ArchiveIterator(file) if each.rec_type == "response"}  # fmt: skip
     assert protocols <= ({"HTTP/2.0"} if name == "h2" else {"HTTP/1.0", "HTTP/1.1"})
