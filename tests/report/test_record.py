@@ -135,6 +135,23 @@ async def test_what_was_stored_is_in_the_archive_with_its_own_date_and_hash(tmp_
     assert body == b"robots-state: full allow\r\nrobots-why: HTTP 404\r\nrobots-status: 404\r\n"
 
 
+@in_reactor
+async def test_archive_says_of_a_stored_robots_txt_whether_it_was_cut(tmp_path: Path) -> None:
+    with (
+        Site({"/robots.txt": RULES, "*": b"ok"}) as whole,
+        Site({"/robots.txt": RULES + b"#" * 100, "*": b"ok"}) as cut,
+    ):
+        urls = [whole.url("/yes"), cut.url("/yes")]
+        settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
+        settings["GBOT_ROBOTS_MAX_BYTES"] = 50
+        await crawl(Pages, settings, urls=urls)
+        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.warc")
+        await crawl(Pages, settings, urls=urls)
+    _, *stored = [record.rec_headers for record, _ in records(tmp_path / "r.warc")]
+    truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in stored}
+    assert truncated == {whole.url("/robots.txt"): None, cut.url("/robots.txt"): "length"}
+
+
 @pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
 @in_reactor
 async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
