@@ -223,7 +223,7 @@ def links_not_to_follow(
         whole_page: whether the page asks to follow none of its links.
     """
     lower = response.body.lower()
-    if not whole_page and not (b"rel" in lower and any(rel.encode() in lower for rel in rels)):
+    if not whole_page and not any(rel.encode() in lower for rel in rels):
         return set()
     try:
         # Scrapy keeps the parsed page, so that it is parsed once only.
