@@ -257,4 +257,4 @@ def _rich_console(stream: TextIO) -> Any:
         from rich.console import Console  # noqa: PLC0415
     except ImportError:
         return None
-    return Console(file=stream, highlight=False, markup=False, emoji=False)
+    return Console(file=stream)
