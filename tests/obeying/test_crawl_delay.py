@@ -1,6 +1,8 @@
 """GBOT_ROBOTS_CRAWL_DELAY in real crawls: the times of requests, whatever else changes Scrapy's download slots."""
 
 import random
+import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import nullcontext
 from itertools import pairwise
@@ -8,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
@@ -284,15 +286,32 @@ async def test_while_redis_hangs_each_slot_keeps_its_delay_by_itself_after_one_t
         for slot in slots
         for number in "123"
     ]
+    sent: defaultdict[str, list[float]] = defaultdict(list)  # by slot, after the wait for a turn
+
+    async def send(
+        send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
+    ) -> Response:
+        if not request.url.endswith("/robots.txt"):
+            sent[request.meta["download_slot"]].append(time.monotonic())
+        return await send(request)
+
     with redis_server() as server:
         server.pause()
         shared = {"GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": server.url}
-        crawler = await paced([*urls], shared)
+        crawler = await crawl(
+            Pages,
+            {**ON, **shared},
+            hears={signals.spider_opened: lambda spider: around_sending(spider.crawler, send)},
+            urls=urls,
+        )
         server.resume()
     assert len(crawler.spider.crawled) == len(urls)
     first = [min(each.at for each in site.asked if each.path[1] == slot) for slot in slots]
     # In turn they would wait for five time-outs.
     assert max(first) - min(first) < 4
-    assert all(crawler.spider.gap(site.url(f"/{slot}")) > DELAY - SLACK for slot in slots)
+    for slot in slots:  # those that have waited for the Redis together, too
+        times = sent[slot]
+        assert len(times) == 3
+        assert min(later - earlier for earlier, later in pairwise(times)) > DELAY - SLACK
     (warning,) = own_warnings(caplog)
     assert warning.startswith("This process cannot share the crawl-delay with the others now")
