@@ -11,10 +11,12 @@ from scrapy import Request, Spider
 from scrapy.extensions.httpcache import FilesystemCacheStorage
 from scrapy.http import Response
 
+from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.signals import robotstxt_served
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.entries import GONE, rules
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import RULES, hops
 
@@ -173,6 +175,29 @@ async def test_what_is_recalled_is_not_stored_for_other_crawls(
     with closing(SqliteStorage(path)) as storage:
         assert storage.get(site.url("")) is None
         assert storage.lease(site.url(""), 9)  # and nobody waits for the lease
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param(rules(CHANGED), id="file-that-is-too-old"),
+        pytest.param(Entry(None, GONE), id="outage"),
+    ],
+)
+@in_reactor
+async def test_what_is_recalled_counts_before_what_the_storage_has_and_is_no_longer_good(
+    stored: Entry, cached: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, cached, urls=urls(site))
+    with closing(SqliteStorage(path)) as storage:
+        storage.put(site.url(""), stored)
+    again = await crawl(Pages, {**cached, **in_sqlite(path)}, urls=urls(site))
+    assert set(pages(again).crawled) == free(site)
+    assert set(pages(again).refused) == {site.url("/page")}
+    with closing(SqliteStorage(path)) as storage:
+        assert storage.get(site.url("")) == stored
 
 
 class Broken(FilesystemCacheStorage):
