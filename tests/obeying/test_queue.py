@@ -376,6 +376,20 @@ def test_look_ups_that_take_longer_than_usual_do_not_count(world: World) -> None
     assert len(world.asked) == 32
 
 
+def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(100)]
+    world.push(*(f"{host}/" for host in hosts))
+    world.waits(2)
+    assert world.order == hosts[:32]  # those that are late do not count
+    for host in hosts[:32]:
+        world.end(host)
+    assert world.order == hosts[:32]
+    assert len(world.pull(16)) == 16
+    assert world.order == hosts[:32]  # of 16 open gates no page has been taken
+    assert len(world.pull(1)) == 1
+    assert world.order == hosts[:33]
+
+
 def test_look_up_is_made_as_the_next_request_would_be_fetched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
