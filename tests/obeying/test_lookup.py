@@ -165,7 +165,13 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
                 assert other.lease(site.url(""), DAY)
         assert await visitor.may(site.url("/"))  # the first one starts the refresh
         await until(lambda: stats(visitor.crawler).get("gbot_robots/lookup/storage"))
+        for _ in range(3):  # these do not look again whether it is done
+            assert await visitor.may(site.url("/")) is not has_fetched
+        assert stats(visitor.crawler)["gbot_robots/lookup/storage"] == 1
+        clock.goes_on(11)
         assert await visitor.may(site.url("/")) is not has_fetched
+        if not has_fetched:
+            await until(lambda: stats(visitor.crawler)["gbot_robots/lookup/storage"] == 2)
 
     crawler = await visit(script, **in_sqlite(path))
     assert fetches(site) == 1
