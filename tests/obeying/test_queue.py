@@ -607,6 +607,22 @@ def test_urgent_request_moves_the_look_up_of_its_origin_forward(
     assert world.order == ["h0.x", "h4.x"]
 
 
+def test_less_urgent_request_beside_the_disk_does_not_move_the_look_up_of_its_origin_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "FEWEST_AT_A_TIME", 1)
+    world = World(
+        monkeypatch, StrictOriginPriorityQueue, CONCURRENT_REQUESTS=1, JOBDIR=str(tmp_path)
+    )
+    world.push("first.x/")
+    world.push("a.x/urgent", priority=10)
+    world.push("b.x/", priority=5)
+    world.push("a.x/in-memory", meta={"not to be pickled": lambda: None})
+    world.end("first.x")
+    assert world.pull() == ["first.x/"]
+    assert world.order == ["first.x", "a.x"]
+
+
 def test_scout_goes_and_sees_and_others_follow_if_no_robots_txt_keeps_it(world: World) -> None:
     world.gates.send_scouts()
     world.push(*(f"a.x/{number}" for number in range(12)))
