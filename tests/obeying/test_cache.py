@@ -94,6 +94,29 @@ def test_answer_that_learns_more_rules_later_takes_no_bytes_from_others() -> Non
 
 # Memory
 
+
+def test_of_long_rules_for_many_user_agents_those_of_the_last_16_stay() -> None:
+    short = [Crawler.of(f"short{letter}") for letter in ascii_lowercase[:20]]
+    long = [Crawler.of(f"long{letter}") for letter in ascii_lowercase]
+    robotstxt = RobotsTxt.parse(
+        "\n".join(
+            [
+                *("user-agent: short" + letter for letter in ascii_lowercase[:20]),
+                "disallow: /x",
+                *("user-agent: long" + letter for letter in ascii_lowercase),
+                *(f"disallow: /{number}/" for number in range(2000)),
+            ]
+        ).encode()
+    )
+    learning = CachedAnswer(
+        Origin.of("http://a.example/"), Decision(State.RULES, "", False, 0.0, 0.0)
+    )
+    learning.learn(robotstxt, short)
+    assert all(learning.knows(agent) for agent in short)
+    learning.learn(robotstxt, long)
+    assert [agent for agent in (*short, *long) if learning.knows(agent)] == long[-16:]
+
+
 BOUND = 2**19
 MIXED = ["disallow: /{0}/", "disallow: /*{0}*{1}", "allow: /{0}/{1}$", "disallow: /*{1}"]
 ASKED = ["/nothing", "/a/b/c.html?d=e", "/index.html", "/" + "xyz" * 20]
