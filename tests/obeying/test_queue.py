@@ -311,6 +311,19 @@ def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
     assert world.pull() == ["b.x/urgent", "a.x/1", "b.x/1"]
 
 
+def test_better_priority_has_its_turn_first_in_a_slot_when_a_crawl_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    world.push("a.x/1", meta=SLOT)
+    world.push("b.x/urgent", meta=SLOT, priority=5)
+    world.scheduler.close("finished")
+    again = World(monkeypatch, JOBDIR=str(tmp_path))
+    again.end("a.x")
+    again.end("b.x")
+    assert again.pull() == ["b.x/urgent", "a.x/1"]
+
+
 def test_urgent_request_gives_its_line_no_second_turn(either: World) -> None:
     either.push(*(f"{host}.x/{number}" for host in "ab" for number in range(3)), meta=SLOT)
     either.end("a.x")
