@@ -182,6 +182,11 @@ class Exchange:
         response.headers.pop("Content-Encoding", None)
 
     @property
+    def secs_left(self) -> float:
+        """How many seconds are left for what it redirects to."""
+        return self._secs_left - self.secs
+
+    @property
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
         return bool((self.request or self.robots_request).meta.get("proxy"))

@@ -251,7 +251,7 @@ class Fetcher:
                         headers=exchange.headers,
                     )
                 return outcome
-            secs_left -= exchange.secs
+            secs_left = exchange.secs_left
             looking_at = time.monotonic()
             hop = await self._next_hop(answer, trail, secs_left)
             if not isinstance(hop, str):
@@ -303,7 +303,8 @@ class Fetcher:
         cache = self._http_cache
         if cache is None:
             return await self._ask(url, request, secs_left)
-        exchange = Exchange(self.robots_request(url, request), self._settings.max_bytes)
+        own = self.robots_request(url, request)
+        exchange = Exchange(own, self._settings.max_bytes, secs_left)
         if not cache.replays(exchange.robots_request):
             exchange = await self._ask(url, request, secs_left)
         if not exchange.is_answered:

@@ -30,7 +30,19 @@ from scrapy_gbot_robots.signals import robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
-from .scenarios import BIG, DISALLOW, OBEY, RULES, ZIPPED, Scenario, coded, endless, hops, run_all
+from .scenarios import (
+    BIG,
+    DISALLOW,
+    OBEY,
+    RULES,
+    ZIPPED,
+    Scenario,
+    coded,
+    endless,
+    head,
+    hops,
+    run_all,
+)
 
 
 class Dropping:
@@ -139,6 +151,17 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
     (
         {"DOWNLOADER_MIDDLEWARES": {Patient: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.2},
         [Scenario("handler-without-time-out", DISALLOW, Reply(200, RULES, after_secs=4))],
+    ),
+    (  # what hangs has used the time: what it redirects to has no more than a look at a status
+        {"GBOT_ROBOTS_TIMEOUT_SECS": 4},
+        [
+            Scenario(
+                "redirect-that-hangs",
+                DISALLOW,
+                raw(head("Content-Length: 99", "Location: /1", status="301 Go"), 5.0),
+                {"/1": Reply(200, b"", after_secs=3)},
+            )
+        ],
     ),
     (
         {"GBOT_ROBOTS_SOFT_404": False},
