@@ -314,6 +314,7 @@ class Fetcher:
                 # The cache does not say whether the download was stopped.
                 exchange.keep(stored)
                 exchange.recalled = True
+                exchange.secs = 0.0  # the redirect was not slow, the server is silent
                 exchange.stopped = len(stored.body) > self._settings.max_bytes
             if exchange.error is None:
                 exchange.error = NotCachedError()

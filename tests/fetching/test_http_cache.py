@@ -131,6 +131,18 @@ async def test_live_server_decides_whatever_the_cache_has(
 
 
 @in_reactor
+async def test_redirect_of_a_server_that_is_silent_now_is_followed_in_the_cache(
+    cached: dict[str, Any],
+) -> None:
+    with Site({"/robots.txt": redirect("/r"), "/r": RULES, "*": b"ok"}) as site:
+        first = await crawl(Pages, cached, urls=urls(site))
+        site.pages.update({"/robots.txt": raw(60.0), "/r": raw(60.0)})
+        settings = {**cached, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
+        again = await crawl(Pages, settings, urls=urls(site))
+    assert set(pages(first).crawled) == set(pages(again).crawled) == free(site)
+
+
+@in_reactor
 async def test_pure_replay_asks_no_server_and_allows_nothing_that_the_cache_does_not_know(
     cached: dict[str, Any],
 ) -> None:
