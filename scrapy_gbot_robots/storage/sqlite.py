@@ -55,13 +55,11 @@ _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE us
 _SWEEP_LEASES = "DELETE FROM leases WHERE until < ?"
 
 # Other programs may write to the file, and SQLite takes a value of any type in any column.
-_LAST_MOMENT = 253_402_300_799  # no `datetime` is after 9999
-_COPIES = f"""
+_COPIES = """
     SELECT fetched, value FROM copies
-    WHERE origin = ? AND fetched BETWEEN 0 AND {_LAST_MOMENT}
-    AND typeof(value) = 'blob' AND length(value) <= ?
+    WHERE origin = ? AND typeof(value) = 'blob' AND length(value) <= ?
     ORDER BY fetched DESC LIMIT ?
-"""  # noqa: S608  a constant
+"""
 _ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
 # A clock that was wrong has put a version into the future, before which no other would be stored.
 # For SQLite all text and all bytes, which another program may have put there, are in the future,
