@@ -93,6 +93,8 @@ def test_file_that_has_no_history_gets_one_which_stays_when_the_setting_is_off_a
         "UPDATE copies SET value = x'00'",
         "UPDATE copies SET value = 'text'",
         "UPDATE copies SET fetched = 2",
+        "UPDATE copies SET fetched = 0.5",
+        "UPDATE copies SET fetched = -1",
     ],
 )
 def test_row_that_was_tampered_with_is_left_out(change: str, path: Path) -> None:

@@ -313,6 +313,14 @@ def test_reading_alone_a_file_that_was_begun_on_a_full_disk_finds_nothing(path: 
             b"SQLite format 3\0" + bytes(52) + b"THEM" + b"\xff" * 5000,
             id="broken-database-of-another",
         ),
+        pytest.param(
+            bytes(100)
+            + b"\x0d"
+            + b"CREATE TABLE entries "
+            + b"(origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL)"
+            + bytes(5000),
+            id="damaged-header-and-one-table-like-ours",
+        ),
     ],
 )
 @pytest.mark.parametrize("read_only", [False, True])
