@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+import random
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from .scenarios import RULES, hops
 
 NAMES = [f"free{number}" for number in range(10)]
 LONG = RULES + b"#" * 2000
+NOISY = RULES + b"#" + random.Random(1).randbytes(200_000).hex().encode()  # large as gzip, too
 PURE = {"HTTPCACHE_IGNORE_MISSING": True}
 
 
@@ -53,6 +55,10 @@ def free(site: Site) -> set[str]:
         pytest.param(
             {"/robots.txt": Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"})},
             id="gzip-cut",
+        ),
+        pytest.param(
+            {"/robots.txt": Reply(200, gzip.compress(NOISY), {"Content-Encoding": "gzip"})},
+            id="gzip-of-which-no-more-was-loaded",
         ),
     ]
 )
