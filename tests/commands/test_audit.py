@@ -7,9 +7,13 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+
+from scrapy_gbot_robots.commands import audit
 
 from ..support.command import (
     COMMAND,
@@ -216,6 +220,14 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
         "what is blocked comes first, however many URLs are allowed"
     )
     assert ended.err.endswith("... and 2 other rules\n")
+
+
+def test_audit_that_takes_no_time_by_a_coarse_clock_has_its_summary(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "time", Mock(monotonic=lambda: 5.0, time=time.time))
+    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files)
+    assert ended.err.strip().startswith("6 URLs in 0.0 s, ")
 
 
 @needs_posix
