@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.redis import RedisStorage
 
+from ..support.clock import DAY
 from ..support.command import run, run_here
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.entries import DOWN, RULES
@@ -45,7 +47,8 @@ def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Pat
     assert (status, facts["processes"]) == (1, []), "nobody is there"
     assert facts["origins"] == {"known": 0, "unreachable": 0, "more": False, "leased": 0}
     with closing(RedisStorage(url)) as one, closing(RedisStorage(url)) as other:
-        one.beat({"host": "a", "pid": 1, "spider": "s", "fetched": 3})
+        started = time.time() - 60 * DAY
+        one.beat({"host": "a", "pid": 1, "spider": "s", "started": started, "fetched": 60 * DAY})
         other.beat({"host": "b", "pid": 2})
         one.put("https://a.example", Entry(RULES))
         one.put("https://b.example", Entry(RULES, DOWN))
@@ -59,7 +62,8 @@ def test_processes_their_leases_and_the_origins_are_told(url: str, tmp_path: Pat
         ("a", 2),
         ("b", 1),
     ]
-    assert "a:1 " in shown
+    (row,) = [line.split() for line in shown.splitlines() if line.startswith("a:1 ")]
+    assert row == ["a:1", "s", "60", "d", "60.0", "2", "0", "0", "0", "0"], "one a second"
     assert "2 processes; 2 origins known, 1 unreachable; 3 leases" in shown
 
 
