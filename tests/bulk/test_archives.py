@@ -259,6 +259,12 @@ def test_line_of_json_that_no_crawl_writes_costs_no_other(tmp_path: Path) -> Non
     assert reading.broken == len(texts)
 
 
+def test_body_is_read_from_json_though_each_of_its_bytes_takes_six_there(tmp_path: Path) -> None:
+    captures, reading = read(captured(tmp_path / "a.jsonl", A, "\0" * 512_000))
+    assert [capture.body for capture in captures] == [b"\0" * 512_000]
+    assert not reading.broken
+
+
 def test_line_of_json_that_is_far_longer_than_its_body_may_be_is_lost(tmp_path: Path) -> None:
     path = captured(tmp_path / "a.jsonl", A, "")
     line = path.read_text()
