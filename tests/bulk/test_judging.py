@@ -194,6 +194,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def test_rules_that_are_met_again_are_kept_as_far_as_memory_is_bounded(
     read: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert judging._MOST_HELD == 100_663_296  # of the 900 MB that an audit may take
     monkeypatch.setattr(judging, "_MOST_HELD", 2_000_000)
     judge = judging.Judge([Crawler.of("a")])
 
