@@ -11,13 +11,13 @@ Source: RFC 9309, Google's page and Google's parser.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 from . import lines
 from .crawlers import Crawler
-from .known_crawlers import SEARCH_ENGINES
+from .known_crawlers import SEARCH_ENGINES, KnownCrawler
 from .lines import Line, without_bom
 from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
@@ -148,22 +148,23 @@ def _joins_in(group: Group, all_lines: Sequence[Line]) -> list[_Join]:
 def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
     """Find groups without rules, two groups that are one, and closed sites.
 
-    A site may be closed to search engines or to all. Only rules end the user-agent lines of a group
-    (Google's page). Many a site was closed only until it was public.
+    Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
+    until it was public. It is closed if "*" and each search engine may fetch nothing.
     """
     merged = groups_by_agent(groups)
     joins = [_joins_in(group, all_lines) for group in groups]
-    closing_rules = [closing_rule(group.rules) for group in groups]
-    is_closed = None not in closing_rules and any("*" in group.agents for group in groups)
+    heeded = {"*", *(_agent_of(engine, merged) for engine in SEARCH_ENGINES)}
+    is_closed = None not in [_closing_rule_of(agent, merged, groups) for agent in heeded]
     shut_out = _shut_out(groups, joins, is_closed=is_closed)
     for shut in shut_out:
         yield _on_shut_out(shut, all_lines)
     already_told = {shut.join for shut in shut_out}
     by_join = {shut.rule for shut in shut_out if shut.by_all}
-    for group, closing, its_joins in zip(groups, closing_rules, joins, strict=True):
-        is_for_all = is_closed and "*" in group.agents
-        if is_for_all and closing is not None and closing not in by_join:
-            yield finding(closing.line, "whole site disallowed", rule=closing)
+    for group, its_joins in zip(groups, joins, strict=True):
+        if is_closed and "*" in group.agents:
+            closing = closing_rule(group.rules)
+            if closing is not None and closing not in by_join:
+                yield finding(closing.line, "whole site disallowed", rule=closing)
         if not group.rules:
             for agent, line in group.agents.items():
                 if agent and len(merged[agent]) == 1:  # no other group has rules for it
@@ -171,6 +172,22 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
         for join in its_joins:
             if join not in already_told:
                 yield finding(join.after, "joined groups", other=join.before)
+
+
+def _agent_of(engine: KnownCrawler, merged: Mapping[str, Sequence[int]]) -> str:
+    """Return the agent whose groups a search engine follows."""
+    for token in map(str.lower, engine.tokens):
+        if token in merged:
+            return token
+    return "*"
+
+
+def _closing_rule_of(
+    agent: str, merged: Mapping[str, Sequence[int]], groups: Sequence[Group]
+) -> Rule | None:
+    """Return the rule by which an agent may fetch nothing; None if it may fetch something."""
+    numbers = merged.get(agent, ())
+    return closing_rule(chain.from_iterable(groups[number].rules for number in numbers))
 
 
 class _ShutOut(NamedTuple):
@@ -193,14 +210,12 @@ def _shut_out(
     merged = groups_by_agent(groups)
     by_rule: dict[Rule, _ShutOut] = {}
     for engine in SEARCH_ENGINES:
-        tokens = [*map(str.lower, engine.tokens), "*"]
-        agent = next((token for token in tokens if token in merged), "*")
-        numbers = merged.get(agent, ())
-        closing = closing_rule(chain.from_iterable(groups[number].rules for number in numbers))
+        agent = _agent_of(engine, merged)
+        closing = _closing_rule_of(agent, merged, groups)
         if closing is None:
             continue
         join = None
-        for number in numbers:
+        for number in merged[agent]:
             if closing in groups[number].rules:
                 join = _join_after(groups[number].agents[agent], joins[number])
         if join is None and agent == "*":

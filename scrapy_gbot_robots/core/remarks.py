@@ -96,7 +96,10 @@ _WORDS = {
         "bad license": "{what}",
     },
     WARNING: {
-        "whole site disallowed": '"{rule}" keeps every crawler away from the whole site',
+        "whole site disallowed": (
+            '"{rule}" keeps search engines away from the whole site, and each crawler without a '
+            "group of its own"
+        ),
         "joined groups": (
             "in one group with line {other}, as no rule stands between: both follow the same rules"
         ),
