@@ -93,7 +93,7 @@ class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
                 if not self._has_warned:
                     self._has_warned = True
                     logger.warning(
-                        "Items of %s have no field %r, so they go on without provenance; "
+                        "Items of %s take no field %r, so they go on without provenance; "
                         "add the field, or set GBOT_ROBOTS_PROVENANCE_FIELD to another one",
                         type(item).__qualname__,
                         self._field,

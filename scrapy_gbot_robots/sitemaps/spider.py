@@ -57,7 +57,7 @@ _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader u
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 
 _OTHER_HOSTS = (
-    "%s lists %d pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
+    "%s lists pages on other hosts than the given ones: %d. scope = 'any' crawls these, too"
 )
 _TOO_LONG = (
     "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"

@@ -151,7 +151,7 @@ async def test_provenance_is_put_into_items_of_any_kind_with_the_field_that_is_n
         assert plain["proof"] is not typed.proof
         (warning,) = own_warnings(caplog)
         assert warning.startswith(
-            "Items of Bare have no field 'proof', so they go on without provenance; "
+            "Items of Bare take no field 'proof', so they go on without provenance; "
         )
         assert stats(crawler)["gbot_robots/provenance/without_field"] == 3
     else:

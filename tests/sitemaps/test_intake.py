@@ -49,7 +49,7 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(
     assert set(parsed(crawler)) == set(listed)
     assert sitemap_stats(crawler)["entries/host"] == 1
     assert (
-        "/catalog/sitemap.xml lists 1 pages on other hosts than the given ones. scope = 'any' crawls such pages, too"
+        "/catalog/sitemap.xml lists pages on other hosts than the given ones: 1. scope = 'any' crawls these, too"
     ) in caplog.text
 
 
