@@ -132,7 +132,7 @@ class Sees:
     seen: set[tuple[str, bool]] = set()  # noqa: RUF012  the class is the test's
 
     def process_request(self, request: Request) -> None:
-        self.seen.add((request.url, "splash" in request.meta))
+        self.seen.add((request.url, "playwright" in request.meta))
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -144,7 +144,7 @@ async def test_a_key_for_a_renderer_stays_with_the_page_unless_it_is_named(
     if not named:
         del settings["GBOT_ROBOTS_META_KEYS"]
     Sees.seen.clear()
-    request = Request(site.url("/yes"), meta={"splash": {}})
+    request = Request(site.url("/yes"), meta={"playwright": True})
     await crawl(
         Pages,
         {**settings, "DOWNLOADER_MIDDLEWARES": {Sees: 999}},
