@@ -49,7 +49,10 @@ def draw(sources: list[Path], sample: int, seed: str) -> list[Mutant]:
         if len(mutants) == sample:
             break
         code = source.read_text("utf-8")
-        mutated = mutate_code(code, get_operator(operator)(), occurrence)
+        try:
+            mutated = mutate_code(code, get_operator(operator)(), occurrence)
+        except AttributeError:  # cosmic-ray cannot replace the exception in `except module.Error`
+            continue
         if mutated is not None and _means_something_else(code, mutated):
             before, after = _difference(code, mutated)
             name = operator.removeprefix("core/")
