@@ -14,13 +14,14 @@ from scrapy import Request, signals
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
+from scrapy_gbot_robots.concurrency import Places
 from scrapy_gbot_robots.engine import around_sending
 from scrapy_gbot_robots.obeying import crawl_delay
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.redis import RedisStorage
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
 from ..support.redis_server import redis_server
 from ..support.web import Site, redirect
 
@@ -273,6 +274,31 @@ def test_redis_of_the_turns_is_tried_again_after_thirty_seconds(
     now += secs
     with nullcontext() if secs < 30 else pytest.raises(StorageError):
         assert turns._take("a.example", 1.0) is None  # the Redis was not asked
+
+
+@as_scrapy_runs_it
+async def test_while_redis_fails_requests_that_come_together_go_one_delay_after_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+    pauses: list[float] = []
+
+    async def pause(secs: float) -> None:
+        nonlocal now
+        pauses.append(secs)
+        now += secs
+
+    monkeypatch.setattr(crawl_delay, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(crawl_delay, "pause", pause)
+    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"})
+    turns = crawl_delay.SharedTurns(GbotSettings.of(crawler.settings), crawler)
+    pace: Any = SimpleNamespace(turns=Places(1), secs=5.0, next_turn_at=0.0)
+    for _ in range(3):
+        await turns.wait("a.example", pace)
+    now += 3
+    await turns.wait("a.example", pace)
+    await turns.close()
+    assert pauses == [0, 5, 5, 2]
 
 
 @in_reactor
