@@ -66,7 +66,7 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
     with (
         Site({"/robots.txt": RULES, "*": b"ok"}) as a,
         Site({"*": b"ok"}) as b,
-        Site({"/robots.txt": Reply(503, after_secs=0.2), "*": b"ok"}) as c,
+        Site({"/robots.txt": Reply(503, after_secs=1.2), "*": b"ok"}) as c,
         Site({"/robots.txt": Reply(404), "*": b"ok"}) as d,
     ):
         began = time.monotonic()
@@ -84,7 +84,7 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         }
         assert found["gbot_robots/bytes"] == len(RULES) + len(b"ok")
         lasted_ms = 1000 * (time.monotonic() - began)
-        assert 200 <= found["gbot_robots/fetch_ms/max"] <= lasted_ms
+        assert 1200 <= found["gbot_robots/fetch_ms/max"] <= lasted_ms
         assert (
             found["gbot_robots/fetch_ms/max"] <= found["gbot_robots/fetch_ms/sum"] <= 4 * lasted_ms
         )
