@@ -491,6 +491,23 @@ def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate_and_all_when_i
     assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
 
 
+def test_in_a_long_outage_no_look_up_comes_before_robots_txt_may_be_asked_again(
+    either: World,
+) -> None:
+    either.push(*(f"a.x/{number}" for number in range(400)))
+    for _ in range(13):  # more than twice the wait
+        either.fails("a.x", secs=10)
+        either.pull()
+        either.waits(10)
+    either.fails("a.x", secs=10)
+    assert len(either.pull()) == 4
+    for _ in range(9):
+        either.waits(1)
+        assert (either.pull(), either.asked) == ([], {})
+    either.waits(1)
+    assert [*either.asked] == ["a.x"]
+
+
 def test_robots_txt_that_may_be_asked_too_late_is_not_waited_for(world: World) -> None:
     world.push("a.x/1")
     world.fails("a.x", secs=3600)
