@@ -87,9 +87,12 @@ async def crawl(chosen: argparse.Namespace) -> None:
 
 
 async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
+    from scrapy import Request
+
     from scrapy_gbot_robots import Crawler, Origin
 
     agent = Crawler.of("benchbot/1.0")
+    request = Request("https://any.example/")
     asked = allowed = 0
     total = chosen.origins * chosen.each
     urls = questions(chosen.origins, chosen.each, chosen.again)
@@ -107,7 +110,9 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
-            answer = lookup.use(origin, agent) or await lookup.ask(origin, agent)
+            answer = lookup.use(origin, agent, request)
+            if answer is None:
+                answer = await lookup.ask(origin, agent, request)
             allowed += answer.allowed(url, agent)
             asked += 1
             if asked % (total // 10) == 0:

@@ -9,7 +9,7 @@ robotstxt_known = object()
 learns what the robots.txt of an origin says, from a fetch or from storage. `origin` is an
 `Origin`, `robotstxt` the parsed `RobotsTxt` (empty if there is none), `answer` the
 `Answer` that requests of this origin get. `request` is the request that made the crawl
-ask, or None.
+ask.
 """
 
 robotstxt_changed = object()

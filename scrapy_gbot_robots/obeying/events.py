@@ -97,9 +97,7 @@ class CrawlEvents:
             "%s %s failed: %s: %s", what, origin.robots_url, kind, shown(str(error)), exc_info=trace
         )
 
-    def answered(
-        self, answer: CachedAnswer, before: CachedAnswer | None, request: Request | None
-    ) -> None:
+    def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request) -> None:
         """Log and count the new `answer` of an origin, for `request`; it replaces `before`."""
         if before is None or before.state is not answer.state:
             self._stats.inc_value(_STATS_BY_STATE[answer.state])
@@ -133,7 +131,7 @@ class CrawlEvents:
             )
             self._warn(sentence, answer, self._settings.refused)
 
-    def _tell_of_outage(self, answer: CachedAnswer, request: Request | None) -> None:
+    def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
         """Warn that a robots.txt has become unreachable, and say what `request` does."""
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=answer
@@ -151,10 +149,10 @@ class CrawlEvents:
         """Say by which `copy` the new answer of an origin decides, if by any."""
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
-    def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request | None) -> None:
+    def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
         """Send the signals for a robots.txt that the crawl has learnt.
 
-        `request` is the one that needed it, or None.
+        `request` is the one that needed it.
         """
         self._send(
             robotstxt_known,
@@ -164,7 +162,7 @@ class CrawlEvents:
             answer=answer,
         )
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
-        if robots_parsed is not None and request is not None:
+        if robots_parsed is not None:
             self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
 
     def compare(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:

@@ -58,7 +58,7 @@ class PendingLookup:
     """A look-up under way, made as `request` would be fetched."""
 
     origin: Origin
-    request: Request | None
+    request: Request
     is_ahead: bool  # of time: what another process fetches, this one need not fetch
     agents: set[RobotsAgent] = field(default_factory=set)  # whose rules are read
     # Called at the end.
@@ -90,9 +90,7 @@ class Lookup:
             return None
         return answer
 
-    def use(
-        self, origin: Origin, agent: RobotsAgent, request: Request | None = None
-    ) -> CachedAnswer | None:
+    def use(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer | None:
         """Return the `cached` answer that `request` gets.
 
         It is counted, unless the request may wait for a better one. A look-up starts if the answer
@@ -107,9 +105,7 @@ class Lookup:
                 self._events.count("lookup/memory")
         return answer
 
-    async def ask(
-        self, origin: Origin, agent: RobotsAgent, request: Request | None = None
-    ) -> CachedAnswer:
+    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
         """The answer for `origin`, fetched if need be.
 
         It is fetched as `request` would be, as far as settings say so.
@@ -157,7 +153,7 @@ class Lookup:
         self,
         origin: Origin,
         agent: RobotsAgent,
-        request: Request | None,
+        request: Request,
         then: Callable[[CachedAnswer | None], object] | None = None,
     ) -> None:
         """Look the answer for `origin` up, and call `then` with it.
@@ -285,7 +281,7 @@ class Lookup:
         return await self._fetch(pending.origin, entry, pending.request)
 
     async def _fetch(
-        self, origin: Origin, entry: Entry | None, request: Request | None
+        self, origin: Origin, entry: Entry | None, request: Request
     ) -> tuple[Entry, Source]:
         """Fetch with the lease of `StorageClient.find`.
 

@@ -88,14 +88,14 @@ class SitemapDiscovery:
         return {robots_url: list(urls) for robots_url, urls in listed if urls}
 
     def _robotstxt_known(
-        self, origin: Origin, robotstxt: RobotsTxt, request: Request | None
+        self, origin: Origin, robotstxt: RobotsTxt, request: Request
     ) -> Coroutine[Any, Any, None] | None:
         """Read the sitemap lines, if there can be any: most origins cost no coroutine."""
         if not may_list_sitemaps(robotstxt):
             return None
         return self._read(origin, robotstxt, request)
 
-    async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request | None) -> None:
+    async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
         spider: Any = self._crawler.spider
         is_for_the_spider = is_fed = False
         if self._feeds and self._is_for_the_spider(origin, request):
@@ -118,7 +118,7 @@ class SitemapDiscovery:
             others = [sitemap.url for sitemap in new if sitemap.url not in self._named]
             self._count_what_is_not_fed(origin, others)
 
-    def _is_for_the_spider(self, origin: Origin, request: Request | None) -> bool:
+    def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Whether the spider is to read the sitemaps of `origin`, and does not do so by itself.
 
         If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
@@ -127,12 +127,10 @@ class SitemapDiscovery:
         spider: Any = self._crawler.spider
         if origin.robots_url in self._named:
             return False
-        source = None
-        if request is not None:
-            source = request.meta.get(SITEMAP)
-            is_read_by_it = source is None and request.callback == sitemap_callback(spider)
-            if is_read_by_it and Origin.of_robots_txt(request.url) == origin:
-                return False
+        source = request.meta.get(SITEMAP)
+        is_read_by_it = source is None and request.callback == sitemap_callback(spider)
+        if is_read_by_it and Origin.of_robots_txt(request.url) == origin:
+            return False
         domains = allowed_domains_of(spider)
         if domains:
             return any(f".{origin.host}".endswith(f".{domain}") for domain in domains)
