@@ -196,6 +196,20 @@ async def test_host_that_settles_first_does_not_fill_the_downloader_with_request
 
 
 @in_reactor
+async def test_refused_requests_keep_back_no_page_of_a_host_with_a_delay(site: Site) -> None:
+    site.pages["/robots.txt"] = Reply(200, b"user-agent: *\ndisallow: /no")
+    refused = [Request(site.url(f"/no/{number}"), priority=1) for number in range(60)]
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as waiting:
+        (host,) = hosts(1, waiting)
+        settings = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 1.0}}}
+        urls = [f"{host}/1", *refused, site.url("/page")]
+        crawler = await crawl(Opening, settings, urls=urls, gate=gate, after=1)
+    assert list(pages(crawler).crawled) == [site.url("/page"), f"{host}/1"]
+    assert len(pages(crawler).refused) == 60
+
+
+@in_reactor
 async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once(
     site: Site,
 ) -> None:
