@@ -30,6 +30,7 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import is_closing, pull_soon
 from ..meta import RETURNED
+from ..policy.overrides import Override
 from .answer import CachedAnswer, Source, is_waited_for
 from .gate import Gate, Handed, Line, Passes, State
 from .giving_up import Patience
@@ -141,11 +142,15 @@ class Gates:
 
     def is_known(self, origin: Origin, request: Request) -> bool:
         """Whether `request` may go on without a gate: its answer is in memory, and good."""
-        return origin not in self._gates and self._known(origin, request) is not None
+        if origin in self._gates:
+            return False
+        return self._known(origin, self._overrides.of(origin), request) is not None
 
-    def _known(self, origin: Origin, request: Request) -> CachedAnswer | None:
+    def _known(
+        self, origin: Origin, override: Override | None, request: Request
+    ) -> CachedAnswer | None:
         """The answer for `request`, if it is in memory, and good."""
-        answer = self._overrides.cached(origin, self._overrides.of(origin), request)
+        answer = self._overrides.cached(origin, override, request)
         if answer is None or self.is_worth_waiting(answer):
             return None
         return answer
@@ -344,8 +349,9 @@ class Gates:
             del self._gates[gate.origin]
 
     def _new_gate(self, origin: Origin, request: Request) -> Gate:
-        gate = self._gates[origin] = Gate(origin, self._overrides.of(origin))
-        answer = self._known(origin, request)
+        override = self._overrides.of(origin)
+        gate = self._gates[origin] = Gate(origin, override)
+        answer = self._known(origin, override, request)
         if answer is not None:
             self._open(gate, answer)
         return gate

@@ -1,6 +1,7 @@
 """Overrides in real crawls: what each does, what is fetched and counted, and how wrong ones stop a crawl."""
 
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from socket import socket
@@ -15,7 +16,9 @@ from scrapy_gbot_robots import Crawler as RobotsCrawler
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.obeying import middleware, queue
 from scrapy_gbot_robots.obeying.overrides import answer_of, overrides_of
+from scrapy_gbot_robots.policy.overrides import Overrides
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
@@ -114,6 +117,33 @@ async def test_seven_hosts_each_with_an_override_of_its_own(
         assert {use["override"].key for use in uses if use["against_robotstxt"]} == {
             ignored.url(""), text.url("/"), "127.0.0.4"
         }  # fmt: skip
+
+
+@in_reactor
+async def test_origin_of_a_request_is_found_once_and_its_override_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The override is looked for as the request waits, and as it is judged: it may have run out meanwhile."""
+    counts = Counter[str]()
+
+    def counted(of: Any, name: str) -> None:
+        plain = getattr(of, name)
+
+        def count(*args: Any) -> Any:
+            counts[name] += 1
+            return plain(*args)
+
+        monkeypatch.setattr(of, name, count)
+
+    counted(queue, "origin_of")
+    counted(middleware, "origin_of")
+    counted(Overrides, "of")
+    with Site({"*": b"ok"}, host="0.0.0.0") as site:
+        urls = [f"http://127.0.2.{last}:{site.port}/" for last in range(1, 31)]
+        overrides = {"127.0.2.1": {"rules": "ignore", "reason": "contract"}}
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert counts == {"origin_of": 30, "of": 60}
 
 
 def refusals(crawler: Crawler) -> dict[str, ForbiddenByRobotsTxt]:
