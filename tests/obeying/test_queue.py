@@ -343,6 +343,7 @@ def test_line_of_several_origins_stands_at_the_gate_of_its_next_request(world: W
     assert (world.pull(), world.order, world.stat("waiting")) == ([], ["a.x", "b.x"], 1)
     world.end("b.x")
     assert (world.pull(), world.stat("waiting")) == (["b.x/urgent", "a.x/1"], 0)
+    assert world.gates._gates == {}
 
 
 def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
