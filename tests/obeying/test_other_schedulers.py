@@ -158,6 +158,30 @@ async def test_requests_that_are_held_stay_while_their_scheduler_fails(
     assert "the queue is away" in warning
 
 
+class Waits(Fifo):
+    """Waits for a request if it has none, as scrapy-redis may: all that is held would wait, too."""
+
+    waited_with_requests_held = 0
+
+    def next_request(self) -> Request | None:
+        held: Any = getattr(self, "pen", None)
+        if held and not self.requests:
+            Waits.waited_with_requests_held += 1
+        return super().next_request()
+
+
+@in_reactor
+async def test_scheduler_that_is_empty_is_asked_for_no_request_while_some_are_held(
+    site: Site,
+) -> None:
+    site.pages["/robots.txt"] = SLOW
+    urls = [site.url(f"/{number}") for number in range(5)]
+    crawler = await crawl(Pages, {"SCHEDULER": Waits}, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert stats(crawler)["gbot_robots/waiting_most"] == 5
+    assert Waits.waited_with_requests_held == 0
+
+
 @in_reactor
 async def test_what_is_held_goes_back_when_the_crawl_closes(site: Site) -> None:
     site.pages["/robots.txt"] = Reply(503)
