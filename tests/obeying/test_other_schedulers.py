@@ -158,6 +158,30 @@ async def test_requests_that_are_held_stay_while_their_scheduler_fails(
     assert "the queue is away" in warning
 
 
+@in_reactor
+async def test_engine_does_not_wait_while_the_front_takes_what_has_to_wait(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time for one request is over at once here, so no more than one is taken at a time."""
+    taken_together: list[int] = []
+    next_request = front.Front.next_request
+
+    def count(scheduler: front.Front) -> Request | None:
+        before = Failing.asked
+        request = next_request(scheduler)
+        taken_together.append(Failing.asked - before)
+        return request
+
+    monkeypatch.setattr(front, "PULL_SECS", 0.0)
+    monkeypatch.setattr(front.Front, "next_request", count)
+    site.pages["/robots.txt"] = SLOW
+    urls = [site.url(f"/{number}") for number in range(30)]
+    crawler = await crawl(Pages, {"SCHEDULER": Failing}, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert stats(crawler)["gbot_robots/waiting_most"] == 30
+    assert max(taken_together) <= 2  # whether there is one, and which
+
+
 class Waits(Fifo):
     """Waits for a request if it has none, as scrapy-redis may: all that is held would wait, too."""
 
