@@ -41,6 +41,23 @@ def test_one_line_switches_everything_on() -> None:
     assert [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
 
 
+@pytest.mark.parametrize(
+    ("named", "ours"),
+    [
+        ("scrapy.pqueues.DownloaderAwarePriorityQueue", "OriginPriorityQueue"),
+        ("scrapy.pqueues.ScrapyPriorityQueue", "StrictOriginPriorityQueue"),
+    ],
+)
+def test_queue_of_scrapys_that_the_user_has_named_is_replaced_with_a_line_in_the_log(
+    named: str, ours: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "scrapy_gbot_robots"):
+        settings = switched_on(SCHEDULER_PRIORITY_QUEUE=named).settings
+    assert settings["SCHEDULER_PRIORITY_QUEUE"].__name__ == ours
+    (line,) = [each for each in caplog.messages if "SCHEDULER_PRIORITY_QUEUE" in each]
+    assert line.startswith(f"SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.{ours} in place of")
+
+
 def test_each_component_has_the_place_that_the_page_gives() -> None:
     settings = switched_on().settings
     places = {

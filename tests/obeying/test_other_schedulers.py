@@ -206,6 +206,53 @@ async def test_scheduler_that_is_empty_is_asked_for_no_request_while_some_are_he
     assert Waits.waited_with_requests_held == 0
 
 
+@as_scrapy_runs_it
+async def test_scheduler_that_fails_is_asked_again_each_few_seconds_and_the_log_says_it_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(front, "ASK_AGAIN_SECS", 0.1)
+    monkeypatch.setattr(front, "MOST_HELD", 25)
+    site.pages["/robots.txt"] = gate = Gate("")
+    urls = [site.url(f"/{number}") for number in range(40)]
+    running = crawl(Pages, {"SCHEDULER": Failing}, urls=urls)
+    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
+    monkeypatch.setattr(front, "MOST_HELD", 30)
+    Failing.fails, Failing.asked = True, 0
+    await until(lambda: Failing.asked >= 4)
+    monkeypatch.setattr(front, "ASK_AGAIN_SECS", 60.0)
+    asked = Failing.asked
+    await until(lambda: Failing.asked > asked)
+    await pause(1.0)  # the engine wants requests all the time
+    assert Failing.asked == asked + 1
+    Failing.fails = False
+    gate.open()
+    (crawler,) = await together(running)
+    assert set(pages(crawler).crawled) == set(urls)
+    assert len([line for line in own_warnings(caplog) if "scheduler failed" in line]) == 1
+
+
+class Exempting:
+    """A downloader middleware of a project's: so one request of a host goes and sees."""
+
+    def process_request(self, request: Request) -> None:
+        pass
+
+
+@in_reactor
+async def test_request_that_went_to_see_comes_back_to_the_front_and_not_to_its_scheduler(
+    site: Site,
+) -> None:
+    site.pages["/robots.txt"] = Reply(503)
+    urls = [site.url(f"/{number}") for number in range(5)]
+    settings = {"SCHEDULER": Failing, "DOWNLOADER_MIDDLEWARES": {Exempting: 60}}
+    settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = 1.2
+    crawler = await crawl(Watched, settings, urls=urls)
+    assert set(pages(crawler).refused) == set(urls)
+    assert isinstance(crawler.spider, Watched)
+    assert crawler.spider.scheduled > 5  # some have come back
+    assert Failing.enqueued == 5
+
+
 @in_reactor
 async def test_what_is_held_goes_back_when_the_crawl_closes(site: Site) -> None:
     site.pages["/robots.txt"] = Reply(503)

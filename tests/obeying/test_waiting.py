@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import cycle
 from pathlib import Path
 from socket import socket
@@ -365,6 +365,36 @@ async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
         crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}, urls=urls)
         assert set(pages(crawler).crawled) == {other.url("/here/yes")}
         assert other.paths() == ["/robots.txt", "/here/yes"]
+
+
+class Following(Pages):
+    """Requests one URL, and the others when the robots.txt of that is known."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        async for request in super().start():
+            yield request
+            break
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        super().parse(response, **kwargs)
+        for request in self.urls[1:]:
+            assert isinstance(request, Request)
+            yield request.replace(callback=super().parse, errback=self.failed)
+
+
+@in_reactor
+async def test_request_that_has_passed_a_front_without_a_wait_goes_back_when_the_crawl_closes(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Site({"/robots.txt": raw(30.0), "*": b"ok"}) as silent:
+        monkeypatch.setattr(Rewriting, "to", silent.url(""))
+        settings = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}, "SCHEDULER": Fifo}
+        urls = [Request(site.url(path)) for path in ("/", "/here/1", "/here/2")]
+        crawler = await crawl(Following, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url("/")}
+        assert pages(crawler).refused == {}
+        left = sorted(request.url for request in Fifo.left)
+        assert left == [silent.url("/here/1"), silent.url("/here/2")]
 
 
 @pytest.mark.parametrize("scheduler", ["Scrapy's", "another"])
