@@ -136,6 +136,33 @@ async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_
     assert not used.is_alive()
 
 
+class Lingering(MemoryStorage):
+    """Waits for `go` before it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        self.is_closed = False
+
+    def close(self) -> None:
+        self.go.wait(20)
+        self.is_closed = True
+
+
+@as_scrapy_runs_it
+async def test_storage_that_hangs_delays_the_end_of_a_crawl_by_five_seconds_at_most(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client_module.CLOSE_SECS == 5
+    monkeypatch.setattr(client_module, "CLOSE_SECS", 0.2)
+    lingering = Lingering()
+    async with opened(lambda: lingering, caplog) as entries:
+        assert await entries.find(ORIGIN, is_there) == (None, True)
+    assert not lingering.is_closed
+    assert "could not be closed properly: no answer within 0.2 s" in caplog.text
+    lingering.go.set()
+
+
 @as_scrapy_runs_it
 async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are_given_back_at_the_end(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
