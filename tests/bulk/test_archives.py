@@ -514,6 +514,16 @@ def test_memory_is_bounded_whatever_is_just_under_a_hundred_times_its_size(
     assert (" ".join(counts), int(megabytes) < 400) == (read, True), megabytes
 
 
+def test_row_group_that_is_compressed_more_than_a_hundredfold_is_left_out(tmp_path: Path) -> None:
+    """Each of its pages is small: it is no memory that it would take, but time and disk."""
+    path = str(tmp_path / "a.parquet")
+    rows = {"url": [A] * 70, "status": [200] * 70, "body": [bytes(1_000_000)] * 70}
+    forms: dict[str, Any] = {"compression": "zstd", "use_dictionary": False}
+    pq.write_table(pa.table(rows), path, write_batch_size=1, **forms)
+    reading = Reading(path, 512_000)
+    assert (list(reading.captures()), reading.broken) == ([], 1)
+
+
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", None])
 def test_rows_of_large_pages_come_few_at_a_time_and_in_order(
     tmp_path: Path, encoding: str | None
