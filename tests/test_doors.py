@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,13 @@ def imported_modules(path: Path) -> set[Path]:
     names = [name[1:].split(".") for name in _imports(path) if name.startswith(".")]
     targets = {PACKAGE.joinpath(*name).with_suffix(".py") for name in names}
     return {target for target in targets if target.exists()} - {path}
+
+
+def test_modules_import_one_another_in_no_circle() -> None:
+    below = {
+        path: imported_modules(path) for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"
+    }
+    assert set(TopologicalSorter(below).static_order()) >= set(below)  # a circle is a CycleError
 
 
 def test_few_modules_are_chapters_of_another() -> None:
