@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
+from scrapy.http import Response
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import other_schedulers as front
@@ -238,18 +239,26 @@ class Exempting:
         pass
 
 
+class Counting:
+    """Another, which can exempt nothing."""
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        return response
+
+
+@pytest.mark.parametrize(("middleware", "goes_to_see"), [(Exempting, True), (Counting, False)])
 @in_reactor
 async def test_request_that_went_to_see_comes_back_to_the_front_and_not_to_its_scheduler(
-    site: Site,
+    middleware: type, goes_to_see: bool, site: Site
 ) -> None:
     site.pages["/robots.txt"] = Reply(503)
     urls = [site.url(f"/{number}") for number in range(5)]
-    settings = {"SCHEDULER": Failing, "DOWNLOADER_MIDDLEWARES": {Exempting: 60}}
+    settings = {"SCHEDULER": Failing, "DOWNLOADER_MIDDLEWARES": {middleware: 60}}
     settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = 1.2
     crawler = await crawl(Watched, settings, urls=urls)
     assert set(pages(crawler).refused) == set(urls)
     assert isinstance(crawler.spider, Watched)
-    assert crawler.spider.scheduled > 5  # some have come back
+    assert (crawler.spider.scheduled > 5) is goes_to_see  # some have come back
     assert Failing.enqueued == 5
 
 
