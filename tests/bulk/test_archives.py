@@ -201,6 +201,16 @@ def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) 
     assert not reading.broken
 
 
+def test_field_of_a_record_may_have_a_value_of_several_lines(tmp_path: Path) -> None:
+    folded = response(A, b"user-agent: *", warc_headers={"WARC-Note": "one\r\n\ttwo\r\n three"})
+    captures, reading = read(warc(tmp_path / "a.warc", [folded, response(B, b"user-agent: *")]))
+    assert [(capture.url, capture.body) for capture in captures] == [
+        (A, b"user-agent: *"),
+        (B, b"user-agent: *"),
+    ]
+    assert not reading.broken
+
+
 def captured(path: Path, url: str, body: str) -> Path:
     """An archive of one robots.txt in the form that its name says."""
     row = {"url": url, "status": 200, "body": body, "cut": False, "fetched": DATE}
