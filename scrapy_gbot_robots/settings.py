@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import data_path, inside_project
 
+from .core.asker import hints_on
 from .core.crawlers import AllOf, Crawler, RobotsAgent, cut_token
 from .core.robots import RobotsTxt
 from .engine import is_for_one_page
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 PREFIX = "GBOT_ROBOTS_"
-_LOOKS_OURS = re.compile(r"GBOTS?_?ROBOTS?_?")  # how misspelt names begin, too
+# how misspelt names begin, too
+_LOOKS_OURS = re.compile(r"GBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
+_BEGIN_OTHERWISE = ("ROBOTSTXT_", "ROBOTS_", "GBOT_")
 # Settings of Scrapy, by what follows their prefix
 _OF_SCRAPY = {
     name.partition("_")[2]: name
@@ -137,8 +141,17 @@ _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every 
 
 def archive_named(path: Path, spider: str, now: datetime) -> Path:
     """Return the path with the time and the spider's name filled in."""
-    places = {"time": now.strftime("%Y-%m-%dT%H-%M-%S"), "name": _NO_NAME.sub("-", spider)}
-    return Path(str(path) % places)
+    timed = str(path).replace("%(time)s", now.strftime("%Y-%m-%dT%H-%M-%S"))
+    return Path(timed.replace("%(name)s", _NO_NAME.sub("-", spider)))
+
+
+def _is_archive(path: Path) -> bool:
+    name = archive_named(path, "", datetime.now(timezone.utc)).name
+    return name.endswith(ARCHIVES) and "%" not in name
+
+
+def _is_report(path: Path) -> bool:
+    return path.suffix.lower() in REPORTS and "%(" not in path.name
 
 
 def count(least: int) -> ValueType[int]:
@@ -215,15 +228,15 @@ SQLITE = ValueType(
     lambda path: not os.path.isdir(path) and path.name != ":memory:",  # noqa: PTH112  never raises
 )
 REPORT = ValueType(
-    f"the path of a {' or '.join(REPORTS)} file",
+    f"the path of a {' or '.join(REPORTS)} file, with no %(...)s",
     path_of,
-    lambda path: path.suffix.lower() in REPORTS,
+    _is_report,
 )
 ARCHIVE = ValueType(
     "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, "
-    "with no %(...)s but %(time)s and %(name)s",
+    "with no % in its name but in %(time)s and %(name)s",
     path_of,
-    lambda path: archive_named(path, "", datetime.now(timezone.utc)).name.endswith(ARCHIVES),
+    _is_archive,
 )
 OVERRIDES = ValueType(
     "a dict, or the path of a .toml or .json file",
@@ -282,7 +295,7 @@ class GbotSettings:
     timeout_secs: float = _row(30, seconds(zero=False))
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     refuse_private: bool = _row(False, FLAG)
-    crawl_delay: bool = _row(False, FLAG)
+    crawl_delay: bool = _row(False, FLAG, crawl_delay_max_secs=True, crawl_delay_over="refuse")
     crawl_delay_max_secs: float = _row(60, seconds(), crawl_delay=True)
     crawl_delay_over: str = _row("cap", one_of("cap", "refuse"), crawl_delay=True)
     crawl_delay_shared: bool = _row(False, FLAG, crawl_delay=True)
@@ -379,20 +392,26 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 def mistakes(settings: BaseSettings) -> Iterator[str]:
     """Yield a sentence for each setting that does nothing, such as a misspelt one.
 
-    Yield one, too, if the directory of GBOT_ROBOTS_SQLITE_PATH does not exist yet, and if
-    GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows.
+    Yield one, too, if the directory of GBOT_ROBOTS_SQLITE_PATH does not exist yet, if
+    GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows, and for each of
+    GBOT_ROBOTS_AGENTS that is nearly the name of a known crawler.
     """
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(str(name) for name in settings):
         beginning = _LOOKS_OURS.match(name)
         if beginning is not None and name not in rows:
-            yield f"{name} is no setting{_did_you_mean(name[beginning.end() :], rows)}"
+            yield f"{name} is no setting{_did_you_mean(name[beginning.end() :].upper(), rows)}"
+        ours = PREFIX + name.partition("_")[2]
+        if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
+            yield f"{name} is no setting; did you mean {ours}?"
     checked, defaults = GbotSettings.of(settings), GbotSettings.of(BaseSettings())
     for name, row in rows.items():
         is_default = getattr(checked, row.name) == getattr(defaults, row.name)
         if settings.get(name) is not None and not is_default and not _has_needs(checked, row):
             other = next(iter(row.metadata["needs"]))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
+    for hint in hints_on(Crawler.of(agent).name for agent in checked.agents):
+        yield f"GBOT_ROBOTS_AGENTS: {hint}"
     if checked.max_bytes < _LEAST_BYTES:
         yield (
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
@@ -427,7 +446,36 @@ def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
     return not row.metadata["needs"]
 
 
+# What heeds a setting: where it must be switched on, and its class
+_PARTS = {
+    "archive": ("EXTENSIONS", "RobotsArchive"),
+    "report": ("EXTENSIONS", "RobotsReport"),
+    "provenance": ("SPIDER_MIDDLEWARES", "ProvenanceSpiderMiddleware"),
+    "tags": ("SPIDER_MIDDLEWARES", "RobotsTagsMiddleware"),
+}
+
+
 def warn_of_mistakes(settings: BaseSettings) -> None:
-    """Log a warning for each sentence of `mistakes`."""
+    """Log a warning for each sentence of `mistakes`, and for each setting whose part is off.
+
+    `settings` are those of a crawl: the add-on has switched on its parts.
+    """
     for text in mistakes(settings):
         logger.warning("%s", text)
+    checked = GbotSettings.of(settings)
+    for field_name, (switches, part) in _PARTS.items():
+        if getattr(checked, field_name) and not _is_on(part, settings.getdict(switches)):
+            name = _name_of(field_name)
+            logger.warning(
+                "%s does nothing here: %s lacks scrapy_gbot_robots.%s", name, switches, part
+            )
+
+
+def _is_on(part: str, components: Mapping[Any, int | None]) -> bool:
+    """Whether one of our classes, or a subclass of it, is switched on."""
+    for component, position in components.items():
+        if position is not None:
+            bases = getattr(load_object(component), "__mro__", ())
+            if part in [base.__name__ for base in bases]:
+                return True
+    return False

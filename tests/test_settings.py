@@ -5,13 +5,23 @@ import json
 import os
 import re
 from dataclasses import fields
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.settings import AGENTS, ARCHIVE, REDIS_URL, GbotSettings, mistakes
+from scrapy_gbot_robots import RobotsArchive
+from scrapy_gbot_robots.settings import (
+    AGENTS,
+    ARCHIVE,
+    REDIS_URL,
+    GbotSettings,
+    archive_named,
+    mistakes,
+    warn_of_mistakes,
+)
 
 
 def read(**settings: Any) -> GbotSettings:
@@ -81,12 +91,19 @@ STORAGE_RULE = (
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
         ("SQLITE_PATH", "~nobody-here/x", SQLITE_RULE),
         *(
-            ("REPORT", name, "the path of a .html or .htm file")
-            for name in ("r.pdf", "report", "r.html.gz", ".html", "s3://bucket/r.html")
+            ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
+            for name in (
+                "r.pdf",
+                "report",
+                "r.html.gz",
+                ".html",
+                "s3://bucket/r.html",
+                "%(name)s.html",
+            )
         ),
         *(
             ("ARCHIVE", name, ARCHIVE.rule)
-            for name in ("robots.txt", "robots-%(host)s.warc.gz", "100%.warc", 7)
+            for name in ("robots.txt", "robots-%(host)s.warc.gz", "100%.warc", "robots-%s.warc", 7)
         ),
         *(
             ("AGENTS", names, AGENTS.rule)
@@ -207,6 +224,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
     ("settings", "why"),
     [
         ({"CRAWL_DELAY_MAX_SECS": 5}, "CRAWL_DELAY is False"),
+        ({"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 0}, "CRAWL_DELAY_MAX_SECS is 0.0"),
         ({"TAGS_DROP": ["noindex"]}, "TAGS is False"),
         ({"AGENTS_MODE": "all"}, "AGENTS is ()"),
         ({"PREFERENCES": "refuse"}, "PURPOSES is ()"),
@@ -227,6 +245,8 @@ def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], why
         {},
         {"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 5},
         {"CRAWL_DELAY_MAX_SECS": 60},
+        {"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 0, "CRAWL_DELAY_OVER": "refuse"},
+        {"AGENTS": ["GPTBot", "ourbot"]},
         {"TAGS_DROP": []},
         {"REDIS_URL": "redis://a", "CRAWL_DELAY": True, "CRAWL_DELAY_SHARED": True},
     ],
@@ -245,11 +265,72 @@ def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
         ("GBOTROBOTS_STRCT", "; did you mean GBOT_ROBOTS_STRICT?"),
         ("GBOT_ROBOTS_OBEY", "; did you mean ROBOTSTXT_OBEY?"),
         ("GBOT_ROBOTS_USER_AGENT", "; did you mean ROBOTSTXT_USER_AGENT?"),
+        ("gbot-robots_strict", "; did you mean GBOT_ROBOTS_STRICT?"),
+        ("GBOT_STRICT", "; did you mean GBOT_ROBOTS_STRICT?"),
+        ("ROBOTSTXT_CRAWL_DELAY", "; did you mean GBOT_ROBOTS_CRAWL_DELAY?"),
         ("GBOT_ROBOTS_COLOUR", ""),
     ],
 )
 def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) -> None:
     assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting{meant}"]
+
+
+def test_agent_that_is_nearly_a_known_crawler_is_named() -> None:
+    assert told(AGENTS=["ourbot", "GPT-Bot/1.0 (+https://a.example)"]) == [
+        'GBOT_ROBOTS_AGENTS: no known crawler is called "GPT-Bot"; did you mean GPTBot?'
+    ]
+
+
+class OurArchive(RobotsArchive):
+    """A subclass, such as a project may switch on."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"GBOT_ROBOTS_ARCHIVE": "a.warc"},
+            [
+                "GBOT_ROBOTS_ARCHIVE does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsArchive"
+            ],
+        ),
+        (
+            {
+                "GBOT_ROBOTS_REPORT": "a.html",
+                "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": None},
+            },
+            [
+                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport"
+            ],
+        ),
+        (
+            {"GBOT_ROBOTS_TAGS": True, "GBOT_ROBOTS_PROVENANCE": True},
+            [
+                "GBOT_ROBOTS_PROVENANCE does nothing here: SPIDER_MIDDLEWARES lacks "
+                "scrapy_gbot_robots.ProvenanceSpiderMiddleware",
+                "GBOT_ROBOTS_TAGS does nothing here: SPIDER_MIDDLEWARES lacks "
+                "scrapy_gbot_robots.RobotsTagsMiddleware",
+            ],
+        ),
+        ({"GBOT_ROBOTS_ARCHIVE": "a.warc", "EXTENSIONS": {OurArchive: 0}}, []),
+        (
+            {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": 0}},
+            [],
+        ),
+        ({}, []),
+    ],
+)
+def test_setting_whose_part_is_off_is_named(
+    settings: dict[str, Any], said: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_of_mistakes(Settings(settings))
+    assert [record.getMessage() for record in caplog.records] == said
+
+
+def test_percent_sign_in_a_directory_is_no_place_in_the_name_of_the_archive() -> None:
+    now = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
+    path = Path("100% real") / "%(name)s-%(time)s.warc"
+    assert archive_named(path, "a/b", now) == Path("100% real") / "a-b-2026-11-01T12-00-00.warc"
 
 
 def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
