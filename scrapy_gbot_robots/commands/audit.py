@@ -43,7 +43,7 @@ from .inputs import (
     size_of,
     versions,
 )
-from .output import Part, Terminal, fixed_indent, fixed_lines
+from .output import Part, Terminal, fixed_indent, fixed_lines, stacked_lines
 
 if TYPE_CHECKING:
     from .project_crawl import ProjectCrawl
@@ -312,7 +312,8 @@ class AnswerRows:
 class _Table:
     """Rows for people: for each crawler the answer and the rule, and last the URL.
 
-    A terminal that is too narrow gets no rules.
+    A terminal that is too narrow gets no rules. One that is narrower still gets no columns: below
+    each URL there is a line for each crawler.
     """
 
     def __init__(self, names: Sequence[str], columns: int | None) -> None:
@@ -326,6 +327,8 @@ class _Table:
         self._shows_rules = columns is None or room <= columns
         if not self._shows_rules:
             del self.titles[1::2], self._widths[1::2]
+            room = fixed_indent(self._widths) + _URL_WIDTH
+        self._has_columns = columns is None or room <= columns
         self.titles.append("URL")
 
     def columns(self, piece: Piece) -> list[Any]:
@@ -337,6 +340,8 @@ class _Table:
         return [*columns, piece.columns[0]]
 
     def lines(self, _titles: Sequence[str], columns: Sequence[Any]) -> str:
+        if not self._has_columns:
+            return stacked_lines(self.titles, columns)
         return fixed_lines(self._widths, columns, cuts=self._cuts)
 
 

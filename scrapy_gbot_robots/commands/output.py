@@ -109,6 +109,22 @@ def fixed_lines(widths: Sequence[int], columns: Sequence[Any], *, cuts: bool) ->
     return text
 
 
+def stacked_lines(titles: Sequence[str], columns: Sequence[Any]) -> str:
+    """Return rows with a line for each cell: the last cell, and below it the others and titles.
+
+    A row that is the titles themselves is left out.
+    """
+    text = ""
+    for row in zip(*columns, strict=True):
+        if list(row) == list(titles):
+            continue
+        *cells, last = map(printable, row)
+        text += f"{last}\n"
+        for title, cell in zip(titles, cells, strict=False):
+            text += f"  {title}: {cell}\n"
+    return text
+
+
 class Terminal:
     """One of the process's output streams, for people, or as lines of JSON for programs.
 

@@ -335,3 +335,23 @@ def test_rows_stay_within_the_terminal(files: Path) -> None:
         assert table[0].index("URL") <= 100, "of 120, as COLUMNS says"
         assert len({line.index("https:") for line in table[1:]}) == 1
         assert ("RULE" in table[0]) == (crawlers == "googlebot"), "if there is room for it"
+
+
+def test_terminal_too_narrow_for_columns_has_a_line_for_each_crawler(files: Path) -> None:
+    rows = (
+        "audit",
+        "--urls",
+        "urls.txt",
+        "--diff",
+        "old.txt",
+        "new.txt",
+        "--as",
+        "a,bingbot,mybot",
+    )
+    ended = run_on_terminal(*rows, cwd=files, columns=80)
+    assert without_colour(ended.out).startswith(
+        "https://example.com/a/open\n"
+        "  a: allowed\n  bingbot: allowed\n  mybot: allowed\n"
+        "  a_before: disallowed\n  bingbot_before: disallowed\n  mybot_before: disallowed\n"
+        "https://example.com/b\n"
+    )
