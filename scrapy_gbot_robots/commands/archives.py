@@ -156,7 +156,7 @@ def _read(store: Store, names: Sequence[str], max_bytes: int, err: Terminal) -> 
         )
     if others:
         what = count(others, "other URL")
-        about.append(f"{what} in it, which count as targets of redirects only, such as {example}")
+        about.append(f"{what} in it, used for redirects only, such as {example}")
     return about
 
 

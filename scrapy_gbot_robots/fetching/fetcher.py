@@ -353,8 +353,9 @@ class Fetcher:
         exchange = Exchange(robots_request, most_bytes, secs_left)
         robots_request.meta.update(_OWN_META, download_timeout=secs_left)
         robots_request.meta[LISTENER] = exchange
-        # Offered empty; the exchange takes them out before it sends. The update of `Headers` itself
-        # would work the names out again for each request.
+        # These headers are there, but empty, so that no middleware adds them; the exchange takes
+        # them out before it sends. The update of `Headers` itself would work the names out again
+        # for each request.
         dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
         if not self._has_wrapped_handler:
             self._has_wrapped_handler = True

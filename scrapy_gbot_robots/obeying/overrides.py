@@ -57,7 +57,7 @@ _STATES = {
 # What the log says at the start, and at which level.
 _TELLING = (
     (Standing.RUN_OUT, logging.WARNING, "run out and not applied"),
-    (Standing.RUNS_OUT_SOON, logging.INFO, "run out soon"),
+    (Standing.RUNS_OUT_SOON, logging.INFO, "about to run out"),
 )
 _STATS = {
     Action.IGNORE: "ignored",

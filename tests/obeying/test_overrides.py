@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from contextlib import ExitStack
+from datetime import date, timedelta
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -253,6 +254,18 @@ async def test_override_that_has_run_out_is_not_applied_and_one_warning(
     assert own_warnings(caplog) == [
         "GBOT_ROBOTS_OVERRIDES: 1 run out and not applied: '127.0.0.1' on 2020-02-29 (contract 17)"
     ]
+
+
+@in_reactor
+async def test_override_that_is_about_to_run_out_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    day = str(date.today() + timedelta(days=3))
+    soon = {"rules": "ignore", "reason": "contract 17", "until": day}
+    await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {"a.example": soon}})
+    told = f"GBOT_ROBOTS_OVERRIDES: 1 about to run out: 'a.example' on {day} (contract 17)"
+    assert ("INFO", told) in [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
 @in_reactor
