@@ -28,6 +28,7 @@ from scrapy.utils.project import data_path, inside_project
 
 from .core.asker import hints_on
 from .core.crawlers import AllOf, Crawler, RobotsAgent, cut_token
+from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
 from .engine import is_for_one_page
 from .experimental.preferences import PURPOSES
@@ -48,8 +49,6 @@ _OF_SCRAPY = {
     name.partition("_")[2]: name
     for name in ("ROBOTSTXT_OBEY", "ROBOTSTXT_PARSER", "ROBOTSTXT_USER_AGENT")
 }
-
-_LEAST_BYTES = 500 * 1024  # of a robots.txt, by RFC 9309, section 2.5
 
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
@@ -290,7 +289,7 @@ class GbotSettings:
     unreachable_wait_secs: float = _row(60, seconds())
     soft_404: bool = _row(True, FLAG)
     refused: str = _row("allow", one_of("allow", "disallow"))
-    max_bytes: int = _row(512_000, count(1))
+    max_bytes: int = _row(MAX_BYTES, count(1))
     max_redirects: int = _row(5, count(0))
     timeout_secs: float = _row(30, seconds(zero=False))
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
@@ -397,13 +396,7 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     GBOT_ROBOTS_AGENTS that is nearly the name of a known crawler.
     """
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
-    for name in sorted(str(name) for name in settings):
-        beginning = _LOOKS_OURS.match(name)
-        if beginning is not None and name not in rows:
-            yield f"{name} is no setting{_did_you_mean(name[beginning.end() :].upper(), rows)}"
-        ours = PREFIX + name.partition("_")[2]
-        if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
-            yield f"{name} is no setting; did you mean {ours}?"
+    yield from _misspelt(sorted(str(name) for name in settings), rows)
     checked, defaults = GbotSettings.of(settings), GbotSettings.of(BaseSettings())
     for name, row in rows.items():
         is_default = getattr(checked, row.name) == getattr(defaults, row.name)
@@ -412,7 +405,7 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
     for hint in hints_on(Crawler.of(agent).name for agent in checked.agents):
         yield f"GBOT_ROBOTS_AGENTS: {hint}"
-    if checked.max_bytes < _LEAST_BYTES:
+    if checked.max_bytes < MAX_BYTES:
         yield (
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
             "RFC 9309 wants a crawler to read 500 KiB (512000) at least"
@@ -423,6 +416,17 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             yield (
                 f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
             )
+
+
+def _misspelt(names: Iterable[str], rows: Mapping[str, object]) -> Iterator[str]:
+    """Yield a sentence for each name that is nearly one of ours, which are `rows`."""
+    for name in names:
+        beginning = _LOOKS_OURS.match(name)
+        if beginning is not None and name not in rows:
+            yield f"{name} is no setting{_did_you_mean(name[beginning.end() :].upper(), rows)}"
+        ours = PREFIX + name.partition("_")[2]
+        if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
+            yield f"{name} is no setting; did you mean {ours}?"
 
 
 def _did_you_mean(wanted: str, names: Iterable[str]) -> str:

@@ -268,7 +268,7 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the highest precedence as `best` does, among the patterns that are filed."""
+        """Return the highest precedence of filed patterns that match `path`, at least `best`."""
         for size, by_piece in self._filed.items():
             places = range(len(path) - size + 1)
             pieces = by_piece.keys() & [path[at : at + size] for at in places]

@@ -191,7 +191,10 @@ def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
 
 
 def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
-    """Yield what `meta_tags` returns, of a page that begins with `start`, until its body begins."""
+    """Yield the contents of the meta tags of these names, of a page that begins with `start`.
+
+    Those in its body do not count.
+    """
     parser = etree.HTMLPullParser(
         events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True
     )

@@ -20,12 +20,12 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from ..core.lines import MAX_BYTES
 from ..policy.outages import Copy, Entry, Kind, Outage
 from ..policy.outcome import Failure
 
 __all__ = ["decode", "encode"]
 
-MAX_BODY = 512_000  # bytes of a body that a storage hands out unless told otherwise
 VERSION = b"GRB3"
 _CRC_AT = len(VERSION) + 1
 _FACTS_AT = _CRC_AT + 8 + 1
@@ -69,7 +69,7 @@ def _body(entry: Entry) -> bytes:
     return entry.copy.body
 
 
-def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
+def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
     """Read bytes that `encode` wrote.
 
     Return None for any other bytes, and for a body of more than `max_body` bytes.
@@ -107,7 +107,7 @@ def decode(data: bytes, max_body: int = MAX_BODY) -> Entry | None:
     return entry
 
 
-def most_bytes(max_body: int = MAX_BODY) -> int:
+def most_bytes(max_body: int = MAX_BYTES) -> int:
     """Return the most bytes that an entry can have for `decode` to read it."""
     return _FACTS_AT + _FACTS_BYTES + max_body
 

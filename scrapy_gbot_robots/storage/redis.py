@@ -44,9 +44,10 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
+from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
 from .base import BatchStorage, Found, Result, StorageError, Wanted
-from .codec import MAX_BODY, decode, encode, most_bytes
+from .codec import decode, encode, most_bytes
 
 try:
     import redis
@@ -139,7 +140,7 @@ class RedisStorage(BatchStorage):
         *,
         make_client: Callable[[], Any] | None = None,
         timeout: float = _TIMEOUT_SECS,
-        max_body: int = MAX_BODY,
+        max_body: int = MAX_BYTES,
     ) -> None:
         self._id = secrets.token_hex(_ID_DIGITS // 2)
         self._max_body = max_body

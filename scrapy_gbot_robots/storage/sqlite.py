@@ -25,9 +25,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Copy, Entry
 from .base import BatchStorage, Found, Result, Wanted
-from .codec import MAX_BODY, decode, encode, most_bytes
+from .codec import decode, encode, most_bytes
 from .sqlite_file import SqliteFile
 
 _GET = """
@@ -97,7 +98,7 @@ class SqliteStorage(BatchStorage):
         self,
         path: str | os.PathLike[str],
         *,
-        max_body: int = MAX_BODY,
+        max_body: int = MAX_BYTES,
         history: int = 0,
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
