@@ -180,7 +180,7 @@ class RobotsArchive:
         written, *numbers = [stats.get_value(f"gbot_robots/archive/{name}", 0) for name in names]
         if written:
             answers = counted(written, "robots.txt answer")
-            logger.info(_IS_IN, self._path, answers, *numbers, extra=extra)
+            logger.info(_IS_IN, self._path.absolute(), answers, *numbers, extra=extra)
         elif not self._has_failed:
             logger.info(_IS_EMPTY, extra=extra)
         if self._has_failed:

@@ -65,7 +65,9 @@ class RobotsReport:
             except (OSError, RuntimeError) as error:  # the page is lost and nothing else
                 logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  it names the path
             else:
-                logger.info("What robots.txt did to this crawl is shown in %s", self._path)
+                logger.info(
+                    "What robots.txt did to this crawl is shown in %s", self._path.absolute()
+                )
 
     def _finished(self) -> CrawlCounts:
         """Return the counts, with what is known only now."""

@@ -181,12 +181,13 @@ async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(
 @pytest.mark.parametrize("obey", [True, False])
 @in_reactor
 async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if_it_does_not_obey(
-    obey: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    obey: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "report.html"
     with caplog.at_level(logging.INFO):
         await crawl(
-            Pages, {"GBOT_ROBOTS_REPORT": str(path), "ROBOTSTXT_OBEY": obey}, urls=["data:,x"]
+            Pages, {"GBOT_ROBOTS_REPORT": path.name, "ROBOTSTXT_OBEY": obey}, urls=["data:,x"]
         )
     assert summaries(caplog) == [f"What robots.txt did to this crawl is shown in {path}"]
     large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()

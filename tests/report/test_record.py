@@ -76,8 +76,9 @@ def records(path: Path) -> list[tuple[Any, bytes]]:
 @pytest.mark.parametrize("name", NAMES)
 @in_reactor
 async def test_audit_by_the_archive_of_either_crawl_gives_the_crawl_s_own_verdicts(
-    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     sites = [Site({"/robots.txt": reply, "/rules.txt": RULES}) for reply, _, _ in ORIGINS.values()]
     with sites[0], sites[1], sites[2], sites[3], sites[4], sites[5], sites[6], sites[7]:
         for site in sites:
@@ -88,7 +89,7 @@ async def test_audit_by_the_archive_of_either_crawl_gives_the_crawl_s_own_verdic
             archive = tmp_path / f"{number}-{name}"
             caplog.clear()
             with caplog.at_level(logging.INFO):
-                settings = {"GBOT_ROBOTS_ARCHIVE": str(archive), **in_sqlite(tmp_path / "r.sqlite")}
+                settings = {"GBOT_ROBOTS_ARCHIVE": archive.name, **in_sqlite(tmp_path / "r.sqlite")}
                 crawler = await crawl(Pages, settings, urls=urls)
             assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
             assert audited(archive, urls) == dict(zip(urls, expected, strict=True))
