@@ -9,7 +9,7 @@ from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.client_with_fallback import StorageClient
 
 from ..support.clock import DAY, HOUR, Clock
-from ..support.crawls import in_reactor, in_sqlite
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages
 from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site
 
@@ -91,6 +91,21 @@ async def test_site_that_never_had_a_robots_txt_is_probed_too(  # S2.23
     await visits(site, clock, [0], **settings)
     site.pages["*"] = b"ok"
     assert await visits(site, clock, [40], **settings) == [OPEN]
+
+
+@pytest.mark.parametrize("at_a_time", [1, 16])
+@in_reactor
+async def test_requests_beside_the_one_page_wait_and_go_on_when_it_shows_that_the_site_is_up(  # S2.23
+    at_a_time: int, clock: Clock, site: Site, settings: dict[str, Any]
+) -> None:
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026", "CONCURRENT_REQUESTS": at_a_time}
+    site.pages.update({"/robots.txt": Reply(503), "*": Reply(500)})
+    await visits(site, clock, [0], **settings)
+    site.pages["*"] = b"ok"
+    clock.goes_on(40 * DAY)
+    urls = [site.url(f"/{number}") for number in range(20)]
+    settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = 3
+    assert set(pages(await crawl(Pages, settings, urls=urls)).crawled) == set(urls)
 
 
 @in_reactor
