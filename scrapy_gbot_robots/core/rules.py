@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, Trial, covers, line_of
-from .urls import split_path
+from .urls import path_of, prefix_of
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
 _BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
 
-_NO_SITE: tuple[()] = ()  # no URL begins with an empty tuple of texts
+_NO_SITE: tuple[tuple[()], int] = ((), 0)  # no URL begins with an empty tuple of texts
 
 
 class Rules:
@@ -99,8 +99,9 @@ class Rules:
         # the verdict if no rule decides, once it was asked for
         self._undecided: Verdict | None = None
         self._spent = 0  # what trying the rules has cost
-        # How URLs of the last site begin, up to and with the first slash of their path.
-        self._site: str | tuple[()] = _NO_SITE
+        # How URLs of the last site begin, up to and with the first slash of their path, and where
+        # that slash is. Only the index asks for it.
+        self._site: tuple[str | tuple[()], int] = _NO_SITE
         # the token whose rules these are, "*", or None if no group is for the crawler
         self._group = group
         self.crawl_delay = crawl_delay
@@ -125,18 +126,21 @@ class Rules:
         """Return whether `url` may be fetched."""
         index = self._index
         if index is None:
-            path = self._path(url)
+            path = path_of(url)
             is_allowed = self._asked(path).allows(path)
             if is_allowed and self._spent == 1:
                 self._trial = None  # most hosts are asked once, and refusals are explained
             return is_allowed
-        site = self._site
+        site, slash = self._site
         try:
             if url.startswith(site):  # type: ignore[arg-type]
-                return index.allows_url(url, len(site) - 1)  # type: ignore[arg-type]
+                return index.allows_url(url, slash)  # type: ignore[arg-type]
+            prefix = prefix_of(url)  # type: ignore[arg-type]
+            if prefix:
+                self._site = prefix, len(prefix) - 1
         except (TypeError, AttributeError):  # bytes, or no URL at all
             pass
-        return index.allows(self._path(url))
+        return index.allows(path_of(url))
 
     def _allowed_each(self, paths: Sequence[str]) -> bytearray:
         way: Trial | Index | None = self._index
@@ -163,7 +167,7 @@ class Rules:
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
-        path = self._path(url)
+        path = path_of(url)
         precedence = (self._index or self._asked(path)).decider(path)
         if precedence == NO_RULE:
             if self._undecided is None:
@@ -240,13 +244,6 @@ class Rules:
             index = Index(trial.kind(True).rules(), trial.kind(False).rules())
         self._index = index
         return index
-
-    def _path(self, url: str | bytes) -> str:
-        """Return the path of `url`, and remember how URLs of its origin begin."""
-        prefix, path = split_path(url)
-        if prefix:
-            self._site = prefix
-        return path
 
 
 class RulesOfAll(Rules):

@@ -66,31 +66,11 @@ def path_of(url: str | bytes) -> str:
 def prefix_of(url: str) -> str:
     """Return the beginning of `url`, up to and with the first slash of its path.
 
-    It is "" if `url` does not have the form scheme://authority/path.
+    In any other URL that begins like that, the path begins at the same slash. It is "" if `url`
+    does not have the form scheme://authority/path.
     """
     match = _PREFIX.match(url)
     return match[0] if match else ""
-
-
-def split_path(url: str | bytes) -> tuple[str, str]:
-    """Return the beginning of `url`, as `prefix_of`, and its path, as `path_of`.
-
-    In any other URL that begins like that, the path begins at the same slash. The beginning is ""
-    if `url` does not have the form scheme://authority/path.
-    """
-    if not isinstance(url, str):
-        return "", path_of(url)
-    match = _PREFIX.match(url)
-    if not match:
-        return "", path_of(url)
-    if is_as_compared(url):
-        return match[0], url[match.end() - 1 :]
-    return match[0], path_of(url)
-
-
-def is_as_compared(text: str) -> bool:
-    """Whether the path of a URL in `text` is compared with rules as it is written there."""
-    return text.isascii() and "%" not in text and "#" not in text and "\0" not in text
 
 
 def escape(raw: bytes) -> bytes:
