@@ -194,13 +194,24 @@ class _OneKind:
     The patterns are as `_filed` gives them.
     """
 
-    __slots__ = ("_best", "_filed", "_hung", "_parents", "_stems", "_tried", "head", "heads")
+    __slots__ = (
+        "_best",
+        "_by_piece",
+        "_hung",
+        "_parents",
+        "_sizes",
+        "_stems",
+        "_tried",
+        "head",
+        "heads",
+    )
 
     def __init__(
         self, plain: dict[str, int], hung: dict[str, list[Filed]], needles: list[Filed]
     ) -> None:
-        # By their length up to that of a piece: the patterns by a piece of their needle.
-        self._filed: dict[int, dict[str, list[Filed]]] = {}
+        # The patterns by a piece of their needle, and how long these pieces are.
+        self._by_piece: dict[str, list[Filed]] = {}
+        self._sizes: list[int] = []
         self._tried = needles
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
@@ -228,23 +239,23 @@ class _OneKind:
 
         The piece with fewer patterns is taken: many needles begin or end alike.
         """
-        counts: Counter[int] = Counter()
-        for length, count in Counter([len(needle) for _, needle, _ in needles]).items():
-            counts[min(length, _PIECE)] += count
-        self._filed = {size: {} for size, count in counts.items() if count > _FEW_NEEDLES}
+        counts = Counter([len(needle[:_PIECE]) for _, needle, _ in needles])
+        self._sizes = sizes = [size for size, count in counts.items() if count > _FEW_NEEDLES]
         self._tried = []
+        by_piece = self._by_piece
         for filed in needles:
-            needle = filed[1][:_PIECE]
-            by_piece = self._filed.get(len(needle))
-            if by_piece is None:
+            needle = filed[1]
+            piece = needle[:_PIECE]
+            if len(piece) not in sizes:
                 self._tried.append(filed)
-                continue
-            crowd = by_piece.setdefault(needle, [])
-            if crowd:
-                last = by_piece.setdefault(filed[1][-len(needle) :], [])
+            elif piece not in by_piece:
+                by_piece[piece] = [filed]
+            else:
+                crowd = by_piece[piece]
+                last = by_piece.setdefault(needle[-_PIECE:], [])
                 if len(last) < len(crowd):
                     crowd = last
-            crowd.append(filed)
+                crowd.append(filed)
 
     def best(self, path: str, best: int) -> int:
         """Return the highest precedence over `best` of a rule that matches `path`.
@@ -258,45 +269,54 @@ class _OneKind:
                 number = parents[number]
             if number >= 0 and self._best[number] > best:
                 best = self._best[number]
-            while self._hung and number >= 0:
-                best = _best_of(self._hung.get(number, ()), path, best)
+            hung = self._hung
+            while hung and number >= 0:
+                if number in hung:
+                    best = _best_of_many(hung[number], path, best)
                 number = parents[number]
         if self._tried:
             best = _best_of(self._tried, path, best)
-        if self._filed:
+        if self._by_piece:
             return self._best_filed(path, best)
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
         """Return the highest precedence of filed patterns that match `path`, at least `best`."""
-        for size, by_piece in self._filed.items():
+        by_piece = self._by_piece
+        for size in self._sizes:
             places = range(len(path) - size + 1)
             pieces = by_piece.keys() & [path[at : at + size] for at in places]
             if not pieces:
                 continue
-            crowd = [by_piece[piece] for piece in pieces]
-            if sum(map(len, crowd)) * len(path) > _MUCH_WORK:
-                crowd = [sorted(chain.from_iterable(crowd), reverse=True)]
-            for filed in crowd:
-                best = _best_of(filed, path, best)
+            crowds = [by_piece[piece] for piece in pieces]
+            if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
+                together = sorted(chain.from_iterable(crowds), key=itemgetter(0), reverse=True)
+                best = _best_of(_likely(together, path), path, best)
+            else:
+                for filed in crowds:
+                    best = _best_of(filed, path, best)
         return best
 
 
-def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
+def _best_of(filed: Iterable[Filed], path: str, best: int) -> int:
     """Return the highest precedence over `best` of a pattern that matches `path`.
 
     It is `best` if none in `filed` does.
     """
-    likely: Iterable[Filed] = filed
-    if len(filed) * len(path) > _MUCH_WORK:
-        likely = _likely(filed, path)
-    for precedence, needle, pattern in likely:
+    for precedence, needle, pattern in filed:
         if needle in path:
             if precedence <= best:
                 break
             if matches(pattern, path):
                 return precedence
     return best
+
+
+def _best_of_many(filed: Sequence[Filed], path: str, best: int) -> int:
+    """Return the highest precedence as `_best_of` does, among patterns that may be thousands."""
+    if len(filed) * len(path) > _MUCH_WORK:
+        return _best_of(_likely(filed, path), path, best)
+    return _best_of(filed, path, best)
 
 
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
@@ -307,9 +327,10 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     if the same characters follow it at all its places; else it may be anywhere.
     """
     starts = range(len(path))
-    places = [*sorted({path[at : at + _PLACE] for at in starts}), _END, _END]
-    first: dict[str, int] = {}  # the number of the first such place in the path
-    last: dict[str, int] = {}
+    # The numbers of the last and of the first such place in the path.
+    last = {path[at : at + _PLACE]: at for at in starts}
+    first: dict[str, int] = {}
+    places = [*sorted(last), _END, _END]
     for rule in filed:
         _, _, pattern = rule
         begin = len(path)  # the segments behind begin there at the latest
@@ -322,12 +343,12 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
             begin -= len(segment)
             if places[number + 1].startswith(text):
                 continue  # other characters follow there
-            if not last:  # most hostile files never get here
-                last = {path[at : at + _PLACE]: at for at in starts}
+            if not first:  # most hostile files never get here
                 first = {path[at : at + _PLACE]: at for at in reversed(starts)}
             if first[place] > begin:
                 break
-            begin = min(begin, last[place])
+            if last[place] < begin:  # noqa: PLR1730 - min() takes longer
+                begin = last[place]
         else:
             yield rule
 
@@ -359,7 +380,10 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     needles: list[Filed] = []
     for pattern, precedence in sorted(wild.items(), key=itemgetter(1), reverse=True):
         stem, *later = pattern.removesuffix("$").split("*")
-        needle = max(later, key=len, default="")
+        needle = ""
+        for segment in later:  # max() takes three times as long
+            if len(segment) > len(needle):
+                needle = segment
         # A needle as long as the stem is the better choice: the slash at the beginning of a stem is
         # in every path.
         patterns = needles
