@@ -48,10 +48,10 @@ def path_of(url: str | bytes) -> str:
     ends it: "//a/b" gives "/b", "example.com?a" gives "/?a", "mailto:a@b" gives "/". Text past
     ASCII is percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
     """
-    if isinstance(url, bytes):
-        text = escape(url).decode("ascii")
-    elif isinstance(url, str):
+    if isinstance(url, str):
         text = escape_text(url)
+    elif isinstance(url, bytes):
+        text = escape(url).decode("ascii")
     else:
         raise TypeError(f"a URL is str or bytes, not {type(url).__name__}")
     match = _PATH.match(text)
