@@ -18,9 +18,10 @@ A gate that is not open may let so many requests *pass*:
 * served: they waited for an answer that expires soon, with `GBOT_ROBOTS_MAX_AGE_SECS = 0` at once.
   If each of them asked anew, a robots.txt that fails every other time would hold them up again and
   again;
-* a *scout*: one request of a gate that is held goes without an answer, if a middleware of the
+* a *scout*: a request of a gate that is held goes without an answer, if a middleware of the
   project's stands before ours. Only that middleware knows whether the request is subject to
-  robots.txt. If it is, it comes back at once. If it is not, more requests pass.
+  robots.txt. If it is, it comes back at once, is no scout again, and another one goes. If it is
+  not, more requests pass.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Line(Protocol):
     """Requests of one origin in a queue, as the gates see them."""
 
     gate: Gate | None  # where the line waits if it has to
+    is_returned: bool  # its requests have come back, so that none of them is a scout
 
     @property
     def urgency(self) -> int:
@@ -114,11 +116,13 @@ class Gate:
         """Whether its requests count as waiting."""
         return self.state is not State.OPEN
 
-    def lets_pass(self, now: float) -> bool:
-        """Whether one more request may go on."""
+    def lets_pass(self, line: Line, now: float) -> bool:
+        """Whether one more request of `line` may go on."""
         if self.state is State.OPEN and now < self.open_until:
             return True
-        return self.passes is not None and now < self.passes.until
+        if self.passes is None or now >= self.passes.until:
+            return False
+        return self.passes.answer is not None or not line.is_returned
 
     def go(self, state: State) -> None:
         """Change the state, and let none pass any more. Only `Gates` calls this."""

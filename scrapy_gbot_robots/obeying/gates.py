@@ -108,7 +108,7 @@ class Gates:
 
     def admit(self, gate: Gate, line: Line) -> bool:
         """Return whether the next request of `line` may be handed out. If not, `line` waits."""
-        if gate.lets_pass(time.monotonic()):
+        if gate.lets_pass(line, time.monotonic()):
             return True
         if gate.state is State.OPEN:
             self._go(gate, State.NEW)
@@ -189,9 +189,9 @@ class Gates:
                 raise Closing
 
     def send_scouts(self) -> None:
-        """Let one request of each gate that is held go and see.
+        """Let the requests of each gate that is held go and see, one after another.
 
-        A middleware may know that it need not wait.
+        A middleware may know that they need not wait.
         """
         self._sends_scouts = True
         self._crawler.signals.connect(self._reached, signals.request_reached_downloader)
@@ -203,13 +203,20 @@ class Gates:
             self.went_on(handed)
 
     def went_on(self, handed: Handed) -> None:
-        """Let more requests pass if a scout was one that no robots.txt keeps from going on."""
+        """Send two more scouts after a scout that no robots.txt keeps from going on."""
+        self._send_more(handed, 2)
+
+    def came_back(self, handed: Handed) -> None:
+        """Send another scout after one that has to wait."""
+        self._send_more(handed, 1)
+
+    def _send_more(self, handed: Handed, number: int) -> None:
         gate = self._gates.get(handed.origin)
         if not handed.is_scout or gate is None or gate.state is not State.HELD:
             return
         passes = gate.passes or Passes(0, _FOREVER, None)
         if passes.answer is None:  # the others are given up
-            gate.passes = passes._replace(number=passes.number + 2)
+            gate.passes = passes._replace(number=passes.number + number)
             self._wake(gate)
 
     # The clock.

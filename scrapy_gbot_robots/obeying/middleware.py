@@ -148,6 +148,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
                 answer = await self._answer(origin, agent, request, handed, is_scout=is_scout)
                 ruling = Ruling(answer, agent, answer, override)
         except _GoesBack:
+            if handed is not None:
+                self.gates.came_back(handed)
             return returned(request)
         except Closing:
             verdict = Verdict(

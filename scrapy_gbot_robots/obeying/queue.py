@@ -49,6 +49,7 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots, downloader_middleware, next_of, urgency_of
+from ..meta import RETURNED
 from .gate import Gate
 from .gates import Gatekeeper, Gates
 from .subject_to_robots import is_unchecked_sitemap, origin_of, restore
@@ -58,6 +59,7 @@ MOST_OPEN = 400  # lines with their files
 _MOST_LOOKED_AT = 1000  # slots, for one request
 _LONGEST_NAME = 200  # characters of a directory's name, to which Scrapy adds 33
 _SCRAPYS_OWN = "/"  # the name of a line: the files that Scrapy's ScrapyPriorityQueue has left
+_RETURNED = "returned "  # so the name of a line begins whose requests have come back
 _SCRAPYS_IN_MEMORY = {FifoMemoryQueue, LifoMemoryQueue, None}
 
 logger = logging.getLogger(__name__)
@@ -78,6 +80,7 @@ class Line:
     requests: ScrapyPriorityQueue | None = None  # all others; None while their files are closed
     priorities: Iterable[int] = ()  # of the requests whose files are closed
     gate: Gate | None = None
+    is_returned: bool = False  # for requests that have come back
     turn: int = 0  # of its entry in the ring; 0 if the line is not ready
 
     @property
@@ -239,9 +242,13 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         name = f"{origin} {slot}"
         if origin is None or len(name) > _LONGEST_NAME:
             origin, name = None, slot
+        is_returned = RETURNED in request.meta
+        if is_returned:
+            name = _RETURNED + name
         line = self._lines.get(name)
         if line is None:
-            line = self._lines[name] = Line(self, slot, origin, name)
+            line = Line(self, slot, origin, name, is_returned=is_returned)
+            self._lines[name] = line
         rank = line.rank
         if self._keeps_single and not line.size:
             line.single, line.rank = request, -request.priority
@@ -299,10 +306,13 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
         """Return the requests of `line`, with their files open. Others may be closed for it."""
         requests = line.requests
         if requests is None:
-            if line.name == _SCRAPYS_OWN:
+            queue_cls = self.downstream_queue_cls
+            if line.is_returned and queue_cls is LifoMemoryQueue:
+                queue_cls = FifoMemoryQueue  # they come out in the order in which they went
+            if line.name == _SCRAPYS_OWN or queue_cls is not self.downstream_queue_cls:
                 requests = ScrapyPriorityQueue(
                     self.crawler,
-                    self.downstream_queue_cls,
+                    queue_cls,
                     self.key,
                     line.priorities,
                     start_queue_cls=self._start_queue_cls,
@@ -325,16 +335,18 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
 
     def _resume(self, name: str, priorities: Iterable[int]) -> None:
         """Make a line of the requests that an earlier crawl has left under `name`."""
-        prefix, is_ours, slot = name.partition(" ")
+        is_returned = name.startswith(_RETURNED)
+        slot = name.removeprefix(_RETURNED)
+        prefix, is_ours, own_slot = slot.partition(" ")
         origin = None
         if is_ours:
             with suppress(ValueError):
                 origin = Origin.of(prefix)
-        if origin is None:
-            slot = name
+                slot = own_slot
         if not self._is_by_slot:
             slot = ""
-        line = self._lines[name] = Line(self, slot, origin, name, priorities=priorities)
+        line = Line(self, slot, origin, name, priorities=priorities, is_returned=is_returned)
+        self._lines[name] = line
         requests = self._opened(line)
         if requests:
             line.rank = urgency_of(requests)

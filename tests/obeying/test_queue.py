@@ -34,6 +34,7 @@ from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import gates, lookup, queue
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.obeying.gate import State as GateState
+from scrapy_gbot_robots.obeying.subject_to_robots import returned
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
 
@@ -670,16 +671,59 @@ def test_scout_goes_and_sees_and_others_follow_if_no_robots_txt_keeps_it(world: 
     assert world.stat("given_up") == 0
 
 
-def test_scout_that_is_kept_is_the_only_one(world: World) -> None:
+def go_and_see(world: World) -> list[str]:
+    """Let scouts go one after another until none goes; each comes back, as from the middleware."""
+    urls: list[str] = []
+    while len(urls) < 20 and (request := world.scheduler.next_request()) is not None:
+        handed = world.gates.handed.pop(request)
+        assert handed.is_scout
+        world.gates.came_back(handed)
+        assert world.scheduler.enqueue_request(returned(request))
+        urls.append(request.url.partition("://")[2])
+    return urls
+
+
+@pytest.mark.parametrize("memory_queue", [FifoMemoryQueue, LifoMemoryQueue])
+@pytest.mark.parametrize("kind", [OriginPriorityQueue, StrictOriginPriorityQueue])
+def test_each_request_is_a_scout_once_and_those_that_come_back_keep_their_order(
+    kind: type, memory_queue: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, kind, SCHEDULER_MEMORY_QUEUE=memory_queue)
     world.gates.send_scouts()
-    world.push(*(f"a.x/{number}" for number in range(12)))
+    urls = [f"a.x/{number}" for number in range(6)]
+    world.push(*urls[:5])
+    if memory_queue is LifoMemoryQueue:
+        urls[:5] = reversed(urls[:5])
     world.fails("a.x")
-    scout = world.scheduler.next_request()
-    assert world.gates.handed.pop(scout).is_scout  # as the middleware does
-    assert world.pull() == []
+    assert go_and_see(world) == urls[:5]
+    world.push(urls[5])
+    assert go_and_see(world) == [urls[5]]
     world.waits(7)
     world.fails("a.x")
-    assert len(world.pull()) == 1
+    assert world.pull() == []
+    world.waits(7)
+    world.end("a.x")
+    assert world.pull() == urls
+
+
+def test_requests_that_have_come_back_are_no_scouts_of_a_later_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    world.gates.send_scouts()
+    world.push("a.x/1", "a.x/2", meta={"download_slot": "b"})
+    world.fails("a.x")
+    assert go_and_see(world) == ["a.x/2", "a.x/1"]
+    world.push("a.x/3", meta={"download_slot": "b"})
+    world.scheduler.close("finished")
+    again = World(monkeypatch, JOBDIR=str(tmp_path))
+    again.gates.send_scouts()
+    assert {line.slot for line in again.scheduler.dqs._lines.values()} == {"b"}
+    again.fails("a.x")
+    assert go_and_see(again) == ["a.x/3"]
+    again.waits(7)
+    again.end("a.x")
+    assert sorted(again.pull()) == ["a.x/1", "a.x/2", "a.x/3"]
 
 
 def test_scout_that_comes_through_late_lets_no_more_be_given_up(world: World) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.core.scheduler import Scheduler
+from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
 from twisted.internet.defer import gatherResults
@@ -306,6 +308,37 @@ async def test_what_the_projects_own_code_exempts_waits_for_no_unreachable_robot
     assert set(pages(crawler).crawled) == set(urls)
     assert stats(crawler)["scheduler/enqueued"] == 40
     assert fetches(site) <= 1  # no look-up after the wait
+
+
+class UntilThree(Pages):
+    """Ends the crawl with the third page."""
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
+        super().parse(response)
+        if len(self.crawled) == 3:
+            raise CloseSpider("three pages")
+        return None
+
+
+@pytest.mark.parametrize("middleware", [{Exempting: 60}, {Bypassing: 100}])
+@pytest.mark.parametrize("scheduler", [Scheduler, Fifo])
+@in_reactor
+async def test_what_is_exempt_does_not_wait_behind_requests_of_its_host_that_wait(
+    middleware: dict[type, int], scheduler: type, site: Site
+) -> None:
+    site.pages["/robots.txt"] = Reply(503, headers={"Retry-After": "600"})
+    exempt = [site.url(f"/api/{number}") for number in range(3)]
+    before = [site.url(f"/before/{number}") for number in range(30)]
+    after = [site.url(f"/after/{number}") for number in range(30)]
+    settings = {
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 300,
+        "DOWNLOADER_MIDDLEWARES": middleware,
+        "SCHEDULER": scheduler,
+        "CLOSESPIDER_TIMEOUT": 60,
+    }
+    crawler = await crawl(UntilThree, settings, urls=[*before, *exempt, *after])
+    assert sorted(pages(crawler).crawled) == exempt
+    assert fetches(site) == 1
 
 
 @in_reactor
