@@ -140,6 +140,23 @@ def test_held_requests_survive_any_number_of_interruptions_with_jobdir(
     assert sorted(crawl.ends(crawl.starts())) == [site.url(f"/{number}") for number in range(5)]
 
 
+def test_jobdir_goes_from_scrapys_strict_queue_to_ours_and_on_without_the_add_on(
+    site: Site, tmp_path: Path
+) -> None:
+    crawl = Resumed(site, tmp_path, DOWNLOAD_DELAY=0, CONCURRENT_REQUESTS=2)
+    scrapys = ["-s", "SCHEDULER_PRIORITY_QUEUE=scrapy.pqueues.ScrapyPriorityQueue"]
+    ours = ["-s", "SCHEDULER_PRIORITY_QUEUE=scrapy_gbot_robots.StrictOriginPriorityQueue"]
+    off = ["-s", "ADDONS={}"]
+    few = ["-s", "CLOSESPIDER_PAGECOUNT=3"]
+    crawled = crawl.ends(crawl.starts(*scrapys, *off, *few, new=40))
+    assert not site.paths().count("/robots.txt")
+    crawled += crawl.ends(crawl.starts(*scrapys, *few))
+    assert site.paths().count("/robots.txt") == 1
+    assert len(crawled) < 40
+    crawled += crawl.ends(crawl.starts(*ours, *off))
+    assert sorted(crawled) == sorted(site.url(f"/{number}") for number in range(40))
+
+
 @pytest.mark.slow
 def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_way(
     site: Site, tmp_path: Path
