@@ -331,7 +331,7 @@ async def test_while_redis_hangs_each_slot_keeps_its_delay_by_itself_after_one_t
             urls=urls,
         )
         server.resume()
-    assert len(crawler.spider.crawled) == len(urls)
+    assert len(pages(crawler).crawled) == len(urls)
     first = [min(each.at for each in site.asked if each.path[1] == slot) for slot in slots]
     # In turn they would wait for five time-outs.
     assert max(first) - min(first) < 4
