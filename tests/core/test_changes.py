@@ -123,6 +123,7 @@ TURNED = [
         [("/a/*.pdf$", "train_ai", False, None), ("/a/*.pdf$", "search", None, False)],
         id="longer-path-counts-whole",
     ),
+    pytest.param("Content-Usage: /a train-ai=n", "", [("/a", "train_ai", False, None)], id="path-that-went"),
     pytest.param("Content-Usage: /a/b$ train-ai=n\nContent-Usage: /a train-ai=n", "Content-Usage: /a train-ai=n", [], id="shorter-path-says-it-too"),
     pytest.param(
         "Content-Usage: *.pdf train-ai=n\nContent-Usage: train-ai=y",
