@@ -205,6 +205,11 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
             [(4, "joined groups"), (2, "unused field")],
             "in one group with line 1",
         ),
+        (
+            b"user-agent: a\nsitemap: https://a.example/s.xml\nuser-agent: b\ndisallow: /x",
+            [(3, "joined groups")],
+            "in one group with line 1",
+        ),
         (MERGED, [(3, "shadowed rule")], 'for "a": "Allow: /x" in line 6 matches all of it'),
         (
             MERGED.replace(b"a\nallow", b"a\nuser-agent: b\nallow"),
