@@ -143,6 +143,13 @@ NARROW = b"user-agent: *\ncontent-signal: "
             BETWEEN, "a", "/", (False, False, None, None), id="agent-named-before-the-line"
         ),
         pytest.param(BETWEEN, "b", "/", (None, False, None, None), id="agent-named-after-the-line"),
+        pytest.param(
+            BETWEEN.replace(b"user-agent: a\n", b"user-agent: *\n"),
+            "b",
+            "/",
+            (None, False, None, None),
+            id="agent-named-after-a-line-for-all",
+        ),
         pytest.param(PARTS, "a", "/", (False, False, None, None), id="group-in-several-parts"),
         pytest.param(PATHS, "a", "/a/x", (False, False, None, None), id="path"),
         pytest.param(
