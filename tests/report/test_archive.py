@@ -142,6 +142,23 @@ async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_plac
     assert "Cloudflare" in captures[walled.url("/robots.txt")].wall
 
 
+@pytest.mark.parametrize("name", ["robots.warc", "robots.jsonl"])
+@pytest.mark.parametrize("coding", ["identity", "gzip", "unknown"])
+@in_reactor
+async def test_error_page_is_kept_with_all_that_says_what_it_means(
+    tmp_path: Path, coding: str, name: str
+) -> None:
+    page = b"<meta name=robots content=none>\n" * 100 + b"<title>Page not found</title>"
+    missing = Reply(
+        503, gzip.compress(page) if coding == "gzip" else page, {"Content-Encoding": coding}
+    )
+    with Site({"/robots.txt": missing, "*": b"ok"}) as site:
+        archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}
+        await crawl(Pages, archive, urls=[site.url("/a")])
+    served, *_ = Reading(str(tmp_path / name), 500_000).captures()
+    assert (served.status, served.body) == (503, page)
+
+
 @in_reactor
 async def test_file_of_another_crawl_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "robots.jsonl.gz"
