@@ -46,6 +46,7 @@ FEED = b"""<?xml version="1.0"?>
 <item><title>One</title><atom:link href="http://e/c" rel="replies"/><link> http://e/1 </link>
 <pubDate>Sat, 31 Jan 2026 10:20:30 GMT</pubDate><description>a &lt;b&gt;</description></item>
 <item><link>http://e/2</link></item></channel></rss>"""
+IMAGE = b"<image><url>http://e/i.png</url><title>News</title><link>http://e/</link></image>"
 ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><link href="http://e/"/>
 <entry><link rel="edit" href="http://e/edit"/><link href="http://e/1"/><updated>2026-01-31T10:20:30Z</updated>
 <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><link href="http://e/no"/><p>a</p></div></content></entry>
@@ -84,6 +85,7 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "text-gzipped": (gzip.compress(TEXT.encode()), "1 ü"),
     "S10.27-rss": (FEED, "1 2"),
     "rss-with-doctype": (FEED.replace(b"<rss", DOCTYPE), "1 2"),
+    "rss-with-images": (FEED.replace(b"<item>", IMAGE + b"<item>" + IMAGE), "1 2"),
     "S10.27-atom": (ATOM, "1 2"),
     "S10.27-atom-0.3": (ATOM.replace(b"updated", b"modified"), "1 2"),
     "empty-urlset": (urlset(), ""),
