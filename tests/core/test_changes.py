@@ -214,6 +214,12 @@ def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
     }
 
 
+def test_hundreds_of_preferences_are_compared() -> None:
+    old = "User-agent: *\n" + "".join(f"Content-Usage: /{n}/ search=n\n" for n in range(300))
+    (change,) = changed(old, old.replace("/7/ search=n", "/7/ search=y"))
+    assert change.preferences == (PreferenceChange("/7/", "search", False, True),)
+
+
 def test_hostile_preferences_take_seconds_at_the_most() -> None:
     lines = "".join(f"Content-Usage: /*{number} search=n\n" for number in range(15_000))
     (change,) = changed("User-agent: *\n" + lines, "User-agent: *\nAllow: /\n" + lines)
