@@ -143,6 +143,7 @@ def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
 
 
 HOSTILE_RULES = b"".join(b"disallow: /*a%d\nallow: /%d*\n" % (n, n) for n in range(14_000))
+LONG_RULES = b"".join(b"disallow: /*/%s/%d?sort=*&page=\n" % (b"x" * 40, n) for n in range(300))
 MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /x\n"
 
 
@@ -217,6 +218,7 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
             'for "a" and others: ',
         ),
         (HEAD + b"disallow: /x\n" * 2, [(3, "duplicate rule")], "is already in line 2"),
+        (HEAD + LONG_RULES + b"disallow: /y\nallow: /y", [(302, "shadowed rule")], "in line 303"),
         (HEAD + HOSTILE_RULES, [(1, "too many rules to compare")], ""),
     ],
 )
