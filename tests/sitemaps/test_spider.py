@@ -7,6 +7,7 @@ import signal
 import sys
 import tracemalloc
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -251,6 +252,24 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(
         assert list(without(crawler)) == ["no host"]
         asked = sorted(site.asked[0].at for site in sites)
         assert all(later - earlier > 0.15 for earlier, later in zip(asked, asked[2:], strict=False))
+
+
+@in_reactor
+async def test_slow_host_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)
+    with contextlib.ExitStack() as stack:
+        slow, *others = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
+        for site in (slow, *others):
+            listing(site)
+        rules = Reply(200, sitemap_lines(slow.url("/s.xml")))
+
+        def after_all_others(connection: socket) -> None:
+            block_until(lambda: all(site.asked for site in others))
+            rules(connection)
+
+        slow.pages["/robots.txt"] = after_all_others
+        crawler = await crawl(Hosts, hosts=[site.url() for site in (slow, *others)])
+        assert host_stats(crawler) == {"listed": 6}
 
 
 @pytest.mark.parametrize(
