@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.policy.outcome import Unavailable, next_hop
+from scrapy_gbot_robots.policy.outcome import REDIRECTS, Unavailable, next_hop
 
 HERE = "https://example.com/robots.txt"
 
@@ -42,6 +42,11 @@ def hops(count: int) -> list[str]:
 )
 def test_redirect_is_followed(location: bytes | str, target: str) -> None:
     assert next_hop(301, location, [HERE], 5) == target
+
+
+@pytest.mark.parametrize("status", [*range(300, 400)])
+def test_these_statuses_lead_elsewhere(status: int) -> None:
+    assert (status in REDIRECTS) == (status in {301, 302, 303, 307, 308})
 
 
 @pytest.mark.parametrize(
