@@ -114,7 +114,8 @@ class _Ring:
         # By slot; entries are rank, turn, line.
         self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()
         self._turns = count(1)
-        # By slot, on the monotonic clock: until when its delay keeps back what it has got.
+        # By slot, on the monotonic clock: until when its delay keeps back what it has got. The slot
+        # served last is at the end.
         self._busy_until: dict[str, float] = {}
 
     def add(self, line: Line) -> None:
@@ -135,7 +136,6 @@ class _Ring:
                 heappop(heap)
             if not heap:
                 del self._heaps[slot]
-                self._busy_until.pop(slot, None)
                 continue
             self._heaps.move_to_end(slot)
             active = self._downloader.active(slot)
@@ -155,8 +155,14 @@ class _Ring:
         if self._gates is None or not self._gates.waiting:
             return
         secs = self._downloader.delay(request)
-        if secs:
-            self._busy_until[slot] = max(self._busy_until.get(slot, 0.0), time.monotonic()) + secs
+        if not secs:
+            return
+        now = time.monotonic()
+        self._busy_until[slot] = max(self._busy_until.pop(slot, 0.0), now) + secs
+        first = next(iter(self._busy_until))
+        while self._busy_until[first] <= now:
+            del self._busy_until[first]
+            first = next(iter(self._busy_until))
 
     def take_back(self, slot: str) -> None:
         """Note that a request that was on its way to `slot` was refused: it costs no delay."""

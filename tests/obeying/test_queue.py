@@ -961,6 +961,37 @@ def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(
     assert len(pulled) == 10  # nothing waits any more
 
 
+def test_slot_with_a_delay_gets_little_ahead_though_its_requests_come_one_by_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
+    pulled: list[str] = []
+    monkeypatch.setattr(gates, "pull_soon", lambda crawler: pulled.extend(world.pull()))
+    world.push("a.x/0", "late.x/1")
+    world.end("a.x")
+    for number in range(1, 9):
+        world.push(f"a.x/{number}")
+        pulled += world.pull()
+        pulled += world.pull()  # nothing is queued now but what waits
+    assert len(pulled) == 2  # a second's worth
+    world.waits(0.5)
+    assert len(pulled) == 3
+
+
+def test_slots_that_have_done_their_work_are_forgotten(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
+    world.push("late.x/1")
+    for number in range(100):
+        host = f"h{number}.x"
+        world.push(f"{host}/1")
+        world.end(host)
+        assert len(world.pull()) == 1
+        world.waits(0.5)
+    assert len(world.scheduler.mqs._ring._busy_until) < 3
+
+
 def test_queued_host_takes_no_more_objects_than_in_scrapys_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
