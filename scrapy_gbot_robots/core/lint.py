@@ -153,9 +153,10 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
     """
     merged = groups_by_agent(groups)
     joins = [_joins_in(group, all_lines) for group in groups]
-    heeded = {"*", *(_agent_of(engine, merged) for engine in SEARCH_ENGINES)}
-    is_closed = None not in [_closing_rule_of(agent, merged, groups) for agent in heeded]
-    shut_out = _shut_out(groups, joins, is_closed=is_closed)
+    followed = {"*", *(_agent_of(engine, merged) for engine in SEARCH_ENGINES)}
+    closings = {agent: _closing_rule_of(agent, merged, groups) for agent in followed}
+    is_closed = None not in closings.values()
+    shut_out = _shut_out(groups, merged, closings, joins, is_closed=is_closed)
     for shut in shut_out:
         yield _on_shut_out(shut, all_lines)
     already_told = {shut.join for shut in shut_out}
@@ -200,18 +201,23 @@ class _ShutOut(NamedTuple):
 
 
 def _shut_out(
-    groups: Sequence[Group], joins: Sequence[Sequence[_Join]], *, is_closed: bool
+    groups: Sequence[Group],
+    merged: Mapping[str, Sequence[int]],
+    closings: Mapping[str, Rule | None],
+    joins: Sequence[Sequence[_Join]],
+    *,
+    is_closed: bool,
 ) -> list[_ShutOut]:
     """Return the search engines that may fetch nothing, by their group or one joined with it.
 
-    A rule that was written for all crawlers is no mistake. If `is_closed`, the whole site is: only
-    what a join has done counts.
+    `closings` has the rules by which the agents that they follow may fetch nothing. A rule that was
+    written for all crawlers is no mistake. If `is_closed`, the whole site is: only what a join has
+    done counts.
     """
-    merged = groups_by_agent(groups)
     by_rule: dict[Rule, _ShutOut] = {}
     for engine in SEARCH_ENGINES:
         agent = _agent_of(engine, merged)
-        closing = _closing_rule_of(agent, merged, groups)
+        closing = closings[agent]
         if closing is None:
             continue
         join = None
