@@ -76,7 +76,7 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
             return await asyncio.wait_for(work, max(secs, _SOON_SECS))  # with 0, it does not begin
         under_way: Deferred[_T] = deferred_from_coro(work)
         return await under_way.addTimeout(secs, reactor())
-    # On Python 3.10 asyncio has a time-out error of its own. Twisted's has words for nobody.
+    # On Python 3.10 asyncio has a time-out error of its own. The text of Twisted's helps nobody.
     except (asyncio.TimeoutError, TwistedTimeoutError) as error:
         raise TimeoutError from error
 

@@ -450,7 +450,8 @@ def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
     return not row.metadata["needs"]
 
 
-# What heeds a setting: where it must be switched on, and its class
+# What heeds a setting: where it must be switched on, and the name of its class, which is in a room
+# above this one
 _PARTS = {
     "archive": ("EXTENSIONS", "RobotsArchive"),
     "report": ("EXTENSIONS", "RobotsReport"),

@@ -137,16 +137,26 @@ class Failing(Fifo):
             raise ConnectionError("the queue is away")
 
 
+async def crawl_of_which_25_are_held(
+    site: Site, monkeypatch: pytest.MonkeyPatch, ask_again_secs: float, **settings: Any
+) -> tuple[Any, Gate, list[str]]:
+    """Start a crawl of 40 pages; return it, the gate before its robots.txt, and the URLs."""
+    monkeypatch.setattr(front, "ASK_AGAIN_SECS", ask_again_secs)
+    monkeypatch.setattr(front, "MOST_HELD", 25)
+    site.pages["/robots.txt"] = gate = Gate("")
+    urls = [site.url(f"/{number}") for number in range(40)]
+    running = crawl(Pages, {"SCHEDULER": Failing, **settings}, urls=urls)
+    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
+    return running, gate, urls
+
+
 @as_scrapy_runs_it
 async def test_requests_that_are_held_stay_while_their_scheduler_fails(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(front, "ASK_AGAIN_SECS", 0.5)
-    monkeypatch.setattr(front, "MOST_HELD", 25)
-    site.pages["/robots.txt"] = gate = Gate("")
-    urls = [site.url(f"/{number}") for number in range(40)]
-    running = crawl(Pages, {"SCHEDULER": Failing, "CONCURRENT_REQUESTS": 4}, urls=urls)
-    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
+    running, gate, urls = await crawl_of_which_25_are_held(
+        site, monkeypatch, 0.5, CONCURRENT_REQUESTS=4
+    )
     await pause(0.2)
     Failing.fails, Failing.asked = True, 0
     gate.open()
@@ -211,12 +221,7 @@ async def test_scheduler_that_is_empty_is_asked_for_no_request_while_some_are_he
 async def test_scheduler_that_fails_is_asked_again_each_few_seconds_and_the_log_says_it_once(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(front, "ASK_AGAIN_SECS", 0.1)
-    monkeypatch.setattr(front, "MOST_HELD", 25)
-    site.pages["/robots.txt"] = gate = Gate("")
-    urls = [site.url(f"/{number}") for number in range(40)]
-    running = crawl(Pages, {"SCHEDULER": Failing}, urls=urls)
-    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
+    running, gate, urls = await crawl_of_which_25_are_held(site, monkeypatch, 0.1)
     monkeypatch.setattr(front, "MOST_HELD", 30)
     Failing.fails, Failing.asked = True, 0
     await until(lambda: Failing.asked >= 4)

@@ -945,12 +945,18 @@ def test_crawl_that_obeys_no_robots_txt_only_gets_a_fast_queue(
     assert world.order == []
 
 
-def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def pulled_with_a_delay(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give all slots a delay of half a second, and let the gates' engine pull; return what it gets."""
     monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
     pulled: list[str] = []
     monkeypatch.setattr(gates, "pull_soon", lambda crawler: pulled.extend(world.pull()))
+    return pulled
+
+
+def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulled = pulled_with_a_delay(world, monkeypatch)
     world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
     world.end("a.x")
     assert len(pulled) == 2  # a second's worth
@@ -964,9 +970,7 @@ def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(
 def test_slot_with_a_delay_gets_little_ahead_though_its_requests_come_one_by_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DownloadSlots, "delay", lambda slots, request: 0.5)
-    pulled: list[str] = []
-    monkeypatch.setattr(gates, "pull_soon", lambda crawler: pulled.extend(world.pull()))
+    pulled = pulled_with_a_delay(world, monkeypatch)
     world.push("a.x/0", "late.x/1")
     world.end("a.x")
     for number in range(1, 9):
