@@ -8,6 +8,7 @@ Source: as policy/outages.py and core/rules.py.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -35,7 +36,7 @@ NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
-_MOST_DIGITS = 9  # of a status in text
+_STATUS = re.compile(r"[0-9]{3}")  # in text
 # bytes of robots.txt files, and of memory, roughly, that their rules take
 _MOST_HELD = 96 * 2**20
 _MOST_READ_ONCE = 100_000  # files that are remembered
@@ -536,7 +537,7 @@ def _status_of(status: object) -> int | None:
         return status
     if _is_missing(status):
         return None
-    if isinstance(status, str) and len(status) <= _MOST_DIGITS and status.isdecimal():
+    if isinstance(status, str) and _STATUS.fullmatch(status):
         return int(status)
     if isinstance(status, float) and status.is_integer():
         return int(status)

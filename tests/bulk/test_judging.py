@@ -135,6 +135,7 @@ def test_robots_txt_may_stand_beside_each_url() -> None:
         ([("OK", ROBOTS)] * 2, TypeError, "a status is a whole number .* not 'OK'"),
         ([("", ROBOTS)] * 2, TypeError, "a status is a whole number"),
         ([("2" * 5_000, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+        ([("٢٠٠", ROBOTS)] * 2, TypeError, "a status is a whole number .* not '٢٠٠'"),
         ([(200.5, ROBOTS)] * 2, TypeError, "a status is a whole number"),
         ([(True, ROBOTS)] * 2, TypeError, "a status is a whole number"),
         ([(200, "user-agent: *")] * 2, TypeError, "the body of a robots.txt is bytes .* not str"),
