@@ -15,8 +15,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .processes import EXAMPLE, ROOT, run
+from .web import free_port
 
 REDIS = "redis://localhost:6379/0"  # as in the documentation
+PORT = "8099"  # of the server that docs/record.md starts
 PYTHON = f"""case "$1 $2" in
     "-m venv") mkdir "$3" && cp -r "$COMMANDS" "$3/bin" ;;
     "-m tests") test -e '{ROOT}/tests/__main__.py' ;;  # it runs this test
@@ -45,8 +47,9 @@ def run_block(
     for name, text in COMMANDS.items():
         (commands / name).write_text(f"#!/bin/sh\n{text}\n")
         (commands / name).chmod(0o755)
+    port = str(free_port())
     for name, text in files.items():
-        (directory / name).write_text(text)
+        (directory / name).write_text(text.replace(PORT, port))
     if EXAMPLE.name in script:
         shutil.copytree(EXAMPLE, directory / EXAMPLE.name, ignore=shutil.ignore_patterns(".scrapy"))
     environment = {
@@ -63,8 +66,9 @@ def run_block(
             "REDIS_CLI": server.replace("redis-server", "redis-cli"),
             "REDIS_SOCKET": urlsplit(redis_url).path,
         }
+    script = script.replace(REDIS, redis_url).replace(PORT, port)
     return run(
-        ["bash", "-euo", "pipefail", "-c", script.replace(REDIS, redis_url) + "\nwait\n"],
+        ["bash", "-euo", "pipefail", "-c", f"{script}\nwait\n"],
         directory,
         environment,
     )
