@@ -31,6 +31,7 @@ from .inputs import add_shared, origin_of, typed
 from .output import Terminal
 
 _ACTS = ("list", "show", "forget")
+_TITLES = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'ASKED AGAIN':>11}  ORIGIN"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -61,14 +62,11 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     wanted = [str(origin_of(text)) for text in options.origins]
     done = 0
     with _storage(gbot, settings, writes=forgets) as (storage, where):
-        if options.act == "list":
-            title = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'ASKED AGAIN':>11}  ORIGIN"
-            out.say((title, "strong"))
         origins: Iterable[str] = wanted
         if not wanted:
             origins = storage.origins()
         for origin in origins:
-            if _act(options.act, origin, storage, gbot, out):
+            if _act(options.act, origin, storage, gbot, out, is_first=not done):
                 done += 1
             elif wanted:
                 err.say((f"{origin}: not in the storage", "warning"))
@@ -117,7 +115,9 @@ def _storage(
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _act(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+def _act(
+    act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, is_first: bool
+) -> bool:
     """List, show or forget an origin; return whether it is stored.
 
     Another process may delete it meanwhile.
@@ -134,6 +134,8 @@ def _act(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Termi
     facts = {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decision)}
     out.json(facts)
     if act == "list":
+        if is_first:
+            out.say((_TITLES, "strong"))
         _list(facts, out)
     else:
         _show(facts, entry, out)

@@ -116,7 +116,7 @@ def choice_of(
             history=settings.history,
             read_only=read_only,
         )
-        return StorageChoice(name, opens, f"sqlite at {path}")
+        return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
     no_project = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
     if settings.history:
         obstacle = f"GBOT_ROBOTS_STORAGE is {name!r}"

@@ -69,6 +69,10 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
         ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt: file is not a database"),
         (
+            "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
+            "the storage redis failed: cannot use Redis at 127.0.0.1:1",
+        ),
+        (
             "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
             "does not say that it is this plugin's: it stays as it is. Delete it if you know",
         ),

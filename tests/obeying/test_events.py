@@ -115,6 +115,11 @@ UNUSED = {"GBOT_ROBOTS_SQLITE_PATH": "unused.sqlite"}
             id="no-project",
         ),
         pytest.param(
+            {"GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"},
+            f"sqlite at {Path.cwd() / 'robots.sqlite'}",
+            id="relative-path",
+        ),
+        pytest.param(
             {
                 "GBOT_ROBOTS_STORAGE": "redis",
                 "REDIS_URL": "redis://:secret@127.0.0.1:7/3",
