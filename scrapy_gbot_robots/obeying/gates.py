@@ -277,9 +277,11 @@ class Gates:
 
         0 or less: the request is given up.
         """
+        # First, so that a busy machine cannot make the time until the next fetch look too long.
+        now = time.monotonic()
         # The clock may have been set back.
         until_asked = answer.ask_at - max(time.time(), answer.given_at)
-        return self._patience.secs_left(answer.trouble, since, until_asked, time.monotonic())
+        return self._patience.secs_left(answer.trouble, since, until_asked, now)
 
     def _number_given_up(self, gate: Gate, answer: CachedAnswer) -> int:
         """How many requests of an unreachable origin are given up now."""

@@ -7,7 +7,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from pathlib import Path
 from socket import socket
 from types import SimpleNamespace
@@ -491,6 +491,29 @@ def test_requests_of_an_unreachable_origin_are_given_up_at_a_rate_and_all_when_i
         either.waits(10)
     assert given_up == [0] * 6 + [64] + [0] * 5 + [4] * 18 + [400 - 64 - 18 * 4]
     assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
+
+
+def test_busy_machine_gives_up_no_more_requests_before_robots_txt_may_be_asked_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.push(*(f"a.x/{number}" for number in range(100)))
+    world.fails("a.x", secs=WAIT)
+    world.waits(WAIT)
+
+    pauses = count()  # in seconds, each longer than the last
+
+    def wall_clock() -> float:
+        now = 1e9 + world.now
+        world.now += next(pauses)
+        return now
+
+    busy = SimpleNamespace(monotonic=lambda: world.now, time=wall_clock)
+    with monkeypatch.context() as patched:
+        patched.setattr(gates, "time", busy)
+        world.fails("a.x", secs=2 * WAIT)
+    assert len(world.pull()) == 64
+    world.waits(WAIT + 1)
+    assert (world.asked, world.pull()) == ({}, [])
 
 
 def test_in_a_long_outage_no_look_up_comes_before_robots_txt_may_be_asked_again(
