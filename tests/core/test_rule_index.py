@@ -10,10 +10,13 @@ from scrapy_gbot_robots import RobotsTxt, Rule, Rules
 from scrapy_gbot_robots.core import rule_index
 from scrapy_gbot_robots.core.patterns import NO_RULE, Patterns, Trial, line_of, precedence_of
 from scrapy_gbot_robots.core.rule_index import Index
-from scrapy_gbot_robots.core.rules import takes_long
+from scrapy_gbot_robots.core.rules import allowed_each, takes_long
+from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.instructions import instructions
 from ..support.oracle import verdict_by
+
+SITE = "https://e.com"
 
 
 def index_of(rules: Iterable[Rule]) -> Index:
@@ -36,7 +39,9 @@ def trial_of(rules: Sequence[Rule]) -> Trial:
 
 def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
     index, trial = index_of(rules), trial_of(rules)
-    for path in paths:
+    for written in paths:
+        url = SITE + written
+        path = path_of(url)
         verdict = verdict_by(
             rules, path, strict=True
         )  # without index pages: `Rules` adds their directories
@@ -44,6 +49,8 @@ def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
         decider = precedence_of(len(rule.pattern), rule.allow, rule.line) if rule else NO_RULE
         assert index.decider(path) == decider, path
         assert index.allows(path) == verdict.allowed, path
+        for rest in ("", f"#{written}", f"\0{written}"):  # no part of the path
+            assert index.allows_url(url + rest, len(SITE)) == verdict.allowed, url + rest
         assert trial.decider(path) == decider, path
         assert trial.allows(path) == verdict.allowed, path
 
@@ -56,13 +63,15 @@ def words(source: random.Random, number: int) -> list[str]:
     return ["".join(source.choices("abcdef", k=source.randint(1, 9))) for _ in range(number)]
 
 
-@pytest.mark.parametrize("number", [50, 400, 3000])
+@pytest.mark.parametrize("number", [3, 50, 400, 3000])
 @pytest.mark.parametrize(
     "shapes",
     [
         pytest.param(("/{}", "/{}/", "/*{}", "/*{}*x$", "*/{}$", "/{}*{}"), id="any"),
         pytest.param(("/abc/*{}", "/abc/*{}*{}$", "/abc/{}"), id="many-on-one-stem"),
         pytest.param(("/*aaaaaa{}", "/*aaa{}aaa"), id="alike-at-the-beginning"),
+        pytest.param(("/{}", "/{}/"), id="plain"),
+        pytest.param(("/%C3%A9{}", "/%C3%A9{}*{}", "/%C3%A9%2F"), id="escapes"),
     ],
 )
 def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(
@@ -76,12 +85,14 @@ def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(
     )
     paths = [
         path
-        for stem in source.sample(stems, 8)
+        for stem in source.choices(stems, k=8)
         for path in (
             f"/{stem}",
             f"/abc/aaaaaa{stem}",
             f"/abc/{stem}/{source.choice(stems)}x",
             f"/{stem[:-1]}",
+            f"/%c3%a9{stem}",
+            f"/é%2f/{stem}",
         )
     ]
     assert_index_agrees(rules, paths)
@@ -155,6 +166,26 @@ def test_question_that_may_take_long_is_known_before_it_is_asked(
     assert takes_long(rules, url.encode()) is later
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "long"),
+    [
+        pytest.param("/{}/", "/", [1, 2, 26], id="plain"),
+        pytest.param("/{}*a$", "/" + "x" * 749, [1, 3], id="each-counts-as-ten"),
+    ],
+)
+def test_first_questions_about_thousands_of_rules_and_the_one_that_builds_the_index_take_long(
+    rule: str, path: str, long: list[int]
+) -> None:
+    lines = [f"disallow: {rule}".format(number) for number in range(1_600)]
+    rules = RobotsTxt.parse("\n".join(["user-agent: *", *lines]).encode()).rules_for("a")
+    known: list[int] = []
+    for number in range(1, 31):
+        if takes_long(rules, path):
+            known.append(number)
+        rules.allowed(path)
+    assert known == long
+
+
 def test_patterns_that_hang_on_one_another_are_found() -> None:
     rules = numbered([(False, "/a/*?"), (False, "/a/b/*?"), (False, "/a/c"), (True, "/a/b/d*?x")])
     assert_index_agrees(rules, ["/a/bz?", "/a/b/c?", "/a/b/d?x", "/a/cc", "/a/", "/b", "/"])
@@ -172,12 +203,17 @@ def test_verdict_without_a_deciding_rule_reads_the_rules_once(last: str) -> None
 ALLOWED, VERDICT = Rules.allowed, Rules.verdict
 
 
+def sixteen_at_once(rules: Rules, url: str) -> object:
+    return allowed_each(rules, [path_of(url)] * 16)
+
+
 @pytest.mark.parametrize(
     ("rule", "path", "kinds", "tried"),
     [
         pytest.param("/x", "/x", [ALLOWED], 25, id="allowed"),
         pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
         pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
+        pytest.param("/x", "/y", [sixteen_at_once], 5, id="several-urls-at-once"),
         pytest.param("/x", "/" + "y" * 16_000, [ALLOWED], 25, id="long-path-and-plain-rules"),
         pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
         pytest.param("/*x", "/" + "y" * 1_999, [VERDICT], 0, id="2-KB-and-a-wildcard"),
@@ -208,6 +244,26 @@ def test_of_thousands_of_needles_few_are_looked_for(shapes: list[str]) -> None:
     path = "/" + "a" * 100
     assert index.decider(path) == NO_RULE
     assert instructions(lambda: index.decider(path)) < 6_000
+    assert instructions(lambda: index.allows_url(SITE + path, len(SITE))) < 6_000
+
+
+@pytest.mark.parametrize(
+    ("patterns", "path"),
+    [
+        pytest.param(["/x"], "/é", id="none-begins-the-path"),
+        pytest.param(["/x", "/y"], "/x/é", id="one-begins-the-path"),
+        pytest.param(["/x", "/*x"], "/y#z", id="neither-beginning-nor-needle"),
+        pytest.param(["/x", "/*x"], "/x/é", id="beginning-beside-a-needle"),
+        pytest.param([f"/{number}/" for number in range(60)], "/é", id="none-of-many"),
+    ],
+)
+def test_most_questions_are_settled_before_anything_is_cut_out_of_the_url(
+    patterns: list[str], path: str
+) -> None:
+    index = index_of(numbered((False, pattern) for pattern in patterns))
+    url = SITE + path
+    to_cut = instructions(lambda: path_of(url))
+    assert instructions(lambda: index.allows_url(url, len(SITE))) < to_cut
 
 
 def test_thousands_of_exempt_beginnings_are_found_by_bisection() -> None:
