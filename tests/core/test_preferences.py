@@ -85,6 +85,7 @@ def test_example_of_the_draft(
         pytest.param([b"content-usage:"], (None, None, None), id="empty"),
         pytest.param([b"content-signal: ai-train=no, search=yes, ai-input=no"], (False, True, False), id="signal"),
         pytest.param([b"Content-Signal: AI-Train = NO"], (False, None, None), id="signal-in-any-case"),
+        pytest.param([b"content-signal: x=full, ai-train=no"], (False, None, None), id="signal-with-other-keys"),
         pytest.param([b"content-signal: ai-train=n"], (None, None, None), id="signal-y-mixed-up"),
         pytest.param([b"content-signal: /x ai-train=no"], (None, None, None), id="signal-with-a-path"),
         pytest.param([b"content-signal: ai-train=yes,ai-train=no"], (False, None, None), id="signal-twice"),
