@@ -80,6 +80,7 @@ PATTERNS: list[tuple[str, str, list[str], list[str]]] = [
     ("D20-RFC-figure-6", "/path/file-with-a-%2A.html", ["/path/file-with-a-%2A.html"], ["/path/file-with-a-*.html"]),
     ("overlapping-segments", "/a*ab$", ["/aab", "/aaab"], ["/ab"]),
     ("segments-in-order", "/*b*a", ["/xbya"], ["/xayb"]),
+    ("stars-alone-before-a-slash", "**********/", ["/", "/a"], []),
     ("many-stars", "/*a*b*c*d*e*f*g*h*i*the-last-segment$", ["/abcdefghithe-last-segment"], ["/abcdefghithe-last-segment/"]),
 ]  # fmt: skip
 
