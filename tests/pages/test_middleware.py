@@ -37,7 +37,9 @@ SITE: dict[str, Reply | bytes] = {
     "/meta": html("<meta name=robots content=nofollow>", link("/from-meta")),
     "/meta-own": html("<meta name=TestBot content='noarchive, nofollow'>", link("/from-meta-own")),
     "/none": html("<meta name=robots content=none>", "<map><area href='/from-none#part'></map>"),
-    "/rel": html(body=link("/from-rel", "noopener NoFollow") + link("/from-rel-free")),
+    "/rel": html(
+        body="<a name=top></a>" + link("/from-rel", "noopener NoFollow") + link("/from-rel-free")
+    ),
     "/rel-query": html(body=link("/from-query?b=2&a=%7e", "nofollow")),
     "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "sponsored")),
     "/both": html(body=link("/from-both", "nofollow") + link("/from-both#again")),
