@@ -334,13 +334,13 @@ class Fetcher:
         If the response breaks off after its headers, request it again for the status alone.
 
         Most statuses decide without the body (Google's page, "HTTP status codes"). But no download
-        handler tells the status of a response whose body hangs or is reset.
+        handler tells the status of a response whose body hangs or is reset. The second request has
+        half of the time at most, so that redirects that hang one after another come to an end.
         """
         exchange = await self._send(url, request, secs_left, self._settings.max_bytes)
         if exchange.response is None and exchange.headers_secs is not None:
-            again = await self._send(
-                url, request, min(secs_left, _STATUS_SECS + 2 * exchange.headers_secs), _STATUS_ONLY
-            )
+            secs_left = min(secs_left / 2, _STATUS_SECS + 2 * exchange.headers_secs)
+            again = await self._send(url, request, secs_left, _STATUS_ONLY)
             if again.response is not None and again.response.status not in BODY_DECIDES:
                 return again
         return exchange
