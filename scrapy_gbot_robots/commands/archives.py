@@ -57,7 +57,7 @@ def _files_of(names: Sequence[str], err: Terminal) -> list[str]:
     named = set(map(Path, names))
     files: list[str] = []
     for name in names:
-        files += _archives_below(name, named, err) if _is_directory(name) else [name]
+        files += _archives_below(name, named, err) if _is_directory(name) else [str(Path(name))]
     return list(dict.fromkeys(files))
 
 
@@ -65,7 +65,7 @@ def _archives_below(directory: str, named: set[Path], err: Terminal) -> list[str
     archives = []
     left_out = []
     for path in Path(directory).rglob("*"):
-        is_archive = path.name.lower().endswith(_SUFFIXES_IN_DIRECTORIES)
+        is_archive = path in named or path.name.lower().endswith(_SUFFIXES_IN_DIRECTORIES)
         if (is_archive or path.name == ROBOTS_TXT) and path.is_file():
             archives.append(str(path))
         elif path.name.lower().endswith(_JSON_SUFFIXES) and path not in named:

@@ -134,8 +134,11 @@ def test_json_lines_in_a_directory_are_left_out_and_that_is_said(home: Path) -> 
     )
     assert (ended.status, ended.err.count(note)) == (0, 1)
     (home / "out.jsonl").unlink()
+    (home / "all" / "a.warc.gz").unlink()
+    (home / "all" / "b.jsonl").write_text(json.dumps(record) + "\nbroken\n")
     ended = audit(home, "--robots all ./all/b.jsonl")
     assert (ended.status, "left out: all" in ended.err) == (0, False), ended.err
+    assert "damaged in 1 place," in ended.err, "it is read once"
 
 
 def test_summary_says_what_came_of_it(home: Path) -> None:
