@@ -229,6 +229,8 @@ class Lookup:
         if before is not None and before.site_available:
             entry = available(entry)
         decision = decide(entry, time.time(), settings.policy)
+        if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
+            source = Source.STORED  # the fetch has failed, and the copy from before counts
         status = _status_of(entry)
         answer = CachedAnswer(pending.origin, decision, status, source, before=before)
         copy = decision.copy

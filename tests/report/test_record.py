@@ -208,6 +208,37 @@ async def test_absurd_date_in_the_storage_costs_no_record_no_proof_and_no_report
     assert (proof["fetched"], proof["line"]) == (None, None)
 
 
+class Old(MemoryStorage):
+    """Knows of each origin a robots.txt of three days ago, and an outage since."""
+
+    def get(self, origin: str) -> Entry:
+        then = time.time() - 3 * 86_400
+        copy = Copy(Kind.RULES, 200, f"{origin}/robots.txt", RULES, False, "HTTP 200", then, then)
+        return Entry(copy, Outage(then, 3, 503, "HTTP 503", then))
+
+
+@in_reactor
+async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be_stored(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {
+        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc"),
+        "GBOT_ROBOTS_STORAGE": "tests.report.test_record.Old",
+        "GBOT_ROBOTS_UNREACHABLE": "google-2026",
+    }
+    with Site({"*": Reply(503, b"")}) as site, caplog.at_level(logging.INFO):
+        crawler = await crawl(Pages, settings, urls=[site.url("/no")])
+        assert site.paths() == ["/robots.txt"]
+    assert verdicts(crawler) == {site.url("/no"): 0}
+    _, (stored, body) = records(tmp_path / "r.warc")
+    assert (stored.rec_headers["X-Robots-Source"], body) == ("from the storage", RULES)
+    assert stats(crawler, "gbot_robots/archive/") == {
+        "gbot_robots/archive/written": 1,
+        "gbot_robots/archive/stored": 1,
+    }
+    assert "answers: 1 from the storage; the oldest was 3 d old" in caplog.text
+
+
 def decision(origin: Origin, copy: Copy | None) -> CachedAnswer:
     state = State.FULL_DISALLOW if copy is None else State.RULES
     return CachedAnswer(origin, Decision(state, "HTTP 503", copy is None, 0.0, 0.0, copy))
