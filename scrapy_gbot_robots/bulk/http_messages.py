@@ -19,7 +19,7 @@ MOST_HEAD = 65_536  # bytes of a status line and the headers
 _MOST_HEADS = 20  # of one answer
 _MOST_CHUNK_LINE = 1_024  # bytes of a line that begins a chunk
 # "h2" is how archives of 1.0.0rc1 name HTTP/2.
-_STATUS_LINE = re.compile(rb"(HTTP/\d(?:\.\d)?|h[23]) (\d{3})(?: .*)?", re.DOTALL)
+_STATUS_LINE = re.compile(rb"(HTTP/\d(?:\.\d)?|h[23]) (\d{3})(?: .*)?")
 _FRAMED = (b"HTTP/2", b"HTTP/3", b"h")  # frames say where a body ends
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _END_OF_FIELD = re.compile(rb"\n(?![ \t])")  # a header may go on in the next line
@@ -141,7 +141,7 @@ def _head(block: bytes) -> _Head:
             continue  # as in browsers
         if not _TOKEN.fullmatch(name):
             raise BrokenMessageError(f"{_text(name)[:40]!r} is no name of a header")
-        text = b" ".join(value.strip().splitlines())
+        text = b"".join(value.splitlines()).strip()
         headers.setdefault(name.decode("ascii").lower(), []).append(_text(text))
     return _Head(int(status[2]), headers, block[end.end() :], status[1].startswith(_FRAMED))
 

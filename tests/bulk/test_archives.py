@@ -77,19 +77,25 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
             b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n",
             b"hello world",
         ),
+        ({"Transfer-Encoding": "Chunked"}, b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
         ({"Transfer-Encoding": "chunked"}, b"user-agent: *", b"user-agent: *"),
         ({"Transfer-Encoding": "chunked"}, b"0\r\n\r\n", b""),
+        ({"Transfer-Encoding": "chunked", "Content-Encoding": "gzip"}, b"0\r\n\r\n", b""),
         ({"Content-Length": "0", "Content-Encoding": "gzip"}, b"", b""),
         ({"Content-Length": "5"}, b"hello world", b"hello"),
+        ({"Content-Length": "5, 5"}, b"hello", b"hello"),
         ({"X-Crawl-Content-Encoding": "gzip", "X-Crawl-Content-Length": "99"}, b"hello", b"hello"),
     ],
     ids=[
         "gzip",
         "chunked",
+        "in capitals",
         "said to be chunked",
         "no chunk",
+        "no chunk of a coding",
         "empty",
         "more than its length",
+        "its length twice",
         "decoded by the crawler",
     ],
 )
@@ -151,21 +157,65 @@ def test_answer_that_a_crawl_does_not_accept_is_none(
     assert why in capture.why
 
 
-@pytest.mark.parametrize("line", ["h2 200 OK", "HTTP/2 200", "HTTP/2.0 200 OK", "HTTP/1.1 200"])
-def test_answer_over_http_2_is_read_as_any_tool_names_it(tmp_path: Path, line: str) -> None:
-    other = response(A, b"user-agent: *").replace(b"HTTP/1.1 200 Whatever", line.encode())
-    size = int(other.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])
-    longer = len(b"HTTP/1.1 200 Whatever") - len(line)
-    other = other.replace(b"Content-Length: %d" % size, b"Content-Length: %d" % (size - longer))
-    captures, reading = read(warc(tmp_path / "a.warc", [other]))
-    assert [(capture.status, capture.body) for capture in captures] == [(200, b"user-agent: *")]
-    assert not reading.broken
+def answer(home: Path, wire: bytes) -> Capture:
+    """What is read of an answer that an archive has as it came over the wire."""
+    about = {"WARC-Type": "response", "WARC-Target-URI": A, "WARC-Date": DATE}
+    (capture,) = read(warc(home / "a.warc", [record(wire, about)]))[0]
+    return capture
 
 
-def test_of_two_locations_the_last_counts_as_in_scrapy(tmp_path: Path) -> None:
-    twice = {"Location": "/first\r\nlocation: /second"}
-    (capture,) = read(warc(tmp_path / "a.warc", [response(A, b"", 301, headers=twice)]))[0]
-    assert capture.location == "/second"
+@pytest.mark.parametrize(
+    ("wire", "status", "told"),
+    [
+        *((f"{line}\r\n\r\nhello", 200, "hello") for line in ("h2 200 OK", "h3 200", "HTTP/2 200")),
+        *((f"{line}\r\n\r\nhello", 200, "hello") for line in ("HTTP/2.0 200 OK", "HTTP/1.1 200")),
+        ("HTTP/1.1 103 A\r\nX: y\r\n\r\nHTTP/1.1 199\r\n\r\nHTTP/1.1 404\r\n\r\n", 404, ""),
+        ("HTTP/1.1 103 Early\r\n\r\n", None, "the answer itself is missing"),
+        ("HTTP/1.1 304 Same\r\nTransfer-Encoding: gzip\r\n\r\n", 304, ""),
+        ("HTTP/1.1 204 Empty\r\nContent-Length: 5\r\n\r\n", 204, ""),
+        ("HTTP/2 204\r\nContent-Length: 5\r\n\r\n", None, "the body ended early"),
+        ("HTTP/2 200\r\nContent-Length: 5, 5\r\n\r\nhello", None, "two lengths"),
+        ("HTTP/2 200\r\nContent-Encoding: gzip\r\n\r\n", 200, ""),
+        *(
+            (f"{version} 200\r\nContent-Length: 4\r\n\r\nhello", None, "longer than its length")
+            for version in ("HTTP/2", "HTTP/3", "h2", "h3")
+        ),
+        *(
+            (f"HTTP/2 200\r\n{name}: chunked\r\n\r\nhello", None, f"no header '{name}'")
+            for name in (
+                "connection",
+                "keep-alive",
+                "proxy-connection",
+                "transfer-encoding",
+                "upgrade",
+            )
+        ),
+        ("HTTP/1.1 200 OK\r\n X: y\r\n\r\nhello", None, "a header begins with a blank"),
+    ],
+)
+def test_answer_is_read_as_a_client_reads_it(
+    tmp_path: Path, wire: str, status: int | None, told: str
+) -> None:
+    capture = answer(tmp_path, wire.encode())
+    assert capture.status == status
+    if status is None:
+        assert told in capture.why
+    else:
+        assert capture.body.decode() == told
+
+
+@pytest.mark.parametrize(
+    ("location", "read_as"),
+    [
+        (b"/first\r\nlocation: /second", "/second"),  # the last counts
+        (b"\r\n /folded\r\n\tonce", "/folded\tonce"),
+        ("/\u00e9".encode(), "/\u00e9"),
+        (b"/\xe9", "/\u00e9"),
+    ],
+)
+def test_location_is_read_as_scrapy_reads_it(tmp_path: Path, location: bytes, read_as: str) -> None:
+    wire = b"HTTP/1.1 301 Go\r\nLocation: " + location + b"\r\n\r\n"
+    assert answer(tmp_path, wire).location == read_as
 
 
 def test_body_that_is_not_whole_is_no_answer_unless_the_status_says_all(tmp_path: Path) -> None:
@@ -176,26 +226,63 @@ def test_body_that_is_not_whole_is_no_answer_unless_the_status_says_all(tmp_path
         response(A, b"no gzip", 300, headers=packed),
         response(A, b"no gzip", 404, headers=packed),
         response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "disconnect"}),
-        response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "length"}),
+        response(A, b"user-agent: *", warc_headers={"WARC-Truncated": "TIME"}),
     ]
-    *undecoded, other, missing, lost, cut = read(warc(tmp_path / "a.warc", records))[0]
+    *undecoded, other, missing, lost, late = read(warc(tmp_path / "a.warc", records))[0]
     for capture in undecoded:
         assert capture.status is None
         assert "gzip" in capture.why
     assert [(each.status, each.body) for each in (other, missing)] == [(300, b""), (404, b"")]
     assert (lost.status, lost.why) == (None, "the body ended early (disconnect)")
-    assert (cut.status, cut.cut) == (200, True)
+    assert (late.status, late.why) == (None, "the body ended early (time)")
+
+
+CHUNKED = {"Transfer-Encoding": "chunked"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "served", "status", "is_cut"),
+    [
+        ({}, b"hello", 200, True),
+        (CHUNKED, b"hello", 200, True),  # said to be
+        (CHUNKED, b"5\r\nhello\r\n5;" + b"x" * 1_000, 200, True),
+        (CHUNKED, b"5\r\nhello\r\n5" + b"x" * 2_000, None, False),  # no line of a chunk is as long
+        (CHUNKED, b"5\r\nhello\r\n0\r\n\r\n", 200, False),
+        ({"Content-Length": "5"}, b"hello", 200, False),
+        ({"Content-Length": "6"}, b"hello", 200, True),
+    ],
+)
+def test_body_that_an_archive_has_cut_is_read_and_called_cut_unless_its_end_is_there(
+    tmp_path: Path, headers: dict[str, str], served: bytes, status: int | None, is_cut: bool
+) -> None:
+    cut = response(A, served, headers=headers, warc_headers={"WARC-Truncated": "Length"})
+    (capture,) = read(warc(tmp_path / "a.warc", [cut]))[0]
+    assert (capture.status, capture.cut) == (status, is_cut)
+    assert capture.body == (b"hello" if status else b"")
+
+
+@pytest.mark.parametrize(
+    ("headers", "served"),
+    [({"Content-Length": "6"}, b"hello"), (CHUNKED, b"5\r\nhello\r\n")],
+)
+def test_half_of_a_body_is_no_answer_though_it_has_as_many_bytes_as_are_read(
+    tmp_path: Path, headers: dict[str, str], served: bytes
+) -> None:
+    (capture,) = read(warc(tmp_path / "a.warc", [response(A, served, headers=headers)]), 5)[0]
+    assert capture.status is None
 
 
 def test_no_more_of_a_body_is_read_or_decoded_than_is_asked_for(tmp_path: Path) -> None:
-    large, bomb = response(A, b"#" * 5_000_000), gzip.compress(b"#" * 5_000_000, 1)
+    large = b"#" * 5_000_000
     records = [
-        large,
-        response(B, bomb, headers={"Content-Encoding": "gzip"}),
+        response(A, large),
+        response(A, large, headers=CHUNKED),
+        response(A, b"%x\r\n" % len(large) + large + b"\r\n0\r\n\r\n", headers=CHUNKED),
+        response(B, gzip.compress(large, 1), headers={"Content-Encoding": "gzip"}),
         response(C, b"user-agent: *"),
     ]
     captures, reading = read(warc(tmp_path / "a.warc.gz", records))
-    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True)] * 2 + [
+    assert [(len(capture.body), capture.cut) for capture in captures] == [(MAX_BYTES, True)] * 4 + [
         (13, False)
     ]
     assert not reading.broken
