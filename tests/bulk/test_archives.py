@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import Crawler, Origin
-from scrapy_gbot_robots.bulk import audit
+from scrapy_gbot_robots.bulk import arrow, audit
 from scrapy_gbot_robots.bulk.archive_answers import Store
 from scrapy_gbot_robots.bulk.archive_reader import Capture, Reading
 from scrapy_gbot_robots.bulk.arrow import batches_of, parquet_file
@@ -73,6 +73,11 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
     [
         ({"Content-Encoding": "gzip"}, gzip.compress(b"hello"), b"hello"),
         (
+            {"Content-Encoding": "gzip\r\nContent-Encoding: gzip"},
+            gzip.compress(gzip.compress(b"hello")),
+            b"hello",
+        ),
+        (
             {"Transfer-Encoding": "chunked"},
             b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n",
             b"hello world",
@@ -88,6 +93,7 @@ def test_responses_of_a_warc_are_read(tmp_path: Path, name: str) -> None:
     ],
     ids=[
         "gzip",
+        "two layers",
         "chunked",
         "in capitals",
         "said to be chunked",
@@ -247,6 +253,7 @@ CHUNKED = {"Transfer-Encoding": "chunked"}
         (CHUNKED, b"hello", 200, True),  # said to be
         (CHUNKED, b"5\r\nhello\r\n5;" + b"x" * 1_000, 200, True),
         (CHUNKED, b"5\r\nhello\r\n5" + b"x" * 2_000, None, False),  # no line of a chunk is as long
+        (CHUNKED, b"5\r\nhello\r\n0\r\nX-End: ", 200, True),
         (CHUNKED, b"5\r\nhello\r\n0\r\n\r\n", 200, False),
         ({"Content-Length": "5"}, b"hello", 200, False),
         ({"Content-Length": "6"}, b"hello", 200, True),
@@ -298,6 +305,32 @@ def test_field_of_a_record_may_have_a_value_of_several_lines(tmp_path: Path) -> 
     assert not reading.broken
 
 
+@pytest.mark.parametrize(
+    ("about", "is_read", "broken"),
+    [
+        ({"Content-Type": "Application/HTTP"}, True, 0),
+        ({"Content-Type": "text/dns"}, False, 0),
+        ({"Content-Type": "-"}, True, 0),  # none
+        ({"WARC-Target-URI": f"<{A}>"}, True, 0),
+        ({"WARC-Target-URI": ""}, False, 1),
+        ({"WARC-Type": "revisit"}, False, 0),
+        ({"WARC-Type": "resource"}, False, 0),  # whose content is another
+        ({"WARC-Type": "metadata"}, False, 0),
+        ({"WARC-Type": "resource", "Content-Type": "text/plain"}, True, 0),
+        ({"WARC-Type": "resource", "Content-Type": "-"}, True, 0),
+        ({"WARC-Type": "resource", "Content-Type": "text/plain", "WARC-Date": ""}, False, 0),
+        ({"WARC-Type": "metadata", "Content-Type": "application/warc-fields"}, False, 0),
+    ],
+)
+def test_only_records_that_tell_of_a_robots_txt_are_read_and_damage_is_told_of_responses(
+    tmp_path: Path, about: dict[str, str], is_read: bool, broken: int
+) -> None:
+    one = response(A, b"hello", warc_headers=about).replace(b"Content-Type: -\r\n", b"")
+    captures, reading = read(warc(tmp_path / "a.warc", [one, response(B)]))
+    assert [capture.url for capture in captures] == [A, B][not is_read :]
+    assert reading.broken == broken
+
+
 def captured(path: Path, url: str, body: str) -> Path:
     """An archive of one robots.txt in the form that its name says."""
     row = {"url": url, "status": 200, "body": body, "cut": False, "fetched": DATE}
@@ -306,16 +339,19 @@ def captured(path: Path, url: str, body: str) -> Path:
         return warc(path, [record(body.encode(), {"WARC-Type": "resource", **about})])
     if path.suffix == ".warc":
         return warc(path, [response(url, body.encode())])
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         path.write_text(json.dumps(row) + "\n")
-    elif path.suffix == ".parquet":
+    elif path.suffix.lower() == ".parquet":
         parquet(path, url=[url], status=[200], body=[body])
     else:
         path.write_text(body)
     return path
 
 
-@pytest.mark.parametrize("name", ["a.warc", "stored.warc", "a.jsonl", "a.parquet", "robots.txt"])
+@pytest.mark.parametrize(
+    "name",
+    ["a.warc", "stored.warc", "a.jsonl", "A.JSONL", "a.parquet", "A.PARQUET", "robots.txt"],
+)
 def test_body_of_the_most_bytes_is_whole_and_one_byte_more_is_cut(
     tmp_path: Path, name: str
 ) -> None:
@@ -354,6 +390,7 @@ def test_line_of_json_that_no_crawl_writes_costs_no_other(tmp_path: Path) -> Non
     captures, reading = read(tmp_path / "a.jsonl")
     assert captures == [Capture(A, SECONDS, 200)]
     assert reading.broken == len(texts)
+    assert reading.example.startswith("byte 1: JSONDecodeError: "), "the first of them"
 
 
 def test_body_is_read_from_json_though_each_of_its_bytes_takes_six_there(tmp_path: Path) -> None:
@@ -508,10 +545,15 @@ def test_damage_is_passed_over_at_once(tmp_path: Path) -> None:
     ],
     ids=["empty", "robots.txt", "begins-like-gzip", "gzip", "zeros"],
 )
-def test_file_that_is_no_warc_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "a.warc.gz"
+@pytest.mark.parametrize(
+    ("name", "what"), [("a.warc.gz", "WARC"), ("a.jsonl", "archive of a crawl")]
+)
+def test_file_that_is_no_archive_is_refused_in_one_line(
+    tmp_path: Path, name: str, what: str, content: bytes
+) -> None:
+    path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(BulkError, match="this is no WARC"):
+    with pytest.raises(BulkError, match=f"this is no {what}: ."):
         read(path)
 
 
@@ -621,9 +663,27 @@ def test_row_group_that_is_compressed_more_than_a_hundredfold_is_left_out(tmp_pa
     assert (list(reading.captures()), reading.broken) == ([], 1)
 
 
-@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", None])
+@pytest.mark.parametrize("has_dictionary", [True, False])
+def test_row_group_with_too_large_a_page_is_left_out_wherever_the_column_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_dictionary: bool
+) -> None:
+    assert arrow._MOST_PAGE == 268_435_456
+    monkeypatch.setattr(arrow, "_MOST_PAGE", 100_000)
+    path = str(tmp_path / "a.parquet")
+    for size, found in ((90_000, 2), (110_000, 0)):
+        rows = {"other": [1, 2], "url": [A, B], "status": [200] * 2, "body": [b"", bytes(size)]}
+        forms: dict[str, Any] = {"compression": "zstd", "use_dictionary": has_dictionary}
+        pq.write_table(pa.table(rows), path, write_batch_size=1, data_page_size=1, **forms)
+        reading = Reading(path, MAX_BYTES)
+        assert (len(list(reading.captures())), reading.broken) == (found, int(not found))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "most_rows", "least"),
+    [("PLAIN", 1_000, 3), ("DELTA_BYTE_ARRAY", 1_000, 3), (None, 1_000, 3), ("PLAIN", 3_000, 2)],
+)
 def test_rows_of_large_pages_come_few_at_a_time_and_in_order(
-    tmp_path: Path, encoding: str | None
+    tmp_path: Path, encoding: str | None, most_rows: int, least: int
 ) -> None:
     urls = [f"https://{number}.example/robots.txt" for number in range(3_000)]
     bodies = [b"#" * (number % 7 * 10_000) for number in range(3_000)]
@@ -637,11 +697,23 @@ def test_rows_of_large_pages_come_few_at_a_time_and_in_order(
     rows = {"url": urls, "status": [200] * 3_000, "body": bodies}
     pq.write_table(pa.table(rows), path, compression=None, **forms)
     with parquet_file(path) as file:
-        batches = list(batches_of(file, path, ["url", "body"], 1_000))
+        batches = list(batches_of(file, path, ["url", "body"], most_rows))
     assert [url for batch in batches for url in batch["url"].to_pylist()] == urls
     assert [body for batch in batches for body in batch["body"].to_pylist()] == bodies
-    assert 3 <= len(batches) < 10  # together again
-    assert max(len(batch) for batch in batches) <= 1_000
+    assert least <= len(batches) < 10  # together again
+    assert max(len(batch) for batch in batches) <= most_rows
+    assert max(batch.nbytes for batch in batches) <= 67_108_864
+
+
+def test_pages_of_any_size_are_read(tmp_path: Path) -> None:
+    bodies = [
+        bytes(size) for size in (*range(300), *range(8_000, 8_300))
+    ]  # a size takes 1 to 3 bytes
+    path = str(tmp_path / "a.parquet")
+    rows = {"url": [A] * 600, "status": [200] * 600, "body": bodies}
+    forms: dict[str, Any] = {"compression": None, "use_dictionary": False}
+    pq.write_table(pa.table(rows), path, write_batch_size=1, data_page_size=1, **forms)
+    assert [capture.body for capture in read(Path(path))[0]] == bodies
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 200, bytes(200), b"\x1c" * 200])

@@ -122,3 +122,7 @@ def test_other_columns_are_written_as_json_and_csv_have_them() -> None:
         '{"n": null, "t": null}',
     ]
     assert csv_lines(["n", "t"], [numbers, texts]) == "0.5,café\n,%FF\n,\n,\n"
+
+
+def test_what_is_not_printable_is_escaped_in_csv() -> None:
+    assert csv_lines(["url", "n"], [["a\x1b[31m\nb", "ü,"], [1, 2]]) == 'a\\x1b[31m\\nb,1\n"ü,",2\n'

@@ -12,6 +12,7 @@ from scrapy.utils.test import get_crawler
 from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.bulk.archive_reader import Reading
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
@@ -151,6 +152,8 @@ async def test_archive_says_of_a_stored_robots_txt_whether_it_was_cut(tmp_path: 
     _, *stored = [record.rec_headers for record, _ in records(tmp_path / "r.warc")]
     truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in stored}
     assert truncated == {whole.url("/robots.txt"): None, cut.url("/robots.txt"): "length"}
+    read = {each.url: each.cut for each in Reading(str(tmp_path / "r.warc"), 500_000).captures()}
+    assert read == {whole.url("/robots.txt"): False, cut.url("/robots.txt"): True}
 
 
 @pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
