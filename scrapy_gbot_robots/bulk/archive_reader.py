@@ -269,7 +269,6 @@ class Reading:
             why, is_temporary = _text(row["why"])[:_MOST_WHY], row["unreachable"] is True
             return Capture(url, at, status, why=why, state=row["state"], temporary=is_temporary)
         headers = {name.lower(): value for name, value in row.get("response_headers", ())}
-        headers.pop(LOCATION, None)
         return self._capture(url, at, status, body, headers, is_cut=row["cut"] is True)
 
     # A directory

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import subprocess
 import sys
@@ -432,6 +433,13 @@ def test_progress_goes_up_to_the_size_of_the_file(tmp_path: Path, name: str) -> 
 THREE = [response(A, b"a" * 2_000), response(B, b"b" * 2_000), response(C, b"c" * 2_000)]
 
 
+def test_any_blank_lines_may_part_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc"
+    path.write_bytes(THREE[0] + b"\n\r\n" + THREE[1] + THREE[2][:-1])
+    captures, reading = read(path)
+    assert ([capture.url for capture in captures], reading.broken) == ([A, B, C], 0)
+
+
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
 def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> None:
     path = warc(tmp_path / name, THREE)
@@ -732,9 +740,10 @@ def test_directories_named_for_hosts_are_an_archive(tmp_path: Path) -> None:
     for host in ("a.example", "no host"):
         (tmp_path / host).mkdir()
         (tmp_path / host / "robots.txt").write_bytes(b"user-agent: *\n")
+        os.utime(tmp_path / host / "robots.txt", (SECONDS, SECONDS))
     captures, reading = read(tmp_path / "a.example" / "robots.txt")
-    assert [(each.url, each.status, each.body) for each in captures] == [
-        (f"{scheme}://a.example/robots.txt", 200, b"user-agent: *\n")
+    assert captures == [
+        Capture(f"{scheme}://a.example/robots.txt", SECONDS, 200, b"user-agent: *\n")
         for scheme in ("https", "http")
     ]
     assert (reading.broken, reading.done) == (0, reading.size)
@@ -815,6 +824,10 @@ def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
             here = f"https://{name}.example{hop}" if hop and hop.startswith("/") else hop or ""
     expected = {f"https://{name}.example/x": answer for name, (_, answer) in trails.items()}
     assert judged(tmp_path, captures, list(expected)) == expected
+
+
+def test_archive_may_be_empty(tmp_path: Path) -> None:
+    assert judged(tmp_path, [], ["https://a.example/x"]) == {"https://a.example/x": 2}
 
 
 def test_one_origin_with_very_many_urls_is_judged_piece_by_piece(tmp_path: Path) -> None:

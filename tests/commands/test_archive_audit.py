@@ -415,7 +415,7 @@ def test_other_urls_in_an_archive_are_told(home: Path) -> None:
     pq.write_table(pa.table(rows), home / "some.parquet")
     err = audit(home, "--robots some.parquet").err
     assert "robots.txt files of 1 origin in the archive\n" in err
-    assert "2 other URLs in it, used for redirects only, such as http" in err
+    assert "2 other URLs in it, used for redirects only, such as http://b.example/\n" in err
 
 
 def test_file_that_appears_while_answers_are_written_is_left_alone(tmp_path: Path) -> None:

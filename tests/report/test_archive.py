@@ -120,11 +120,12 @@ async def test_each_origin_s_robots_txt_is_kept_once(tmp_path: Path) -> None:
     assert by_hash[sha256(b"nothing here").hexdigest()]["body"] == "nothing here"
 
 
+@pytest.mark.parametrize("name", ["robots.warc", "robots.jsonl"])
 @in_reactor
 async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_place_of_a_site(
-    tmp_path: Path,
+    tmp_path: Path, name: str
 ) -> None:
-    path = tmp_path / "robots.warc"
+    path = tmp_path / name
     long = RULES + b"#" * 100_000
     wall = Reply(403, b"no", {"cf-mitigated": "challenge"})
     with (
@@ -133,9 +134,10 @@ async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_plac
     ):
         settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 50}
         await crawl(Pages, settings, urls=[site.url("/a"), walled.url("/a")])
-    heads = [record.rec_headers for record, _ in records(path) if record.rec_type == "response"]
-    truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in heads}
-    assert truncated == {site.url("/robots.txt"): "length", walled.url("/robots.txt"): None}
+    if name == "robots.warc":
+        heads = [record.rec_headers for record, _ in records(path) if record.rec_type == "response"]
+        truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in heads}
+        assert truncated == {site.url("/robots.txt"): "length", walled.url("/robots.txt"): None}
     captures = {capture.url: capture for capture in Reading(str(path), 50).captures()}
     cut = captures[site.url("/robots.txt")]
     assert (cut.status, cut.body, cut.cut) == (200, long[:50], True)

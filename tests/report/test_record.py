@@ -176,6 +176,11 @@ async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
         await crawl(Pages, settings, urls=urls)
         settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / name)
         crawler = await crawl(Pages, settings, urls=urls)
+    read = {each.url: each for each in Reading(str(tmp_path / name), 500_000).captures()}
+    down_now, refused = (read[site.url("/robots.txt")] for site in (open_site, refusing))
+    assert (down_now.state, down_now.status, down_now.temporary) == ("full allow", 503, True)
+    assert (refused.state, refused.status, refused.temporary) == ("full disallow", 403, False)
+    assert (down_now.why, refused.why) == ("robots.txt unreachable: HTTP 503", "HTTP 403")
     expected = {open_site.url("/yes"): 1, refusing.url("/yes"): 0}
     assert verdicts(crawler) == expected
     assert audited(tmp_path / name, urls) == expected
