@@ -8,6 +8,7 @@ from typing import Any
 
 from scrapy.settings import Settings
 
+from ..core.asker import NAMED, Asker, verdict_on
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS, KnownCrawler
 from ..core.verdict import Verdict
 from ..report.summary import count
@@ -36,7 +37,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     robotstxt = GbotSettings.of(settings).parse(version.body)
     every, wanted = [], []
     for crawler in KNOWN_CRAWLERS:
-        facts = _facts(crawler, robotstxt.verdict(url, crawler.crawler))
+        asker = Asker(crawler.crawler, NAMED, crawler.tokens[0])
+        facts = _facts(crawler, verdict_on(url, asker, robotstxt))
         every.append(facts)
         if options.only is None or facts["allowed"] == (options.only == "yes"):
             wanted.append(facts)

@@ -499,6 +499,7 @@ def test_crawlers_are_refused_by_their_own_lines(home: Path) -> None:
             "MJ12bot": 6,
         },  # its digits are no part of a token, in the file and here
         "/all": {"CCBot": 9, "Googlebot": None},
+        "/robots.txt": {"GPTBot": None},
     }
     for path, expected in lines.items():
         found = {row["crawler"]: row for row in map(json.loads, asked(path, home, "--json"))}
