@@ -168,8 +168,8 @@ class Check:
 
     @property
     def is_purpose_refused(self) -> bool:
-        """Whether the site refuses one of the purposes. It does not count under an override."""
-        if self.is_for_robots_txt or self.override is not None:
+        """Whether the site refuses one of the purposes. Rules of an override take its place."""
+        if self.is_for_robots_txt or (self.override is not None and self.override.decides):
             return False
         return refusal(self.purposes, self.preferences) is not None
 

@@ -42,6 +42,18 @@ def test_check_says_what_the_site_says_of_a_purpose(
     assert word in ended.out
 
 
+@pytest.mark.parametrize(("override", "status"), [("crawl_delay", 1), ("rules", 0)])
+def test_only_an_override_of_the_rules_lifts_a_refusal(
+    override: str, status: int, tmp_path: Path
+) -> None:
+    what = {"crawl_delay": 1, "rules": "ignore"}[override]
+    overrides = json.dumps({"127.0.0.1": {override: what, "reason": "a contract"}})
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        check = ("check", site.url("/x"), "--as", "mybot", "--purpose", "train-ai")
+        ended = run(*check, "-s", f"GBOT_ROBOTS_OVERRIDES={overrides}", cwd=tmp_path)
+    assert (ended.status, "train-ai: refused (line 3)" in ended.out) == (status, True)
+
+
 def test_programs_are_told_too(files: Path) -> None:
     out = run_here(
         "check",
