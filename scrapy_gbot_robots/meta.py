@@ -22,7 +22,7 @@ PROVENANCE = "gbot_robots"
 robots.txt let the request go on. `robots` is the SHA-256 of that file (None if there is
 none), `fetched` the time of its fetch in ISO 8601, and `status` the status code of the
 last answer. `line` is that of the rule that decided, `group` the group that was used, and
-`override` the key of the override that decided.
+`override` the key of the override that counted (None if none did).
 """
 
 PREFERENCES = "gbot_robots_preferences"

@@ -52,7 +52,7 @@ class Verdict(NamedTuple):
         group: the product token whose rules were used, "*" for the global group, None if there is
             no group.
         crawler: if several crawlers were asked for, the name of the one that is refused.
-        override: the key of the user's override that decided, None if the robots.txt itself did.
+        override: the key of the user's override that counted, None if none did.
     """
 
     allowed: bool
