@@ -101,10 +101,10 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
                 key = unknown._replace(agents=())
         agents_of.setdefault(key, []).extend(unknown.agents)
     every = [
-        change._replace(agents=tuple(sorted(agents, key=_place_of)))
+        change._replace(agents=tuple(sorted(agents)))  # "*" comes before all tokens
         for change, agents in agents_of.items()
     ]
-    return sorted(every, key=lambda change: _place_of(change.agents[0]))
+    return sorted(every, key=lambda change: change.agents[0])
 
 
 def _alike(old: RobotsTxt, new: RobotsTxt) -> list[AgentChange]:
@@ -125,10 +125,6 @@ def _alike(old: RobotsTxt, new: RobotsTxt) -> list[AgentChange]:
         group = _GROUPS.get((agents[0] in before, agents[0] in after), "")
         every.append(AgentChange(tuple(agents), group=group, compared=False))
     return every
-
-
-def _place_of(agent: str) -> tuple[bool, str]:
-    return agent != "*", agent
 
 
 def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:

@@ -8,6 +8,8 @@ from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.changes import AgentChange, change_in_words, changes
 from scrapy_gbot_robots.core.preferences import PreferenceChange
 
+from ..support.instructions import instructions
+
 
 def changed(old: str, new: str) -> list[AgentChange]:
     return changes(RobotsTxt.parse(old.encode()), RobotsTxt.parse(new.encode()))
@@ -39,6 +41,8 @@ def test_rules_that_came_and_went_are_told_with_their_lines() -> None:
     assert [(rule.pattern, rule.line) for rule in change.removed] == [("/x", 2)]
     assert change.group == ""
     assert change.closed is None
+    (change,) = changed(OLD, OLD.replace("Allow: /x/y\n", ""))
+    assert (change.added, change.removed) == ((), ((True, "/x/y", 3),))
 
 
 def test_agents_are_told_once_each_that_of_all_first_with_the_lines_of_their_own_groups() -> None:
@@ -49,6 +53,8 @@ def test_agents_are_told_once_each_that_of_all_first_with_the_lines_of_their_own
         (("a",), "", 2),
         (("b",), "", 6),
     ]
+    (change,) = changed("", "User-agent: b\nUser-agent: *\nUser-agent: a\nDisallow: /x\n")
+    assert change.agents == ("*", "a", "b")
 
 
 def test_empty_group_is_not_the_same_as_none() -> None:
@@ -188,6 +194,13 @@ def test_agents_that_share_many_rules_are_compared_once() -> None:
     assert (len(change.agents), len(change.added), change.compared) == (1_000, 1, True)
 
 
+def test_rules_that_agents_with_a_crawl_delay_share_are_told_once() -> None:
+    agents = "".join(f"User-agent: {''.join(pair)}\n" for pair in product("abcdefghij", repeat=2))
+    rules = "".join(f"Allow: /{number}\n" for number in range(1_100))
+    (change,) = changed("", agents + "Crawl-delay: 1\n" + rules)
+    assert (len(change.agents), len(change.added), change.compared) == (100, 1_100, True)
+
+
 def test_rules_that_are_told_are_bounded_and_what_was_not_compared_is_told() -> None:
     agents = ["".join(pair) for pair in product("abcdefghij", repeat=2)]
     shared = "".join(f"User-agent: {agent}\n" for agent in agents)
@@ -212,6 +225,8 @@ def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
     assert {change[1:] for change in found if not change.compared} == {
         ((), (), "", None, (None, None), (), False)
     }
+    all_of_it = instructions(lambda: changes(old, new))
+    assert instructions(lambda: changes(old, new, most_work=0)) < all_of_it / 2
 
 
 def test_hundreds_of_preferences_are_compared() -> None:
@@ -228,7 +243,7 @@ def test_hostile_preferences_take_seconds_at_the_most() -> None:
 
 def test_change_is_told_line_by_line() -> None:
     (change,) = changed(
-        "user-agent: *\ndisallow: /a\ncrawl-delay: 2\ncontent-signal: use=immediate\n",
+        "user-agent: *\ndisallow: /a\ncrawl-delay: 2\ncontent-signal: use=immediate, search=yes\n",
         "user-agent: *\ndisallow: /\ncontent-usage: /x train-ai=n\n",
     )
     assert list(change_in_words(change)) == [
@@ -236,6 +251,7 @@ def test_change_is_told_line_by_line() -> None:
         ("-", "Disallow: /a", 2),
         ("+", "Disallow: /", 2),
         ("", "crawl-delay: 2 s -> none", None),
+        ("", "preference search: granted -> not said", None),
         ("", "preference use: immediate -> not said", None),
         ("", "preference train_ai for /x: not said -> refused", None),
     ]
