@@ -1,6 +1,6 @@
 """Changes between two versions of a robots.txt: for which agent, and which rules, delays and preferences."""
 
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 
@@ -69,11 +69,12 @@ def test_empty_group_is_not_the_same_as_none() -> None:
     )
 
 
-def test_rules_of_a_group_that_went_are_told_even_if_those_of_all_are_the_same() -> None:
+def test_rules_of_a_group_that_came_or_went_are_told_even_if_those_of_all_are_the_same() -> None:
     everyone = "User-agent: *\nDisallow: /x\n"
-    (change,) = changed(everyone + "\nUser-agent: a\nDisallow: /x\nDisallow: /y\n", everyone)
-    assert (change.agents, change.group, change.added) == (("a",), "removed", ())
-    assert [(rule.pattern, rule.line) for rule in change.removed] == [("/x", 5), ("/y", 6)]
+    own = everyone + "\nUser-agent: a\nDisallow: /x\nDisallow: /y\n"
+    rules = ((False, "/x", 5), (False, "/y", 6))
+    assert changed(own, everyone) == [AgentChange(("a",), (), rules, "removed")]
+    assert changed(everyone, own) == [AgentChange(("a",), rules, (), "added")]
 
 
 @pytest.mark.parametrize(
@@ -161,12 +162,11 @@ def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
         "User-agent: *\nAllow: /" + rest, "User-agent: *\nAllow: /\nContent-Usage: search=n" + rest
     )
     assert change.agents == ("*",)
-    old, new = (
-        f"User-agent: a\nContent-Usage: search={word}\nUser-agent: b\nAllow: /\n" for word in "yn"
-    )
-    assert [change.agents for change in changed(old, new)] == [
-        ("a",)
-    ]  # it stands before the name of the other
+    group = "User-agent: a\n{}User-agent: b\nAllow: /\n"
+    lines = ("", "Content-Usage: search=y\n", "Content-Usage: search=n\n")
+    for old, new in permutations([group.format(line) for line in lines], 2):
+        # the line stands before the name of the other
+        assert [change.agents for change in changed(old, new)] == [("a",)]
     old, new = "User-agent: *\nContent-Usage: search=n\nAllow: /\n", "User-agent: a\nAllow: /\n"
     (came,) = changed(old, old + new)
     assert (came.agents, came.preferences) == (
