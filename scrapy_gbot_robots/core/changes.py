@@ -70,7 +70,7 @@ class AgentChange(NamedTuple):
         """Whether nothing changed."""
         if self.added or self.removed or self.group or self.preferences or not self.compared:
             return False
-        return self.closed is None and self.delays[0] == self.delays[1]
+        return self.delays[0] == self.delays[1]
 
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:

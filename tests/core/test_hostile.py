@@ -123,13 +123,15 @@ def test_matching_never_goes_back_whatever_the_rules_and_the_url(
         ["disallow: /dir-{}/", "allow: /*{:x}-xy", "allow: /*{:05}$", "allow: /*x*{:05}*y"],
     ],
 )
-def test_forbidden_verdict_by_thousands_of_rules_takes_few_steps(rules: list[str]) -> None:
+def test_answer_by_thousands_of_rules_takes_few_steps(rules: list[str]) -> None:
     lines = [rules[number % len(rules)].format(number) for number in range(14_000)]
     robots = RobotsTxt.parse("\n".join(["user-agent: *", *lines]).encode()).rules_for("bot")
     url = "https://example.com/dir-12000/page.html"
     for _ in range(26):  # the last of which builds the index
         assert robots.verdict(url).rule == (False, "/dir-12000/", 12_002)
     assert instructions(lambda: robots.verdict(url)) < 2_000
+    assert not robots.allowed(url)
+    assert instructions(lambda: robots.allowed(url)) < 2_000
 
 
 def agents_and_delays(many: int) -> bytes:
