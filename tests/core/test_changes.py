@@ -4,7 +4,7 @@ from itertools import permutations, product
 
 import pytest
 
-from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots import RobotsTxt, Rule
 from scrapy_gbot_robots.core.changes import AgentChange, change_in_words, changes
 from scrapy_gbot_robots.core.preferences import PreferenceChange
 
@@ -75,7 +75,7 @@ def test_empty_group_is_not_the_same_as_none() -> None:
 def test_rules_of_a_group_that_came_or_went_are_told_even_if_those_of_all_are_the_same() -> None:
     everyone = "User-agent: *\nDisallow: /x\n"
     own = everyone + "\nUser-agent: a\nDisallow: /x\nDisallow: /y\n"
-    rules = ((False, "/x", 5), (False, "/y", 6))
+    rules = (Rule(False, "/x", 5), Rule(False, "/y", 6))
     assert changed(own, everyone) == [AgentChange(("a",), (), rules, "removed")]
     assert changed(everyone, own) == [AgentChange(("a",), rules, (), "added")]
 

@@ -17,6 +17,8 @@ from scrapy_gbot_robots.core.lines import MAX_BYTES
 from scrapy_gbot_robots.core.patterns import Patterns, Trial
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rule_index import Index
+from scrapy_gbot_robots.core.rules import allowed_each
+from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.instructions import instructions
 from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
@@ -132,6 +134,7 @@ def test_answer_by_thousands_of_rules_takes_few_steps(rules: list[str]) -> None:
     assert instructions(lambda: robots.verdict(url)) < 2_000
     assert not robots.allowed(url)
     assert instructions(lambda: robots.allowed(url)) < 2_000
+    assert instructions(lambda: allowed_each(robots, [path_of(url)])) < 2_000
 
 
 def agents_and_delays(many: int) -> bytes:
