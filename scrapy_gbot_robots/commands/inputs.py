@@ -267,9 +267,7 @@ def _lines_of(text: bytes) -> list[str]:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a file in bytes; None if it is not known."""
-    if path == STDIN:
-        return None
+    """Return the size of a file in bytes; None if it is not known, as that of standard input."""
     try:
         return Path(path).stat().st_size or None
     except (OSError, ValueError):

@@ -220,6 +220,9 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
         "what is blocked comes first, however many URLs are allowed"
     )
     assert ended.err.endswith("... and 2 other rules\n")
+    twenty = "\n".join(f"https://example.com/{letter}" for letter in letters[:20]).encode()
+    ended = run_here("audit", "--urls", "-", "--robots", "many.txt", cwd=files, stdin=twenty)
+    assert ended.err.endswith("  Disallow: /t (line 21)\n")
 
 
 def test_audit_that_takes_no_time_by_a_coarse_clock_has_its_summary(
@@ -291,6 +294,7 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
     ended = run_on_terminal(*arguments, cwd=files, command=shell)
     assert ended.status == 0
     assert "Auditing" in ended.out
+    assert "100%" in without_colour(ended.out)
     assert "50,000 URLs in" in without_colour(ended.out)
     rows = (files / "rows.txt").read_text().splitlines()
     assert len(rows) == 50_001

@@ -4,13 +4,17 @@ import json
 import time
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
+from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import project, run_here
+from ..support.entries import RULES
+from ..support.redis_server import redis_server
 
 __all__ = ["project"]
 
@@ -116,13 +120,32 @@ def test_list_and_show_create_and_change_no_file(kept: Path) -> None:
     assert contents(kept) == before
 
 
-def test_storage_that_does_not_exist_yet_is_told_and_not_made(project: Path) -> None:
+@pytest.mark.parametrize("chosen", [(), ("-s", "GBOT_ROBOTS_STORAGE=sqlite")])
+def test_storage_that_does_not_exist_yet_is_told_and_not_made(
+    project: Path, chosen: tuple[str, ...]
+) -> None:
     path = project / "new.sqlite"
-    settings = ("-s", "GBOT_ROBOTS_STORAGE=sqlite", "-s", f"GBOT_ROBOTS_SQLITE_PATH={path}")
+    settings = (*chosen, "-s", f"GBOT_ROBOTS_SQLITE_PATH={path}")
     ended = run_here("cache", "list", *settings, cwd=project)
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.endswith(f"0 origins in sqlite at {path}, which does not exist yet\n")
     assert not path.exists()
+
+
+def test_entries_in_a_redis_are_listed_and_forgotten(project: Path) -> None:
+    with redis_server() as server:
+        settings = ("-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={server.url}")
+        with closing(RedisStorage(server.url)) as storage:
+            storage.put("https://a.example", Entry(RULES))
+        shown, forgotten, empty = (
+            run_here("cache", *arguments, *settings, cwd=project)
+            for arguments in (["list"], ["forget", "--all"], ["list"])
+        )
+    where = f"in redis at {urlsplit(server.url).path}, database 0\n"
+    assert shown.out.endswith(f"  https://a.example\n1 origin {where}")
+    assert forgotten.out == f"https://a.example: forgotten\n1 origin forgotten {where}"
+    assert empty.out == f"0 origins {where}"
+    assert [ended.status for ended in (shown, forgotten, empty)] == [0, 0, 0]
 
 
 def contents(project: Path) -> dict[Path, bytes]:

@@ -65,6 +65,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
         ("audit --urls - --robots r.txt --as a,7", '"7" names no crawler'),
         ("audit --urls - --robots r.txt", "-: no line of it is a URL: # nothing"),
+        ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
         ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
         ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
         ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt: file is not a database"),
@@ -91,6 +92,7 @@ NO_SUCH_FILE = "no: No such file or directory"
 def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "r.txt").touch()
     (tmp_path / "e.txt").write_text("allow * /")
+    (tmp_path / "u.csv").write_text("id,url\n7,\n")
     (tmp_path / "loop").symlink_to("loop")
     before = set(tmp_path.iterdir())
     ended = run_here(*shlex.split(line), cwd=tmp_path, stdin=b"# nothing\n")

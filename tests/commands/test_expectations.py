@@ -47,6 +47,19 @@ def test_one_file_may_be_both(files: Path) -> None:
     assert run_here("test", "both.txt", "--robots", "both.txt", cwd=files).status == 1
 
 
+@pytest.mark.parametrize(
+    ("expectations", "robots", "stdin"),
+    [("met.txt", "-", ROBOTS_TXT), ("-", "robots.txt", MET)],
+    ids=["robots.txt", "expectations"],
+)
+def test_either_may_come_from_standard_input(
+    files: Path, expectations: str, robots: str, stdin: str
+) -> None:
+    asked = ("test", expectations, "--robots", robots)
+    ended = run_here(*asked, cwd=files, stdin=stdin.encode())
+    assert ended == (0, f"{robots}: 7 expectations, all met\n", "")
+
+
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
     (files / "more.txt").write_text(
         "allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n"
