@@ -18,7 +18,6 @@ from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.spiders import SitemapSpider
@@ -30,7 +29,7 @@ from typing_extensions import Self
 from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, shown
 from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
-from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
+from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
@@ -270,13 +269,10 @@ class RobotsSitemapSpider(SitemapSpider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
         host = request.cb_kwargs["host"]
         others = request.cb_kwargs["others"]
-        error = failure.value
-        is_refused = isinstance(error, IgnoreRequest)
-        if isinstance(error, UnreachableRobotsTxt):
-            is_refused = False  # it is an IgnoreRequest, too
-        if others and not is_refused:
+        if others:
             yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
             return
+        error = failure.value
         self._done += 1
         outcome = "refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable"
         self._report(outcome, host, str(error))
