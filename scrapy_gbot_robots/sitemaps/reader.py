@@ -43,7 +43,6 @@ _HEAD = 1_024  # bytes that tell the charset, and characters that show the forma
 _GZIP = b"\x1f\x8b"
 _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
 _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
-_MOST_DATE_CHARS = 64
 
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
 # such as UTF-7, could make markup of text.
@@ -362,7 +361,7 @@ def is_before(lastmod: str, day: str) -> bool:
         text = match[0]
     else:
         try:
-            text = parsedate_to_datetime(lastmod[:_MOST_DATE_CHARS]).date().isoformat()
+            text = parsedate_to_datetime(lastmod).date().isoformat()
         except (ValueError, OverflowError):
             return False
     return text[: len(day)] < day[: len(text)]

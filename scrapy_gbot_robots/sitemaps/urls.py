@@ -201,10 +201,9 @@ def _suffix_list() -> tldextract.TLDExtract:
 
 def _site(host: str) -> str:
     """The registered domain of `host`; `host` itself if it is an address or a single label."""
-    name = host.rstrip(".")
-    parts = _suffix_list().extract_str(name)
+    parts = _suffix_list().extract_str(host)
     if not parts.domain or not parts.suffix:
-        return name
+        return host
     return f"{parts.domain}.{parts.suffix}"
 
 

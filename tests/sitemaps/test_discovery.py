@@ -2,8 +2,10 @@
 
 import logging
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from socket import socket
 from types import FrameType
 from typing import Any
 
@@ -16,13 +18,14 @@ import scrapy_gbot_robots.sitemaps
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.sitemap_web import (
     Links,
     Remembers,
     Sitemaps,
     Web,
     found,
+    index,
     listing,
     parsed,
     sitemap_lines,
@@ -54,12 +57,13 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
 
 
 @in_reactor
-async def test_crawl_spider_only_collects(site: Site) -> None:
+async def test_crawl_spider_only_collects(site: Site, other: Site) -> None:
     class Following(Links):
         rules = (Rule(LinkExtractor(allow="page"), callback="parse"),)
 
     site.pages["/front"] = Reply(200, b'<a href="/page">page</a>', {"Content-Type": "text/html"})
-    crawler = await crawl(Following, start_urls=[site.url("/front")])
+    other.pages["/robots.txt"] = b"Sitemap: /not-absolute.xml"
+    crawler = await crawl(Following, start_urls=[site.url("/front"), other.url()])
     assert site.paths() == ["/robots.txt", "/front", "/page"]
     assert sitemap_stats(crawler) == {"found": 1}
     assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
@@ -124,16 +128,19 @@ async def test_host_among_the_start_urls_is_fed_from_even_if_anothers_sitemap_le
     assert set(parsed(crawler)) == {other.url("/page")}
 
 
-@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize(
+    ("domain", "allowed"),
+    [("127.0.0.2", True), ("0.0.2", True), ("27.0.0.2", False), ("", False)],
+    ids=["host", "domain-above-it", "end-of-its-name", "none"],
+)
 @in_reactor
 async def test_allowed_domains_decide_which_hosts_are_fed_from(
-    allowed: bool, site: Site, other: Site
+    domain: str, allowed: bool, site: Site, other: Site
 ) -> None:
     listing(other)
     site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
     other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
-    domains = [site.host, *([other.host] if allowed else ())]
-    crawler = await crawl(Sitemaps, start_urls=[site.url()], allowed_domains=domains)
+    crawler = await crawl(Sitemaps, start_urls=[site.url()], allowed_domains=[site.host, domain])
     assert set(parsed(crawler)) == {site.url("/page"), *([other.url("/page")] if allowed else ())}
 
 
@@ -151,6 +158,34 @@ async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_t
     crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2})
     assert sum(".xml" in path for path in site.paths()) == sitemap_stats(crawler)["fed"] == 2
     assert sitemap_stats(crawler)["capped"] == sitemap_stats(crawler)["found"] - 2 > 0
+
+
+@in_reactor
+async def test_sitemap_that_a_robots_txt_gains_is_fed_also_if_only_its_sitemaps_lead_there(
+    site: Site,
+) -> None:
+    class FromAPage(Sitemaps):
+        async def start(self) -> AsyncIterator[Request]:
+            yield Request(site.url("/x"))
+
+    def gains(connection: socket) -> None:
+        site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
+        time.sleep(0.3)
+        xml(index(site.url("/part.xml")))(connection)
+
+    site.pages |= {"/s.xml": gains, "/part.xml": xml(urlset(site.url("/page")))}
+    crawler = await crawl(FromAPage, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.2})
+    assert set(parsed(crawler)) == set(map(site.url, ("/x", "/page", "/other")))
+
+
+@in_reactor
+async def test_robots_txt_that_the_spider_asks_for_as_a_page_is_fed_from(site: Site) -> None:
+    class AsAPage(Sitemaps):
+        async def start(self) -> AsyncIterator[Request]:
+            yield Request(site.url("/robots.txt"))
+
+    crawler = await crawl(AsAPage)
+    assert set(parsed(crawler)) == {site.url("/robots.txt"), site.url("/page")}
 
 
 def test_domain_given_as_a_string_is_one_domain_and_not_its_letters() -> None:
@@ -215,6 +250,22 @@ async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(
 
 
 @in_reactor
+async def test_robots_txt_that_a_spider_names_in_another_form_is_its_own_to_read(
+    site: Site,
+) -> None:
+    class PageFirst(Sitemaps):
+        async def start(self) -> AsyncIterator[Any]:
+            yield Request(site.url("/x"))
+            async for request in super().start():
+                yield request
+
+    named = site.url("/robots.txt").replace("http:", "HTTP:")
+    crawler = await crawl(PageFirst, {"CONCURRENT_REQUESTS": 1}, sitemap_urls=[named])
+    assert set(parsed(crawler)) == {site.url("/x"), site.url("/page")}
+    assert sitemap_stats(crawler) == {"found": 1}
+
+
+@in_reactor
 async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_once(
     site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -270,6 +321,20 @@ async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_a
         ]
     else:
         assert messages == []
+
+
+class Silent(Both):
+    async def start(self) -> AsyncIterator[Request]:
+        for request in list[Request]():
+            yield request
+
+
+@in_reactor
+async def test_spider_that_is_fed_nothing_is_not_started_either(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    await crawl(Silent, start_urls=[site.url()])
+    assert (site.paths(), own_warnings(caplog)) == ([], [])
 
 
 ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)

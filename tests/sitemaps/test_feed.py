@@ -179,7 +179,7 @@ async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
 
 @in_reactor
 async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_time(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(
         "scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0
@@ -202,6 +202,31 @@ async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_tim
     assert set(parsed(crawler)) == {site.url("/s.xml")}
     assert site.paths() == ["/robots.txt"]
     assert stats(crawler)["finish_reason"] == "finished"
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+@in_reactor
+async def test_of_several_handlers_any_may_veto(site: Site) -> None:
+    class Divided(Sitemaps):
+        @classmethod
+        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            for handler in (spider.change, spider.veto, spider.change_again):
+                crawler.signals.connect(handler, sitemap_found)
+            return spider
+
+        def change(self, request: Request) -> Request:
+            return request.replace(priority=1)
+
+        def veto(self) -> bool:
+            return False
+
+        def change_again(self, request: Request) -> Request:
+            return request.replace(priority=2)
+
+    crawler = await crawl(Divided, start_urls=[site.url()])
+    assert site.paths() == ["/robots.txt"]
+    assert sitemap_stats(crawler) == {"found": 1, "refused": 1, "refused/vetoed": 1}
 
 
 @in_reactor
@@ -335,13 +360,47 @@ class AllRequests:
 )
 @in_reactor
 async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(
-    what: str, crawled: str | None, site: Site
+    what: str, crawled: str | None, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"TEST_WHAT": what, "SPIDER_MIDDLEWARES": {EachRequest: 100, AllRequests: 200}}
     crawler = await crawl(Sitemaps, settings, start_urls=[site.url()])
     assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
     assert sitemap_stats(crawler).get("refused/middleware", 0) == (crawled is None)
     assert stats(crawler)["downloader/request_count"] == 2 + (2 if crawled else 0)
+    said = f"EachRequest failed for {site.url('/s.xml')}"
+    assert [said in text for text in caplog.messages if "failed for" in text] == (
+        [True] if what == "fail" else []
+    )
+
+
+class Near(BaseSpiderMiddleware):
+    """Notes in each request that it has passed."""
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request:
+        request.meta.setdefault("passed", []).append(type(self).__name__)
+        return request
+
+
+class Far(Near):
+    """The same, farther away from the spider."""
+
+
+@in_reactor
+async def test_spider_middlewares_process_a_fed_sitemap_in_the_order_of_start_requests(
+    site: Site,
+) -> None:
+    class Passed(Sitemaps):
+        async def start(self) -> AsyncIterator[Request]:
+            yield Request(site.url("/start"))
+
+        def _parse_sitemap(self, response: Response) -> Any:
+            self.parsed[response.url] = response
+            return ()
+
+    crawler = await crawl(Passed, {"SPIDER_MIDDLEWARES": {Far: 100, Near: 900}})
+    passed = {url: page.meta["passed"] for url, page in parsed(crawler).items()}
+    in_order = ["Near", "Far"]
+    assert passed == {site.url("/start"): in_order, site.url("/s.xml"): in_order}
 
 
 @pytest.mark.parametrize("kind", [Sitemaps, Links])

@@ -3,7 +3,8 @@
 import gzip
 import logging
 import re
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -54,7 +55,10 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(
 
 
 @in_reactor
-async def test_bad_entries_cost_no_other(site: Site) -> None:
+async def test_bad_entries_cost_no_other_and_are_in_the_debug_log(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "scrapy_gbot_robots.sitemaps.spider")
     bad = (
         "",
         "http://[",
@@ -76,6 +80,8 @@ async def test_bad_entries_cost_no_other(site: Site) -> None:
     )
     assert "failed" not in counted
     assert "spider_exceptions/count" not in stats(crawler)
+    why = "left out by the scheme of its URL: file:///etc/hostname"
+    assert f"{site.url('/s.xml')}: {why}" in caplog.messages
 
 
 @in_reactor
@@ -181,15 +187,67 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
     assert spider.most < 50
 
 
+@pytest.mark.parametrize("coding", ["gzip", "X-GZIP"])
 @in_reactor
-async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site: Site) -> None:
+async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(
+    coding: str, site: Site
+) -> None:
     locs = [site.url(f"/no/{number}") for number in range(500)]
     body = gzip.compress(urlset(*locs))
     site.pages["/s.xml"] = Reply(
-        200, body, {"Content-Type": "text/xml", "Content-Encoding": "gzip"}
+        200, body, {"Content-Type": "text/xml", "Content-Encoding": coding}
     )
     crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": len(body)}, hosts=[site.url()])
     assert sitemap_stats(crawler)["entries"] == len(locs)
+
+
+@pytest.mark.parametrize(
+    ("limit", "room"),
+    [
+        pytest.param(100, 100_000, id="of-the-setting"),
+        pytest.param(100_000, 100, id="of-the-spider"),
+        pytest.param(0, 100, id="of-the-spider-alone"),
+    ],
+)
+@in_reactor
+async def test_sitemap_over_the_least_limit_is_not_downloaded(
+    limit: int, room: int, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider.ROOM", room)
+    crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": limit}, hosts=[site.url()])
+    assert parsed(crawler) == {}
+    assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
+
+
+@in_reactor
+async def test_size_of_a_sitemap_is_no_reason_to_warn(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    await crawl(Hosts, {"DOWNLOAD_WARNSIZE": 5}, hosts=[site.url()])
+    large = [message for message in caplog.messages if "warn size" in message]
+    assert [("/page" in message, "/s.xml" in message) for message in large] == [(True, False)]
+
+
+@pytest.mark.parametrize(
+    ("coding", "coded"),
+    [
+        ("deflate", zlib.compress),
+        ("gzip", gzip.compress),
+        ("gzip, gzip", lambda body: gzip.compress(gzip.compress(body))),
+        ("gzip, deflate", lambda body: zlib.compress(gzip.compress(body))),
+    ],
+)
+@in_reactor
+async def test_content_coding_of_sitemaps_and_pages_is_undone(
+    coding: str, coded: Callable[[bytes], bytes], site: Site
+) -> None:
+    for path, body in (("/s.xml", urlset(site.url("/page"))), ("/page", b"a page")):
+        headers = {"Content-Type": "text/plain", "Content-Encoding": coding}
+        site.pages[path] = Reply(200, coded(body), headers)
+    crawler = await crawl(Hosts, hosts=[site.url()])
+    assert {url: page.body for url, page in parsed(crawler).items()} == {
+        site.url("/page"): b"a page"
+    }
 
 
 @in_reactor

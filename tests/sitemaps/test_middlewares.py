@@ -104,7 +104,8 @@ async def test_spider_with_domains_only_starts_from_their_robots_txt_files(
 ) -> None:
     crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.9"])
     assert stats(crawler)["robotstxt/request_count"] == 1
-    assert NOTHING_TO_START_FROM not in own_warnings(caplog)
+    (warning,) = own_warnings(caplog)
+    assert warning.startswith("https://127.0.0.9/robots.txt: robots.txt unreachable: ")
 
 
 NOTHING_TO_START_FROM = (
@@ -228,6 +229,17 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
     assert "spider_exceptions/count" not in stats(crawler)
     warnings = [text for text in own_warnings(caplog) if "Scrapy's reader failed" in text]
     assert [site.url("/robots.txt") in text for text in warnings] == [True] * has_failed
+
+
+@in_reactor
+async def test_robots_txt_that_the_spider_asks_for_stays_as_it_is_if_sitemaps_are_only_collected(
+    site: Site,
+) -> None:
+    lines = f"Sitemap: {site.url('/s.xml')}\nSitemap : {site.url('/other.xml')}"
+    site.pages["/robots.txt"] = lines
+    settings = {"GBOT_ROBOTS_SITEMAPS": "collect"}
+    crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])
+    assert set(parsed(crawler)) == {site.url("/page")}
 
 
 @in_reactor

@@ -478,6 +478,7 @@ def test_no_more_bytes_are_read_than_the_limit(pack: Any, monkeypatch: pytest.Mo
         ("", False),
         ("0000-00-00", False),
         ("yesterday", False),
+        ("Sat, 31 Jan 99999999999999999999 10:20:30 GMT", False),
         ("2025" * 1000, True),
     ],
 )

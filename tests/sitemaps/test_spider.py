@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 import tracemalloc
+from collections.abc import AsyncIterator
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -15,9 +16,10 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, survey
 
-from ..support.crawls import crawl, in_reactor, stats
+from ..support.crawls import crawl, in_reactor, stats, under_way
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import (
@@ -75,8 +77,9 @@ def test_list_of_hosts_is_read(given: str | list[str]) -> None:
 
 def test_file_of_hosts_is_read_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "hosts.txt"
-    path.write_bytes("\ufeff# mine\na.com  # comment\r\n\n  https://b.com/x\nü.com\n\xff".encode())
-    assert list(given_in((), path)) == ["a.com", "https://b.com/x", "ü.com", "ÿ"]
+    text = "\ufeff# mine\na.com  # comment\r\n\n  https://b.com/x\nü.com\n"
+    path.write_bytes(text.encode() + b"\xff.com\nc.com")
+    assert list(given_in((), path)) == ["a.com", "https://b.com/x", "ü.com", "\ufffd.com", "c.com"]
 
 
 def test_long_file_of_hosts_takes_little_memory(tmp_path: Path) -> None:
@@ -159,23 +162,26 @@ async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "page", "crawled"),
+    ("guess", "answer", "page", "crawled"),
     [
-        pytest.param(Reply(404), None, True, id="sitemap"),
+        pytest.param("1", Reply(404), None, True, id="sitemap"),
         pytest.param(
+            True,
             Reply(500, b"<title>Page not found</title>"),
             None,
             True,
             id="after-an-error-that-says-not-found",
         ),
-        pytest.param(Reply(404), b"<!DOCTYPE html><title>no</title>", False, id="error-page"),
-        pytest.param(Reply(404), urlset(), False, id="empty-sitemap"),
-        pytest.param(Reply(404), Reply(404), False, id="404"),
+        pytest.param(
+            "yes", Reply(404), b"<!DOCTYPE html><title>no</title>", False, id="error-page"
+        ),
+        pytest.param("True", Reply(404), urlset(), False, id="empty-sitemap"),
+        pytest.param("on", Reply(404), Reply(404), False, id="404"),
     ],
 )
 @in_reactor
 async def test_sitemap_is_guessed_where_none_is_listed(
-    answer: Reply, page: bytes | Reply | None, crawled: bool, site: Site
+    guess: str | bool, answer: Reply, page: bytes | Reply | None, crawled: bool, site: Site
 ) -> None:
     here = f"{site.host}:{site.port}"
     guessed = xml(index("/part.xml", "/no-sitemap.xml"))
@@ -184,11 +190,19 @@ async def test_sitemap_is_guessed_where_none_is_listed(
         "/sitemap.xml": page or guessed,
         "/part.xml": xml(urlset(site.url("/i"))),
     }
-    crawler = await crawl(Hosts, hosts=here, guess="1")
+    crawler = await crawl(Hosts, hosts=here, guess=guess)
     assert set(parsed(crawler)) == ({site.url("/i")} if crawled else set())
     assert host_stats(crawler) == {"guessed": 1} if crawled else {"guessed": 1, "without": 1}
     assert list(without(crawler)) == ([] if crawled else [here])
     assert "failed" not in sitemap_stats(crawler)
+
+
+@pytest.mark.parametrize("guess", ["0", "no", False])
+@in_reactor
+async def test_no_sitemap_is_guessed_if_that_is_off(guess: str | bool, site: Site) -> None:
+    site.pages = {"*": Reply(404)}
+    await crawl(Hosts, hosts=[site.url()], guess=guess)
+    assert site.paths() == ["/robots.txt"]
 
 
 @in_reactor
@@ -270,6 +284,34 @@ async def test_slow_host_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> N
         slow.pages["/robots.txt"] = after_all_others
         crawler = await crawl(Hosts, hosts=[site.url() for site in (slow, *others)])
         assert host_stats(crawler) == {"listed": 6}
+
+
+class DropsSome:
+    """Drops the request for the robots.txt of each host but the last."""
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        yield [request async for request in start][-1]
+
+
+@in_reactor
+async def test_hosts_that_a_middleware_drops_hold_up_no_other(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)
+    hosts = [*(f"http://127.0.0.1:{number}" for number in range(1, 5)), site.url()]
+    settings = {"SPIDER_MIDDLEWARES": {DropsSome: 100}, "CLOSESPIDER_TIMEOUT": 20}
+    crawler = await crawl(Hosts, settings, hosts=hosts)
+    assert set(parsed(crawler)) == {site.url("/page")}
+    assert stats(crawler)["finish_reason"] == "finished"
+
+
+@in_reactor
+async def test_allowed_domains_decide_about_the_pages_of_the_given_hosts_alone(
+    site: Site, other: Site
+) -> None:
+    site.pages["/s.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
+    crawler = await crawl(Hosts, hosts=site.url(), scope="any", allowed_domains=["127.0.0.2"])
+    assert set(parsed(crawler)) == {other.url("/page")}
 
 
 @pytest.mark.parametrize(
@@ -374,7 +416,9 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(
         ({}, "Say which hosts"),
         ({"hosts": ""}, "Say which hosts"),
         ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
+        ({"hosts_file": "."}, "hosts_file must be a file, got '.'"),
         ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
+        ({"hosts": "a.com", "since": "2026-01-31T10:00"}, "since must be a date"),
         ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
     ],
 )
@@ -394,13 +438,15 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(
     )
     dead = f"http://127.0.0.1:{free_port()}/"
     with Site({"/robots.txt": Reply(404)}) as bare:
-        await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=[site.url(), bare.url(), dead])
-    lines = [
-        record.getMessage() for record in caplog.records if record.getMessage().startswith("hosts ")
-    ]
-    begun = "hosts 3/3 (1 without a sitemap, 1 unreachable), sitemaps 1, URLs 4 found, "
+        given = [site.url(), bare.url(), dead, "no host"]
+        await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=given)
+    lines = [message for message in caplog.messages if message.startswith("hosts ")]
+    begun = "hosts 4/4 (1 without a sitemap, 1 unreachable), sitemaps 1, URLs 4 found, "
     assert f"{begun}1 crawled, 2 blocked" in lines[:-1]
     assert lines[-1] == f"{begun}2 crawled, 2 blocked"
+    caplog.clear()
+    await under_way(pause(0.5))
+    assert caplog.messages == []
 
 
 @in_reactor
@@ -410,11 +456,18 @@ async def test_host_that_is_listed_twice_is_done_and_a_sitemap_of_the_users_is_n
     caplog.set_level(logging.INFO, Hosts.name)
     site.pages = {"*": Reply(404)}
     names = [site.url(), site.url("/again")]
-    crawler = await crawl(Hosts, hosts=names, sitemap_urls=[site.url("/a.xml"), site.url("/b.xml")])
-    assert caplog.messages[-1] == (
+    only_at_its_end = {"LOGSTATS_INTERVAL": 0}
+    crawler = await crawl(
+        Hosts,
+        only_at_its_end,
+        hosts=names,
+        sitemap_urls=[site.url("/a.xml"), site.url("/b.xml")],
+    )
+    assert [message for message in caplog.messages if message.startswith("hosts ")] == [
         "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 0, URLs 0 found, "
         "0 crawled, 0 blocked"
-    )
+    ]
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert sitemap_stats(crawler) == {}  # "failed" counts what a robots.txt lists
 
 
