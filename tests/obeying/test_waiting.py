@@ -260,7 +260,7 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
         )
         assert "HTTP 503" in str(pages(crawler).refused[urls[0]])
         assert set(site.paths()) == {"/robots.txt"}
-        # Three for each host, or one more if not all of its requests are queued when its time is over.
+        # Three for each host, or one more on a machine that takes seconds to refuse its requests.
         assert 20 <= len(site.paths()) <= 40
         counts = stats(crawler)
         assert (
