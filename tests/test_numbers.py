@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scrapy_gbot_robots.commands import archives
+from scrapy_gbot_robots.commands import archives, fleet
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, events, gates, giving_up, identity, overrides
@@ -34,6 +34,7 @@ NUMBERS = [
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
     ("fleets", "Each process reports every {} seconds", client.BEAT_SECS),
     ("fleets", "expires {} seconds after the last report", redis._BEAT_LASTS_SECS),
+    ("fleets", "how many origins are known, up to {}", fleet._MOST_ORIGINS),
     ("fleets", "an entry from the future (more than {} seconds)", outages._SKEW),
     ("how-to", "one of the first {} requests shows it", identity._LOOKS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
