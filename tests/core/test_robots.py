@@ -31,8 +31,10 @@ def test_body_must_be_bytes_and_user_agent_and_url_text_or_bytes() -> None:
     robots = RobotsTxt.parse(BODY)
     with pytest.raises(TypeError, match="user agent"):
         robots.allowed("https://e.com/", 7)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="URL"):
-        robots.allowed(7, "a")  # type: ignore[arg-type]
+    for _ in range(30):  # before and after the index is built
+        with pytest.raises(TypeError, match="a URL is str or bytes, not int"):
+            robots.allowed(7, "a")  # type: ignore[arg-type]
+        robots.allowed("/", "a")
 
 
 @pytest.mark.parametrize(

@@ -148,9 +148,23 @@ SAME_PIECES = [
             True,
             id="pieces-that-are-in-the-path",
         ),
-        pytest.param(SAME_PIECES, "http://e.com/" + "é" * 1_000, True, True, id="url-past-ascii"),
+        pytest.param(SAME_PIECES, "http://e.com/" + "é" * 100, True, True, id="url-past-ascii"),
         pytest.param(
             PLAIN * 2, "http://e.com/", True, False, id="rules-that-take-long-to-be-tried"
+        ),
+        pytest.param(
+            [f"allow: {pattern}" for pattern in PLAIN * 2],
+            "http://e.com/",
+            True,
+            False,
+            id="allow-rules-that-take-long-to-be-tried",
+        ),
+        pytest.param(
+            [f"allow: {pattern}" for pattern in ALIKE],
+            "http://e.com/" + "a" * 16_000,
+            True,
+            True,
+            id="allow-rules-with-wildcards",
         ),
         pytest.param([], "http://e.com/" + "a" * 16_000, False, False, id="no-rules"),
     ],
@@ -158,7 +172,7 @@ SAME_PIECES = [
 def test_question_that_may_take_long_is_known_before_it_is_asked(
     patterns: list[str], url: str, first: bool, later: bool
 ) -> None:
-    lines = [pattern if pattern in STATED else f"disallow: {pattern}" for pattern in patterns]
+    lines = [pattern if ": " in pattern else f"disallow: {pattern}" for pattern in patterns]
     body = "\n".join(["user-agent: *", *lines]).encode()
     rules = RobotsTxt.parse(body).rules_for("a")
     assert takes_long(rules, url) is first
@@ -218,6 +232,7 @@ def sixteen_at_once(rules: Rules, url: str) -> object:
         pytest.param("/x", "/y", [sixteen_at_once], 5, id="several-urls-at-once"),
         pytest.param("/x", "/" + "y" * 16_000, [ALLOWED], 25, id="long-path-and-plain-rules"),
         pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
+        pytest.param("\nallow: /*x", "/" + "y" * 299, [VERDICT], 6, id="wildcard-of-an-allow-rule"),
         pytest.param("/*x", "/" + "y" * 1_999, [VERDICT], 0, id="2-KB-and-a-wildcard"),
         pytest.param("/*x", "/" + "y" * 16_000, [ALLOWED], 0, id="very-long-path-and-a-wildcard"),
     ],

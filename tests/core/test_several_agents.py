@@ -58,6 +58,10 @@ def test_url_is_refused_to_all_if_it_is_refused_to_any(
         assert ROBOTS.rules_for(agents).allowed(path) is allowed
 
 
+def test_crawler_without_a_name_is_refused_as_a_star() -> None:
+    assert ROBOTS.verdict("/all", AllOf(["*", "mybot"])).crawler == "*"
+
+
 def test_crawl_delay_is_of_first_that_groups_and_of_all_the_largest() -> None:
     assert ROBOTS.crawl_delay(Crawler.of(["nobot", "googlebot", "mybot"])) == 2
     assert ROBOTS.crawl_delay(AllOf(["nobot", "googlebot", "mybot"])) == 5
