@@ -177,7 +177,7 @@ class AllOf(tuple[Crawler, ...]):
 RobotsAgent: TypeAlias = Crawler | AllOf
 
 
-@lru_cache(maxsize=1_000, typed=True)
+@lru_cache(maxsize=1_000)
 def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
     """Return the agents whose groups to look for, in this order.
 

@@ -151,6 +151,8 @@ HEADERS = [
     ("phones", "(Various mobile device types) (compatible; Mediapartners-Google/2.1; +http://x)", "Mediapartners-Google"),
     ("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
     ("weblight", f"{NEXUS} AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0 Mobile Safari/535.19", "googleweblight"),
+    ("comment-with-a-version", "Mozilla/5.0 (X11; Linux; Fetcher/1.0) Chrome/1", "Fetcher"),
+    ("comment-with-a-word", "Mozilla/5.0 (X11; Wayland) Fetcher/1.0", "Fetcher"),
     ("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
     ("comment-without-a-version", "Mozilla (compatible; Bot)", "Bot"),
     ("version-without-a-comment", "Mozilla/5.0 Bot", "Bot"),
