@@ -114,7 +114,7 @@ def _on_usage(lines: Iterable[FieldLine]) -> Odd:
 def _on_contradictions(usage: Iterable[FieldLine], signals: Iterable[FieldLine]) -> Odd:
     """Find what one line grants and another one of the group refuses, for the same path."""
     firsts: dict[tuple[tuple[str, ...], str, str], tuple[bool, int]] = {}
-    stated = sorted(_stated(usage, signals), key=lambda statement: statement[0].line)
+    stated = sorted(_stated(usage, signals))  # by line
     for (line, _, agents), path, preferences in stated:
         for label, key, _ in LABELS:
             granted = getattr(preferences, label)
