@@ -69,7 +69,7 @@ class Asker(NamedTuple):
         if not isinstance(self.crawler, AllOf):
             return self.crawler
         for crawler in self.crawler:
-            if crawler.name == verdict.crawler:
+            if (crawler.name or "*") == verdict.crawler:
                 return crawler
         return self.crawler[0]
 

@@ -70,6 +70,8 @@ def test_several_crawlers_are_one_asker() -> None:
     assert (refused.allowed, every.judged(refused).name) == (False, "c")
     assert every.judged(verdict_on("/robots.txt", every, robotstxt)).name == "b"
     assert first.judged(refused).tokens == ("b", "c")
+    with_star = as_one(["b", "*"], "all")
+    assert with_star.judged(verdict_on("/", with_star, robotstxt)).tokens == ()
 
 
 def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
