@@ -249,14 +249,14 @@ class Audit:
 
     def _take(self, piece: Piece) -> None:
         self.summary.count_urls(piece)
+        new = len(self._judge.crawlers)  # with two versions, the answers by the old one follow
         if self.options.diff:
-            new = len(self._judge.crawlers)  # the answers by the old version follow
             piece = piece.where(lambda answers: answers[:new] != answers[new:])
         elif NO_URL in piece.answers[0]:
             piece = piece.where(lambda answers: answers[0] != NO_URL)
         self.summary.count_answers(piece)
         if self.options.only:
-            piece = piece.where(lambda answers: set(answers) == {YES})
+            piece = piece.where(lambda answers: set(answers[:new]) == {YES})
         if self.summary.urls:  # else an error may be all that is said
             self.answers.write(piece)
 

@@ -115,6 +115,8 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
         (URLS[3], 0, 1, "Disallow: /c,", None),
     ]
     assert counts(ended.err) == [["a", "2", "1", "0"], ["a_before", "1", "2", "0"]]
+    opened = run_here(*arguments, "--format", "csv", "--only", "allowed", cwd=files).out
+    assert opened == f"url,a,a_before\n{URLS[1]},1,0\n{URLS[2]},1,0\n"
     same = run_here(
         *arguments[:-1], "old.txt", "--format", "csv", "--fail-on", "disallowed", cwd=files
     )
