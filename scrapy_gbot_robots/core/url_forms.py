@@ -1,14 +1,15 @@
 """The forms in which clients may send a URL. The server sees only the form that was sent.
 
-Scrapy's default download handler sends a URL nearly as written. Others normalise it first: they
-take out dot segments, decode escapes that need none, escape what a URL may not hold, or leave out
-an empty query. `/x/../private` and `/%70rivate` then arrive as `/private`. So a URL is judged in
-every form that a client may give it, and refused if one of them is.
+Scrapy's default download handler sends a URL nearly as written: it leaves out an empty query, and a
+`;` at the end of the path. Others normalise more: they take out dot segments, decode escapes that
+need none, or escape what a URL may not hold. `/x/../private` and `/%70rivate` then arrive as
+`/private`. So a URL is judged in every form that a client may give it, and refused if one of them
+is.
 
 Boundary: nothing is sent. Escapes of `/`, `%` and of bytes past ASCII are never decoded, since no
 client does that.
 Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser")
-for browsers; what yarl (aiohttp), httpx and urllib3 do.
+for browsers; what urllib.parse (Twisted), yarl (aiohttp), httpx and urllib3 do.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ from .urls import shown
 from .verdict import Verdict
 
 # What every client sends as it is: these characters, and escapes in upper case of bytes that none
-# decodes. A path or a URL of nothing else has one form, unless it has a dot segment or an empty
-# query. A client escapes what is past ASCII: in UTF-8, as it is compared with rules.
+# decodes. A path or a URL of nothing else has one form, unless it has a dot segment, an empty query
+# or empty parameters. A client escapes what is past ASCII: in UTF-8, as it is compared with rules.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _KEPT_ESCAPES = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
 _PLAIN_CHARACTERS = rf"{re.escape(_SENT)}#\x80-\U0010ffff"
 _PLAIN = re.compile(rf"[{_PLAIN_CHARACTERS}]*(?:{_KEPT_ESCAPES}[{_PLAIN_CHARACTERS}]*)*\Z")
 # Of characters that every client sends as they are.
 _DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")
+_EMPTY_PARAMETERS = re.compile(r"/[^/;?#]*;(?:[?#]|\Z)")
 _SENT_BYTES = _SENT.encode()
-# A path of them alone, with no dot segment and no empty query. It is compared as it is written.
-_HAS_ONE_FORM = re.compile(rf"(?!.*/\.)[{re.escape(_SENT)}]*(?<!\?)\Z").match
+# A path of them alone, with no dot segment, and no empty query or parameters. It is compared as it
+# is written.
+_HAS_ONE_FORM = re.compile(rf"(?!.*(?:/\.|;\?))[{re.escape(_SENT)}]*(?<![?;])\Z").match
 _ANY_SITE = "http://example.com"
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
@@ -64,14 +67,16 @@ def as_sent(url: str) -> str:
 def other_forms(url: str | bytes) -> tuple[str, ...]:
     """Return the URLs, other than `url` as written, that some client sends for it.
 
-    There are none for nearly all URLs. Takes an absolute URL. Each form once, at most four: the URL
-    as Python's own clients read it; without dot segments; as browsers do that, with `%2e` for a dot
-    and a backslash for a slash; and without needless escapes and dot segments. None has user-info
-    that holds a `;`, at which Google's parser takes the path to begin.
+    There are none for nearly all URLs. Takes an absolute URL. Each form once, at most five: the URL
+    as Python's own clients read it; without a `;` that parts nothing; without dot segments; as
+    browsers do that, with `%2e` for a dot and a backslash for a slash; and without needless escapes
+    and dot segments. None has user-info that holds a `;`, at which Google's parser takes the path
+    to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     has_dots = "/." in text and _DOT_SEGMENT.search(text)
-    if _PLAIN.match(text) and not has_dots and "?#" not in text and text[-1:] != "?":
+    has_empty_part = "?#" in text or text[-1:] == "?" or _has_empty_parameters(text)
+    if _PLAIN.match(text) and not has_dots and not has_empty_part:
         return ()
     sent = as_sent(text)
     parts = _PARTS.match(sent)
@@ -86,6 +91,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     slashed = path.replace("\\", "/")
     forms = (
         base + path + query,
+        base + _without_empty_parameters(path) + query,
         base + _without_dots(path, ".", "..") + query,
         base + _without_dots(slashed, *_BROWSERS_DOTS) + query,
         base
@@ -117,7 +123,8 @@ def allowed_each_in_all_forms(rules: Rules, paths: Sequence[str]) -> bytearray:
     # In C: what is left of all paths without the characters that every client sends as they are.
     odd = text.encode("utf-8", "surrogatepass").translate(None, _SENT_BYTES)
     is_plain = len(odd) == len(paths) - 1 == odd.count(b"\n")
-    if not is_plain or "/." in text or "?\n" in text or text[-1:] == "?":
+    has_empty_part = "?\n" in text or ";\n" in text or ";?" in text or text.endswith(("?", ";"))
+    if not is_plain or "/." in text or has_empty_part:
         for number, path in enumerate(paths):
             if not _HAS_ONE_FORM(path):
                 answers[number] = allowed_in_all_forms(rules, _ANY_SITE + path)
@@ -137,6 +144,15 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
                 reason = f"some download handlers send it as {shown(form)}"
                 return other._replace(reason=reason)
     return verdict
+
+
+def _without_empty_parameters(path: str) -> str:
+    """Take out the `;` behind which parameters of the path would stand (RFC 1808 2.1)."""
+    return path[:-1] if _has_empty_parameters(path) else path
+
+
+def _has_empty_parameters(text: str) -> bool:
+    return ";" in text and _EMPTY_PARAMETERS.search(text) is not None
 
 
 def _without_dots(path: str, *dots: str) -> str:

@@ -1,11 +1,14 @@
 """The forms that clients give a URL, compared with what they send. Finding them takes bounded time."""
 
 import random
+from urllib.parse import urldefrag
 
 import pytest
 import yarl
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy import Request
+from twisted.web.client import URI
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.crawlers import AllOf
@@ -71,6 +74,8 @@ def test_url_that_is_no_utf_8_is_percent_encoded(raw: bytes, text: str) -> None:
         ("/%zz/../%41", "/A"),
         ("/private?", "/private"),
         ("/private?#top", "/private"),
+        ("/private;", "/private"),
+        ("/x;1/private;?2", "/x;1/private?2"),
         ("/%zz/%41", "/%25zz/A"),
     ],
 )
@@ -85,6 +90,7 @@ PLAIN = [
     "/a/b.html?c=d&e=f#g",
     "/a..b/.../c.",
     "/a+b;c=1/d,e!(f)*$'",
+    "/a;/b;;",
     "/~user/x:y",
     "/.well-known/x",
     "/@user",
@@ -133,18 +139,26 @@ def test_what_aiohttp_sends_is_among_the_forms(path: str) -> None:
     assert path_of(HOST + sent.raw_path_qs) in forms
 
 
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_what_scrapys_default_handler_sends_is_among_the_forms(path: str) -> None:
+    url = Request(f"{HOST}/x{path}").url
+    sent = URI.fromBytes(urldefrag(url).url.encode()).originForm.decode()  # type: ignore[no-untyped-call]
+    forms = {path_of(form) for form in (url, *other_forms(url))}
+    assert path_of(HOST + sent) in forms
+
+
 @given(URLS | URLS.map(lambda url: url.encode("utf-8", "surrogatepass")))
 def test_forms_of_any_text_are_few_and_each_is_given_once(url: str | bytes) -> None:
     forms = other_forms(url)
-    assert len(forms) == len(set(forms)) <= 4
+    assert len(forms) == len(set(forms)) <= 5
 
 
 @pytest.mark.parametrize(
-    "odd", ["/x?", "/y/../x", "/./x", "/%78", "/x?#f", "/ x/../x", "/x\n", "/x#/.."]
+    "odd", ["/x?", "/x;", "/x;?a", "/y/../x", "/./x", "/%78", "/x?#f", "/ x/../x", "/x\n", "/x#/.."]
 )
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, place: int) -> None:
-    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /x$").rules_for("a")
+    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /x$\ndisallow: /x?a$").rules_for("a")
     paths = ["/a", "/b?c=d"]
     paths.insert(place, odd)
     answers = [1, 1]

@@ -12,7 +12,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from ..support.crawls import DOWNLOAD_HANDLERS, QUIET, Pages, crawl, in_reactor, pages
 from ..support.web import Site
 
-RULES = b"user-agent: *\ndisallow: /private"
+RULES = b"user-agent: *\ndisallow: /private\ndisallow: /secret$"
 SPELLINGS = [
     "/%70rivate/1",
     "/x/../private/2",
@@ -22,6 +22,7 @@ SPELLINGS = [
     "/%2e/private/6",
     "/x/./../private/7",
     "/..//../private/8",
+    "/secret;",
 ]
 HANDLERS = [
     pytest.param({}, id="default"),
