@@ -595,6 +595,21 @@ def test_empty_shares_are_no_error(tmp_path: Path) -> None:
     assert "rules          0 (0.0 %)\n" in stats(archive).out
 
 
+def test_preferences_that_are_granted_and_refused_are_counted(tmp_path: Path) -> None:
+    answers = [
+        response(
+            f"https://{name}.example/robots.txt", f"user-agent: *\ncontent-signal: {said}".encode()
+        )
+        for name, said in (("a", "ai-train=yes"), ("b", "ai-train=no"), ("c", "search=no"))
+    ]
+    found = json.loads(stats(warc(tmp_path / "a.warc", answers), "--json").out)
+    assert found["preferences"] == {
+        "train_ai": {"granted": 1, "refused": 1},
+        "search": {"granted": 0, "refused": 1},
+        "ai_use": {"granted": 0, "refused": 0},
+    }
+
+
 def test_several_archives_are_counted_as_one_and_their_damage_is_said(archive: Path) -> None:
     late = response(
         "https://h.example/robots.txt", b"user-agent: *\ndisallow: /", date="2027-01-01T00:00:00Z"

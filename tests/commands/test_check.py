@@ -22,6 +22,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.command import (
     COMMAND,
     environment,
+    jsonl,
     project,
     run,
     run_here,
@@ -124,6 +125,67 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
             (True, False)
         ] * 4
         assert site.paths() == ["/robots.txt"] * 2
+
+
+def test_programs_get_all_that_is_known_of_each_robots_txt(project: Path) -> None:
+    with (
+        Site({"/robots.txt": ROBOTS_TXT}) as end,
+        Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start,
+        Site({"*": Reply(503, headers={"Retry-After": "600"})}) as ill,
+    ):
+        urls, began = [start.url("/x"), ill.url("/x")], time.time()
+        asked = ("check", "--json", *urls, "-s", "GBOT_ROBOTS_MAX_BYTES=100")
+        moved, down = (row["robots_txt"] for row in jsonl(run(*asked, cwd=project).out))
+        stored = jsonl(run(*asked, cwd=project).out)[0]["robots_txt"]
+    assert began <= moved["fetched_at"] <= down["unreachable_since"] <= time.time()
+    assert 0 <= moved["age_secs"] < time.time() - began
+    assert 86_000 < moved["fresh_secs"] <= 86_400
+    assert 0 < down["fresh_secs"] <= 600
+    times = dict.fromkeys(("age_secs", "fetched_at", "unreachable_since", "fresh_secs"))
+    assert {**moved, **times} == {
+        "url": start.url("/robots.txt"),
+        "state": "rules",
+        "temporary": False,
+        "walled": False,
+        "why": "HTTP 200",
+        "status": 200,
+        "served_by": end.url("/robots.txt"),
+        "failures": 0,
+        "bytes": 100,
+        "cut": True,
+        "hops": [
+            {"status": 302, "url": start.url("/robots.txt")},
+            {"status": 200, "url": end.url("/robots.txt")},
+        ],
+        "from_cache": False,
+        "storage": None,
+        **times,
+    }
+    assert {**down, **times} == {
+        "url": ill.url("/robots.txt"),
+        "state": "full disallow",
+        "temporary": True,
+        "walled": False,
+        "why": "robots.txt unreachable: HTTP 503",
+        "status": 503,
+        "served_by": None,
+        "failures": 1,
+        "bytes": 0,
+        "cut": False,
+        "hops": [{"status": 503, "url": ill.url("/robots.txt")}],
+        "from_cache": False,
+        "storage": None,
+        **times,
+    }
+    assert (stored["from_cache"], stored["storage"], stored["hops"]) == (True, "sqlite", [])
+
+
+def test_log_of_a_crawl_is_shown_only_on_demand(tmp_path: Path) -> None:
+    with Site({"*": b""}) as site:
+        plain = run("check", site.url("/x"), cwd=tmp_path)
+        with_log = run("-L", "DEBUG", "check", site.url("/x"), cwd=tmp_path)
+    assert (plain.err, "DEBUG: " in with_log.err) == ("", True)
+    assert plain.out == with_log.out
 
 
 def test_stored_answer_that_is_old_is_asked_for_again_and_counts_if_the_server_fails(
@@ -326,6 +388,8 @@ def test_entry_point_is_a_scrapy_command(project: Path) -> None:
     ended = run("check", "/cart/1", "--robots", "robots.txt", cwd=project, command=scrapy)
     assert ended.status == 1
     assert "testbot, from USER_AGENT" in ended.out
+    ended = run("check", "--wrong", cwd=project, command=scrapy)
+    assert ended.err.startswith("usage: scrapy robots check [-h] ")
 
 
 # Overrides, and several crawlers

@@ -1,5 +1,6 @@
 """`scrapy robots diff` and `history`: what changed between versions of a robots.txt, for people, programs and URLs."""
 
+import hashlib
 import json
 from contextlib import closing
 from itertools import product
@@ -61,7 +62,18 @@ def test_programs_get_an_object_a_line(files: Path) -> None:
     everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
     assert (everyone["full_disallow"], everyone["crawl_delay"]) == (True, [2.0, None])
     assert (everyone["agents"], everyone["group"]) == (["*"], None)
-    assert (mybot["added"], mybot["compared"]) == ([{"rule": "Allow: /b/c", "line": 7}], True)
+    assert everyone["added"] == [{"rule": "Disallow: /", "line": 3}]
+    assert everyone["removed"] == [{"rule": "Disallow: /a", "line": 2}]
+    assert mybot == {
+        "agents": ["mybot"],
+        "added": [{"rule": "Allow: /b/c", "line": 7}],
+        "removed": [],
+        "group": None,
+        "full_disallow": None,
+        "crawl_delay": [None, None],
+        "preferences": [],
+        "compared": True,
+    }
 
 
 def test_change_that_agents_share_is_told_once(files: Path) -> None:
@@ -116,7 +128,16 @@ def test_versions_are_listed_with_what_changed(at: list[str], tmp_path: Path) ->
     assert third.endswith("  *")
     rows = jsonl(run_here("history", "a.example", "--json", *at, cwd=tmp_path).out)
     assert [row["changed_for"] for row in rows] == [None, [], ["*"]]
-    assert (rows[0]["fetched"], len(rows[0]["sha256"])) == ("1970-01-01T01:00:00+00:00", 64)
+    digest = hashlib.sha256(BODIES[0]).hexdigest()
+    assert first.split()[3] == digest[:12]
+    assert rows[0] == {
+        "fetched": "1970-01-01T01:00:00+00:00",
+        "status": 200,
+        "bytes": 27,
+        "sha256": digest,
+        "cut": False,
+        "changed_for": None,
+    }
     none = run_here("history", "b.example", *at, cwd=tmp_path)
     assert (none.status, none.out, "GBOT_ROBOTS_HISTORY" in none.err) == (1, "", True)
 

@@ -49,10 +49,24 @@ def test_status_of_each_sitemap_is_shown(tmp_path: Path) -> None:
             (10, None, 'disallowed by "Disallow'),
             (11, None, "malformed"),
         ]
+        assert {row["robots_txt"] for row in found} == {site.url("/robots.txt")}
+        assert [row["url"] for row in found] == [line.partition(" ")[2] for line in lines] + [
+            "/relative.xml"
+        ]
         assert "/hidden.xml" not in site.paths()
         assert closed.paths() == ["/robots.txt"], (
             "once, though two sitemaps need it at the same time"
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("answer", "status"), [(399, 0), (400, 1)])
+def test_sitemap_that_is_missing_is_status_1(answer: int, status: int, tmp_path: Path) -> None:
+    with Site({"*": Reply(answer)}) as site:
+        site.pages["/robots.txt"] = f"sitemap: {site.url('/s.xml')}"
+        ended = run("sitemaps", site.url(), cwd=tmp_path)
+    assert (ended.status, ended.err) == (status, "")
+    assert f"{answer}     1     {site.url('/s.xml')}\n" in ended.out
 
 
 @pytest.mark.slow
