@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
@@ -32,10 +34,13 @@ def test_a_middleware_named_as_add_on_says_what_to_write_instead() -> None:
         switched_on(ADDONS={"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 500})
 
 
-def test_one_line_switches_everything_on() -> None:
-    crawler = switched_on()
+def test_one_line_switches_everything_on(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "scrapy_gbot_robots"):
+        crawler = switched_on()
+    assert caplog.messages == []
     assert crawler.settings.getbool("ROBOTSTXT_OBEY")
     assert crawler.settings["ROBOTSTXT_PARSER"] is GbotRobotParser
+    assert crawler.settings["SCHEDULER_PRIORITY_QUEUE"].__name__ == "OriginPriorityQueue"
     assert middlewares(crawler) == [GbotRobotsTxtMiddleware]
     assert crawler.extensions is not None
     assert [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
@@ -54,8 +59,28 @@ def test_queue_of_scrapys_that_the_user_has_named_is_replaced_with_a_line_in_the
     with caplog.at_level("INFO", "scrapy_gbot_robots"):
         settings = switched_on(SCHEDULER_PRIORITY_QUEUE=named).settings
     assert settings["SCHEDULER_PRIORITY_QUEUE"].__name__ == ours
+    assert settings["SCHEDULER"] == "scrapy.core.scheduler.Scheduler"
     (line,) = [each for each in caplog.messages if "SCHEDULER_PRIORITY_QUEUE" in each]
     assert line.startswith(f"SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.{ours} in place of")
+
+
+class OwnScheduler(BaseScheduler):
+    """A scheduler of a project."""
+
+
+@pytest.mark.parametrize("obey", [True, False])
+def test_scheduler_of_a_project_gets_a_front_if_robots_txt_is_obeyed(
+    obey: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = "scrapy.pqueues.ScrapyPriorityQueue"
+    with caplog.at_level("INFO", "scrapy_gbot_robots"):
+        settings = switched_on(
+            SCHEDULER=OwnScheduler, SCHEDULER_PRIORITY_QUEUE=queue, ROBOTSTXT_OBEY=obey
+        ).settings
+    assert issubclass(settings["SCHEDULER"], OwnScheduler)
+    assert (settings["SCHEDULER"] is OwnScheduler) is not obey
+    assert settings["SCHEDULER_PRIORITY_QUEUE"] == queue, "as the project has it"
+    assert "SCHEDULER_PRIORITY_QUEUE" not in caplog.text
 
 
 def test_each_component_has_the_place_that_the_page_gives() -> None:
@@ -82,6 +107,10 @@ def test_each_component_has_the_place_that_the_page_gives() -> None:
     }
 
 
+class OfAProject(RobotsTxtMiddleware):
+    """A middleware that a project has derived from Scrapy's."""
+
+
 @pytest.mark.parametrize(
     ("configured", "expected"),
     [
@@ -101,7 +130,9 @@ def test_each_component_has_the_place_that_the_page_gives() -> None:
             id="ours-disabled",
         ),
         pytest.param({STOCK: 90}, [GbotRobotsTxtMiddleware], id="stock-at-another-place"),
+        pytest.param({RobotsTxtMiddleware: 90}, [GbotRobotsTxtMiddleware], id="stock-as-a-class"),
         pytest.param({STOCK: None}, [], id="stock-disabled"),
+        pytest.param({STOCK: None, OfAProject: None}, [], id="all-disabled"),
     ],
 )
 def test_middleware_settings_of_the_user_are_respected(
@@ -114,6 +145,13 @@ def test_middleware_settings_of_the_user_are_respected(
     assert ("DOWNLOADER_MIDDLEWARES disables GbotRobotsTxtMiddleware" in caplog.text) == (
         expected == [RobotsTxtMiddleware]
     )
+    assert len(own_warnings(caplog)) == (expected != [GbotRobotsTxtMiddleware])
+
+
+@pytest.mark.parametrize("stock", [STOCK, RobotsTxtMiddleware])
+def test_our_middleware_takes_the_place_that_the_user_has_given_scrapys(stock: Any) -> None:
+    settings = switched_on(DOWNLOADER_MIDDLEWARES={stock: 90}).settings
+    assert settings.getdict("DOWNLOADER_MIDDLEWARES")[GbotRobotsTxtMiddleware] == 90
 
 
 class OfTheUser(GbotRobotsTxtMiddleware):
@@ -128,10 +166,6 @@ def test_subclass_of_the_user_stands_alone(
 ) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=settings)) == [OfTheUser]
     assert own_warnings(caplog) == []
-
-
-class OfAProject(RobotsTxtMiddleware):
-    """A middleware that a project has derived from Scrapy's."""
 
 
 def test_middleware_of_a_project_is_left_in_its_place_and_named(
@@ -174,7 +208,7 @@ def test_wrong_setting_comes_up_at_start() -> None:
     with pytest.raises(
         ValueError, match="GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1, got 'many'"
     ):
-        switched_on(GBOT_ROBOTS_CACHE_SIZE="many")
+        Addon().update_settings(Settings({"GBOT_ROBOTS_CACHE_SIZE": "many"}))
 
 
 @pytest.mark.parametrize(
