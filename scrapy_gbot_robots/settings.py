@@ -435,7 +435,7 @@ def _did_you_mean(wanted: str, names: Iterable[str]) -> str:
     `wanted` is what follows the prefix of the one that does not exist.
     """
     by_end = {name.removeprefix(PREFIX): name for name in names} | _OF_SCRAPY
-    nearest = get_close_matches(wanted, by_end, n=1)
+    nearest = get_close_matches(wanted, by_end)
     if not nearest:
         return ""
     return f"; did you mean {by_end[nearest[0]]}?"

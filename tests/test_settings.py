@@ -136,6 +136,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
     assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert told() == [], "that it does not exist yet is no mistake"
 
 
 @pytest.mark.parametrize(
@@ -161,6 +162,7 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
 
     monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
     assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert told() == [], "that it does not exist yet is no mistake"
     assert read(STORAGE="memory").storage == "memory"
 
 
@@ -257,6 +259,10 @@ def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
     assert told(**settings) == []
 
 
+def test_redis_of_scrapy_redis_is_not_named() -> None:
+    assert list(mistakes(Settings({"REDIS_URL": "redis://a"}))) == []
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
@@ -312,6 +318,12 @@ class OurArchive(RobotsArchive):
                 "scrapy_gbot_robots.RobotsTagsMiddleware",
             ],
         ),
+        (
+            {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {OurArchive: 0}},
+            [
+                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport"
+            ],
+        ),
         ({"GBOT_ROBOTS_ARCHIVE": "a.warc", "EXTENSIONS": {OurArchive: 0}}, []),
         (
             {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": 0}},
@@ -338,6 +350,8 @@ def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert told(SQLITE_PATH=str(mistyped)) == [
         f"GBOT_ROBOTS_SQLITE_PATH: the directory {tmp_path / 'vra'} does not exist; a crawl makes it"
     ]
+    (unused,) = told(SQLITE_PATH=str(mistyped), STORAGE="memory")
+    assert "does nothing here" in unused
     mistyped.parent.mkdir()
     assert told(SQLITE_PATH=str(mistyped)) == []
 
