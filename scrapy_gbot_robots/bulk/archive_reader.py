@@ -212,7 +212,7 @@ class Reading:
             is_cut = bool(truncated) or len(block) > self._max_bytes
             return Capture(url, at, 200, block[: self._max_bytes], is_cut)
         if kind == "metadata":
-            return _decision(url, at, _fields(b"\r\n" + block))
+            return _decision(url, at, _fields(block))
         try:
             return self._answer(url, at, block, truncated)
         except NoMessageError as error:
@@ -269,6 +269,7 @@ class Reading:
             why, is_temporary = _text(row["why"])[:_MOST_WHY], row["unreachable"] is True
             return Capture(url, at, status, why=why, state=row["state"], temporary=is_temporary)
         headers = {name.lower(): value for name, value in row.get("response_headers", ())}
+        headers.pop(LOCATION, None)  # no redirect has a line
         return self._capture(url, at, status, body, headers, is_cut=row["cut"] is True)
 
     # A directory
@@ -425,7 +426,7 @@ def _fields(head: bytes) -> dict[str, str]:
     Commas join the values of a field that stands there several times.
     """
     fields: dict[str, str] = {}
-    for line in head.splitlines()[1:]:
+    for line in head.splitlines():
         name, _, value = (as_text(part.strip()) for part in line.partition(b":"))
         name = name.lower()
         fields[name] = f"{fields[name]},{value}" if name in fields else value

@@ -23,6 +23,7 @@ from scrapy_gbot_robots.bulk.arrow import batches_of, parquet_file
 from scrapy_gbot_robots.bulk.judging import BulkError, Judge
 
 from ..support.archives import DATE, record, response, warc
+from ..support.systems import needs_posix
 
 pytest.importorskip("duckdb", reason="duckdb is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -400,11 +401,21 @@ def test_body_is_read_from_json_though_each_of_its_bytes_takes_six_there(tmp_pat
     assert not reading.broken
 
 
-def test_line_of_json_that_is_far_longer_than_its_body_may_be_is_lost(tmp_path: Path) -> None:
+def test_line_of_json_says_neither_a_redirect_nor_what_no_file_can_hold(tmp_path: Path) -> None:
+    path = captured(tmp_path / "a.jsonl", f"{A}?\ud800", "")
+    fields = json.loads(path.read_text())
+    path.write_text(json.dumps({**fields, "response_headers": [["Location", 7]]}))
+    assert read(path)[0] == [Capture(f"{A}??", SECONDS, 200)]
+
+
+@pytest.mark.parametrize(("max_bytes", "length"), [(100, 70_000), (MAX_BYTES, 3_200_000)])
+def test_line_of_json_that_is_far_longer_than_its_body_may_be_is_lost(
+    tmp_path: Path, max_bytes: int, length: int
+) -> None:
     path = captured(tmp_path / "a.jsonl", A, "")
     line = path.read_text()
-    path.write_text(line.replace("{", '{"more": "' + "x" * 70_000 + '",') + line)
-    captures, reading = read(path, 100)
+    path.write_text(line.replace("{", '{"more": "' + "x" * length + '",') + line)
+    captures, reading = read(path, max_bytes)
     assert ([each.url for each in captures], reading.broken > 0) == ([A], True)
 
 
@@ -450,39 +461,57 @@ def test_record_that_is_cut_off_costs_no_other(tmp_path: Path, name: str) -> Non
     assert "byte" in reading.example
 
 
+def renamed(old: bytes, new: bytes) -> bytes:
+    return THREE[1].replace(old, new, 1)
+
+
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "has_an_end"),
     [
-        pytest.param(THREE[1].replace(b"WARC/1.0", b"XXXX/1.0"), id="no record"),
+        pytest.param(renamed(b"WARC/1.0", b"XXXX/1.0"), False, id="no record"),
         pytest.param(
-            THREE[1].replace(b"Content-Length: ", b"Content-Length: 99999999"),
-            id="a length past the end",
+            renamed(b"-Length: ", b"-Length: 99999999"), False, id="a length past the end"
         ),
         pytest.param(
-            THREE[1].replace(b"Content-Length: ", b"Content-Length: 9"),
-            id="a length into the next record",
+            renamed(b"-Length: ", b"-Length: 9"), False, id="a length into the next record"
         ),
-        pytest.param(THREE[1].replace(b"HTTP/1.1", b"SPDY/1.1"), id="no HTTP answer"),
-        pytest.param(THREE[1].replace(b"WARC-Date: 2", b"WARC-Date: x"), id="no date"),
-        pytest.param(THREE[1].replace(b"WARC-Target-URI", b"WARC-Target-URL"), id="no URL"),
+        pytest.param(renamed(b"-Length: ", b"-Length: +"), False, id="a length with a sign"),
         pytest.param(
-            THREE[1].replace(b"WARC-Date", b"X-Long: " + b"x" * 66_000 + b"\r\nWARC-Date"),
+            renamed(b"Content-Length: ", b"Content-Length: 9\r\nContent-Length: "),
+            False,
+            id="two lengths",
+        ),
+        pytest.param(renamed(b"HTTP/1.1", b"SPDY/1.1"), True, id="no HTTP answer"),
+        pytest.param(renamed(b"WARC-Date: 2", b"WARC-Date: x"), True, id="no date"),
+        pytest.param(renamed(b"WARC-Target-URI", b"WARC-Target-URL"), True, id="no URL"),
+        pytest.param(
+            renamed(b"WARC-Date", b"X-Long: " + b"x" * 66_000 + b"\r\nWARC-Date"),
+            False,
             id="a header that is too long",
         ),
-        pytest.param(b"\xff" * 5_000, id="bytes"),
+        pytest.param(b"\xff" * 5_000, False, id="bytes"),
     ],
 )
 @pytest.mark.parametrize("name", ["a.warc", "a.warc.gz"])
 def test_record_that_is_broken_costs_no_other_if_its_end_is_known(
-    tmp_path: Path, name: str, broken: bytes
+    tmp_path: Path, name: str, broken: bytes, has_an_end: bool
 ) -> None:
     captures, reading = read(warc(tmp_path / name, [THREE[0], broken, THREE[2], THREE[0]]))
-    urls = [capture.url for capture in captures]
-    has_an_end = name.endswith("z") or (
-        broken.startswith(b"WARC") and b"Content-Length: 9" not in broken and len(broken) < 60_000
-    )
-    assert [url for url in urls if url != B] == [A, C, A] if has_an_end else urls[0] == A
+    urls = [capture.url for capture in captures if capture.url != B]
+    assert urls == ([A, C, A] if has_an_end or name == "a.warc.gz" else [A])
     assert reading.broken == 1
+
+
+@needs_posix
+def test_date_of_a_record_is_in_utc_in_whatever_time_zone_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        away.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        (capture,) = read(warc(tmp_path / "a.warc", [response(A)]))[0]
+    time.tzset()
+    assert capture.at == SECONDS
 
 
 def test_member_that_is_damaged_ends_the_reading_as_none_after_it_can_be_told_from_its_body(
@@ -572,20 +601,20 @@ def test_rows_of_a_parquet_file_are_read(tmp_path: Path) -> None:
     time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
     path = parquet(
         tmp_path / "a.parquet",
-        url=[A, B, C, None],
-        status=[200, 301, None, 200],
-        body=[b"user-agent: *", None, None, b""],
-        fetched_at=[time, time, None, time],
-        location=[None, "/x", None, None],
-        other=[1, 2, 3, 4],
+        url=[A, B, C, None, ""],
+        status=[200, 301, None, 200, 200],
+        body=[b"user-agent: *", None, None, b"", b""],
+        fetched_at=[time, time, None, time, time],
+        location=[None, b"/x\xff" + b"y" * 200, None, None, None],
+        other=[1, 2, 3, 4, 5],
     )
     captures, reading = read(path)
     assert captures == [
         Capture(A, SECONDS, 200, b"user-agent: *", why="no answer"),
-        Capture(B, SECONDS, 301, b"", location="/x", why="no answer"),
+        Capture(B, SECONDS, 301, b"", location=f"/x%FF{'y' * 200}", why="no answer"),
         Capture(C, 0.0, None, b"", why="no answer"),
     ]
-    assert (reading.broken, reading.example) == (1, "a row without a URL")
+    assert (reading.broken, reading.example) == (2, "a row without a URL")
 
 
 @pytest.mark.parametrize("name", ["status", "fetched_at", "url"])
@@ -596,8 +625,12 @@ def test_column_of_lists_is_refused_before_it_is_read(tmp_path: Path, name: str)
         read(path)
 
 
-def test_times_may_be_numbers_and_bodies_text(tmp_path: Path) -> None:
-    path = parquet(tmp_path / "a.parquet", url=[A], status=[200], body=["ü" * 10], fetched_at=[5])
+@pytest.mark.parametrize("unit", [None, "s", "ms", "us", "ns"])
+def test_times_may_be_numbers_or_of_any_unit_and_bodies_text(
+    tmp_path: Path, unit: str | None
+) -> None:
+    times = pa.array([5]) if unit is None else pa.array([datetime(1970, 1, 1, 0, 0, 5)], pa.timestamp(unit))  # fmt: skip
+    path = parquet(tmp_path / "a.parquet", url=[A], status=[200], body=["ü" * 10], fetched_at=times)
     (capture,) = read(path, 8)[0]
     assert (capture.at, capture.body, capture.cut) == (5.0, "üüüü".encode(), True)
 

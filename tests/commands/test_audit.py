@@ -148,7 +148,7 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_aske
     ended = run_here(*arguments, "--only", "allowed", cwd=files)
     assert [row["id"] for row in csv.DictReader(io.StringIO(ended.out))] == ["3", "5"]
     assert counts(ended.err) == [["a", "3", "3", "0"], ["Googlebot", "5", "1", "0"]]
-    assert "1 line left out: no URL" in ended.err
+    assert "1 line left out: no URL\n" in ended.err
 
 
 def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:

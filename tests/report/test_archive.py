@@ -315,7 +315,12 @@ def exchange(url: str, headers: dict[str, str]) -> Exchange:
 
 @pytest.mark.parametrize(
     ("changed", "led"),
-    [({}, True), ({"url": "http://b/"}, False), ({"status": 206}, False), ({"body": b"x"}, False)],
+    [
+        ({"body": bytes(bytearray(RULES))}, True),
+        ({"url": "http://b/"}, False),
+        ({"status": 206}, False),
+        ({"body": b"x"}, False),
+    ],
 )
 def test_response_is_archived_only_for_what_it_led_to(changed: dict[str, Any], led: bool) -> None:
     copy = Copy(Kind.RULES, 200, "http://a/robots.txt", RULES, False, "HTTP 200", 0.0, 0.0)

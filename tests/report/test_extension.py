@@ -108,6 +108,15 @@ async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
     assert f"<p>T{said}.</p>" in path.read_text(encoding="utf-8")
 
 
+def test_summary_says_no_more_of_a_crawl_that_ended_early_than_is_known() -> None:
+    _, extension = reporting()
+    extension._counts.finish_reason = "shutdown"
+    assert summary(extension._finished()).splitlines() == [
+        "robots.txt: 0 origins, 0 requests blocked",
+        "  the crawl ended early (shutdown)",
+    ]
+
+
 @in_reactor
 async def test_requests_that_still_waited_when_the_crawl_was_closed_are_counted(
     caplog: pytest.LogCaptureFixture,
