@@ -101,7 +101,7 @@ def message_of(block: bytes, truncated: str, most: int) -> Message:
     except BrokenMessageError:
         if head.status in SUCCESS:
             raise
-        body, is_cut = b"", True
+        body = b""
     return Message(head.status, head.headers, body, is_cut, may_be_empty)
 
 

@@ -163,7 +163,7 @@ def bytes_of(record: Record, name: str, *, is_first: bool) -> bytes:
 
 def _beginning(response: Response, headers: Headers) -> bytes:
     """Return the first bytes of an error page or wall, decoded; as they came if they cannot be."""
-    coding = b",".join(headers.getlist("Content-Encoding")).decode("latin-1").lower()
+    coding = b",".join(headers.getlist("Content-Encoding")).decode("latin-1")
     try:
         return decoded(response.body, coding, _MOST_ERROR_PAGE, whole=False)[0]
     except DecodeError:

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, Origin
+from scrapy_gbot_robots import Crawler, Origin, Verdict
 from scrapy_gbot_robots.bulk import arrow, audit
 from scrapy_gbot_robots.bulk.archive_answers import Store
 from scrapy_gbot_robots.bulk.archive_reader import Capture, Reading
 from scrapy_gbot_robots.bulk.arrow import batches_of, parquet_file
-from scrapy_gbot_robots.bulk.judging import BulkError, Judge
+from scrapy_gbot_robots.bulk.judging import BulkError, Judge, Served
 
 from ..support.archives import DATE, record, response, warc
 from ..support.systems import needs_posix
@@ -399,6 +399,25 @@ def test_body_is_read_from_json_though_each_of_its_bytes_takes_six_there(tmp_pat
     captures, reading = read(captured(tmp_path / "a.jsonl", A, "\0" * 512_000))
     assert [capture.body for capture in captures] == [b"\0" * 512_000]
     assert not reading.broken
+
+
+@pytest.mark.parametrize("unreachable", [True, False, None])
+def test_line_of_json_says_what_a_crawl_decided_about_an_origin(
+    tmp_path: Path, unreachable: bool | None
+) -> None:
+    path = captured(tmp_path / "a.jsonl", A, "")
+    decided = {"state": "full disallow", "why": "HTTP 503", "unreachable": unreachable}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **decided, "status": 503}))
+    assert read(path)[0] == [
+        Capture(
+            A,
+            SECONDS,
+            503,
+            why="HTTP 503",
+            state="full disallow",
+            temporary=unreachable is True,
+        )
+    ]
 
 
 def test_line_of_json_says_neither_a_redirect_nor_what_no_file_can_hold(tmp_path: Path) -> None:
@@ -810,6 +829,22 @@ def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str]) -> dict
     }
     assert answers.keys() == set(urls)
     return answers
+
+
+class Named(Judge):
+    """Gives the number of its process as the reason."""
+
+    def judged(self, urls: object, robots: object, *, gives_reasons: bool = False) -> Any:
+        return [bytearray(1)], [[Verdict(True, None, str(os.getpid()))]]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_several_workers_are_processes_of_their_own(workers: int) -> None:
+    todo = [audit.Piece([["https://a.example/"]], [Served(200)])] * 9
+    done = list(audit.judged(todo, Named([Crawler.of("a")]), gives_reasons=True, workers=workers))
+    places = [int(piece.verdicts[0][0].reason) for piece in done]
+    assert len(places) == 9
+    assert (os.getpid() in places) == (workers == 1)
 
 
 NOTHING = b"user-agent: *\ndisallow: /"

@@ -111,6 +111,18 @@ def test_list_of_urls_may_have_text_of_any_type(tmp_path: Path, kind: Any) -> No
     assert (ids.to_pylist(), table.left_out) == ([1], 1)
 
 
+@pytest.mark.parametrize("name", ["urls.parquet", "urls.csv"])
+def test_progress_of_a_list_goes_up_to_the_size_of_its_file(tmp_path: Path, name: str) -> None:
+    urls = [f"https://a.example/{number:06}" for number in range(120_000)]
+    if name == "urls.csv":
+        (tmp_path / name).write_text("\n".join(["url", *urls]))
+    else:
+        pq.write_table(pa.table({"url": urls}), tmp_path / name, use_dictionary=False)
+    table = UrlFile(str(tmp_path / name))
+    assert [round(table.done / table.size, 1) for _ in table.rows()] == [0.0, 0.4, 0.8]
+    assert table.done == table.size
+
+
 def test_other_columns_are_written_as_json_and_csv_have_them() -> None:
     numbers = pa.array([0.5, float("nan"), float("-inf"), None])
     texts = pa.array([b"caf\xc3\xa9", b"\xff", b"", None], pa.binary())

@@ -24,7 +24,7 @@ from scrapy_gbot_robots.bulk.archive_reader import Reading
 from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
-from scrapy_gbot_robots.policy.outcome import Fetched
+from scrapy_gbot_robots.policy.outcome import Fetched, Unavailable
 from scrapy_gbot_robots.report.archive import RobotsArchive
 from scrapy_gbot_robots.report.archive_records import Exchange, Served
 from scrapy_gbot_robots.settings import archive_named
@@ -127,20 +127,28 @@ async def test_audit_reads_from_it_what_was_cut_and_what_a_wall_answered_in_plac
 ) -> None:
     path = tmp_path / name
     long = RULES + b"#" * 100_000
+    packed = Reply(200, gzip.compress(long), {"Content-Encoding": "gzip"})
     wall = Reply(403, b"no", {"cf-mitigated": "challenge"})
     with (
         Site({"/robots.txt": long, "*": b"ok"}) as site,
+        Site({"/robots.txt": packed, "*": b"ok"}) as small,
         Site({"/robots.txt": wall, "*": b"ok"}) as walled,
+        Site({"/robots.txt": Reply(404, b"#" * 1_000_000), "*": b"ok"}) as missing,
     ):
-        settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 50}
-        await crawl(Pages, settings, urls=[site.url("/a"), walled.url("/a")])
+        settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 500}
+        sites = (site, small, walled, missing)
+        await crawl(Pages, settings, urls=[each.url("/a") for each in sites])
     if name == "robots.warc":
         heads = [record.rec_headers for record, _ in records(path) if record.rec_type == "response"]
         truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in heads}
-        assert truncated == {site.url("/robots.txt"): "length", walled.url("/robots.txt"): None}
-    captures = {capture.url: capture for capture in Reading(str(path), 50).captures()}
-    cut = captures[site.url("/robots.txt")]
-    assert (cut.status, cut.body, cut.cut) == (200, long[:50], True)
+        assert truncated.pop(walled.url("/robots.txt")) is None
+        assert list(truncated.values()) == ["length"] * 3
+    captures = {capture.url: capture for capture in Reading(str(path), 500).captures()}
+    for each in (site, small):
+        cut = captures[each.url("/robots.txt")]
+        assert (cut.status, cut.body, cut.cut) == (200, long[:500], True)
+    gone = captures[missing.url("/robots.txt")]
+    assert (gone.status, gone.cut) == (404, True)
     assert "Cloudflare" in captures[walled.url("/robots.txt")].wall
 
 
@@ -278,10 +286,13 @@ async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(
             Pages, {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}, urls=[site.url("/a")]
         )
         assert stats(crawler)["gbot_robots/archive/written"] == 1
+        end = site.url("/r%C3%A8gles?%E6%97%A5")
         if "warc" in name:
+            *_, (last, _) = records(tmp_path / name)
+            assert last.rec_headers["X-Robots-Location"] == end
             captures = list(Reading(str(tmp_path / name), 500).captures())
             assert [(capture.url, capture.body) for capture in captures] == [
-                (site.url("/r%C3%A8gles?%E6%97%A5"), RULES),
+                (end, RULES),
                 (site.url("/robots.txt"), RULES),
             ]
             assert [record.rec_type for record, _ in records(tmp_path / name)] == [
@@ -290,6 +301,9 @@ async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(
                 "request",
                 "resource",
             ]
+        else:
+            *_, row = map(json.loads, (tmp_path / name).read_text().splitlines())
+            assert row["location"] == site.url("/r\u00e8gles?\u65e5")
 
 
 @pytest.mark.parametrize(
@@ -325,6 +339,31 @@ def exchange(url: str, headers: dict[str, str]) -> Exchange:
 def test_response_is_archived_only_for_what_it_led_to(changed: dict[str, Any], led: bool) -> None:
     copy = Copy(Kind.RULES, 200, "http://a/robots.txt", RULES, False, "HTTP 200", 0.0, 0.0)
     assert exchange("http://a/robots.txt", {}).led_to(replace(copy, **changed)) is led
+
+
+PAGE = b"<title>Page not found</title>" + b"#" * 1_000
+
+
+@pytest.mark.parametrize(
+    ("codings", "sent", "kept"),
+    [
+        ([], PAGE, PAGE),
+        (["GZIP"], gzip.compress(PAGE), PAGE),
+        (["gzip", "gzip"], gzip.compress(gzip.compress(PAGE)), PAGE),
+        (["gzip"], gzip.compress(PAGE)[:-8], PAGE),  # its end is missing
+        (["gzip"], PAGE, PAGE),
+        ([], b"#" * 65_537, b"#" * 65_536),
+        (["gzip"], gzip.compress(b"#" * 65_537), b"#" * 65_536),
+        (["gzip"], b"#" * 65_537, b"#" * 65_536),
+    ],
+)
+def test_of_an_error_page_the_beginning_is_kept_decoded_if_it_can_be(
+    codings: list[str], sent: bytes, kept: bytes
+) -> None:
+    url = "http://a.example/robots.txt"
+    outcome, response = Unavailable(404, url, "HTTP 404"), Response(url, 404, body=sent)
+    headers = Headers({"Content-Encoding": codings})
+    assert Served.of(Exchange(outcome, Request(url), response, headers), 0.0).body == kept
 
 
 @in_reactor

@@ -169,6 +169,8 @@ def test_many_overrides_are_added_up() -> None:
         )
     assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._counts)
+    extension._counts.overrides = dict(list(extension._counts.overrides.items())[:1_000])
+    assert "The 1,000" not in page(extension._counts)
 
 
 @in_reactor

@@ -225,12 +225,13 @@ class Old(MemoryStorage):
         return Entry(copy, Outage(then, 3, 503, "HTTP 503", then))
 
 
+@pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
 @in_reactor
 async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be_stored(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {
-        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc"),
+        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / name),
         "GBOT_ROBOTS_STORAGE": "tests.report.test_record.Old",
         "GBOT_ROBOTS_UNREACHABLE": "google-2026",
     }
@@ -238,8 +239,16 @@ async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be
         crawler = await crawl(Pages, settings, urls=[site.url("/no")])
         assert site.paths() == ["/robots.txt"]
     assert verdicts(crawler) == {site.url("/no"): 0}
-    _, (stored, body) = records(tmp_path / "r.warc")
-    assert (stored.rec_headers["X-Robots-Source"], body) == ("from the storage", RULES)
+    if name == "r.warc":
+        _, (stored, body) = records(tmp_path / name)
+        assert (stored.rec_headers["X-Robots-Source"], body) == ("from the storage", RULES)
+    else:
+        row = json.loads((tmp_path / name).read_text())
+        assert (row["source"], row["unreachable"], row["state"]) == (
+            "from the storage",
+            False,
+            "rules",
+        )
     assert stats(crawler, "gbot_robots/archive/") == {
         "gbot_robots/archive/written": 1,
         "gbot_robots/archive/stored": 1,
