@@ -26,7 +26,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.outcome import Fetched, Unavailable
 from scrapy_gbot_robots.report.archive import RobotsArchive
-from scrapy_gbot_robots.report.archive_records import Exchange, Served
+from scrapy_gbot_robots.report.archive_records import Exchange, Served, bytes_of
 from scrapy_gbot_robots.settings import archive_named
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
@@ -72,12 +72,13 @@ async def test_warc_has_each_robots_txt_as_it_was_served_with_headers(tmp_path: 
         )
         (path,) = (tmp_path / "new").iterdir()
         assert path.name.startswith("pages-20")
-        (info, _), *exchanges = records(path)
+        (info, about), *exchanges = records(path)
         exchanges.sort(
             key=lambda pair: pair[0].rec_headers["WARC-Target-URI"] != site.url("/robots.txt")
         )
         (response, body), (request, _), (missing, _), _ = exchanges
-        assert info.rec_type == "warcinfo"
+        assert (info.rec_type, info.rec_headers["WARC-Filename"]) == ("warcinfo", path.name)
+        assert about == b"software: scrapy-gbot-robots\r\nformat: WARC File Format 1.1\r\n"
         assert (response.rec_type, response.rec_headers["WARC-Target-URI"]) == (
             "response",
             site.url("/robots.txt"),
@@ -273,7 +274,7 @@ async def test_archive_that_cannot_be_written_is_not_called_empty(
     assert last == "GBOT_ROBOTS_ARCHIVE lacks records: 1 write failed, see the error above"
 
 
-@pytest.mark.parametrize("name", ["r.warc", "r.warc.gz", "r.jsonl"])
+@pytest.mark.parametrize("name", ["r.warc", "r.warc.gz", "\u65e5.warc", "r.jsonl"])
 @in_reactor
 async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(
     tmp_path: Path, name: str
@@ -339,6 +340,62 @@ def exchange(url: str, headers: dict[str, str]) -> Exchange:
 def test_response_is_archived_only_for_what_it_led_to(changed: dict[str, Any], led: bool) -> None:
     copy = Copy(Kind.RULES, 200, "http://a/robots.txt", RULES, False, "HTTP 200", 0.0, 0.0)
     assert exchange("http://a/robots.txt", {}).led_to(replace(copy, **changed)) is led
+
+
+def in_warc(home: Path, served: Served) -> list[Any]:
+    """The records of a response and of its request, as warcio reads them."""
+    (home / "r.warc").write_bytes(bytes_of(served, "r.warc", is_first=False))
+    return [record for record, _ in records(home / "r.warc")]
+
+
+def answered(status: int = 200, headers: dict[str, Any] | None = None, **named: Any) -> Served:
+    url = "http://a.example/robots.txt?x"
+    response = Response(url, status, body=RULES, **named)
+    return Served.of(
+        Exchange(Fetched(status, url, RULES), Request(url), response, Headers(headers)), 0.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "status", "line", "version"),
+    [
+        (None, 200, "200 OK", "HTTP/1.1"),
+        ("HTTP/1.0", 299, "299 Unknown", "HTTP/1.0"),
+        ("h2", 200, "200 OK", "HTTP/2.0"),
+        ("HTTP/2", 200, "200 OK", "HTTP/2.0"),
+    ],
+)
+def test_exchange_names_its_protocol_status_url_and_its_two_records_one_another(
+    tmp_path: Path, protocol: str | None, status: int, line: str, version: str
+) -> None:
+    response, request = in_warc(tmp_path, answered(status, protocol=protocol))
+    assert (response.http_headers.protocol, response.http_headers.statusline) == (version, line)
+    assert request.http_headers.statusline == f"/robots.txt?x {version}"
+    assert request.rec_headers["WARC-Concurrent-To"] == response.rec_headers["WARC-Record-ID"]
+    assert request.rec_headers["WARC-Target-URI"] == "http://a.example/robots.txt?x"
+    assert request.rec_headers["WARC-Date"] == "1970-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("flags", "headers", "length"),
+    [
+        ([], {}, "28"),
+        ([], {"Content-Length": "99"}, "28"),
+        (["partial"], {}, None),
+        (["partial"], {"Content-Length": "99"}, "99"),
+        (["partial"], {"Content-Length": "99", "Transfer-Encoding": "chunked"}, None),
+    ],
+)
+def test_exchange_has_the_length_that_fits_its_body_and_nothing_about_the_transfer(
+    tmp_path: Path, flags: list[str], headers: dict[str, str], length: str | None
+) -> None:
+    more = {"Connection": "close", "X-Odd": ["a\r\n b", "c"]}
+    response, _ = in_warc(tmp_path, answered(flags=flags, headers={**headers, **more}))
+    assert response.http_headers["Content-Length"] == length
+    assert response.http_headers["Transfer-Encoding"] is None
+    assert response.http_headers["Connection"] is None
+    odd = [value for name, value in response.http_headers.headers if name == "X-Odd"]
+    assert odd == ["a  b", "c"]
 
 
 PAGE = b"<title>Page not found</title>" + b"#" * 1_000

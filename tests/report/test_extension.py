@@ -15,6 +15,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
+from scrapy_gbot_robots.report import counters
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.report.summary import summary
@@ -336,7 +337,8 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
 
 
 def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.report.counters.MOST_ORIGINS", 30)
+    assert counters.MOST_ORIGINS == 50_000
+    monkeypatch.setattr(counters, "MOST_ORIGINS", 30)
     crawler, extension = reporting()
     decision = Decision(State.FULL_DISALLOW, "gone", True, 0, 0)
 
@@ -362,9 +364,20 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     crawler.signals.send_catch_log(
         request_forbidden, error=late
     )  # the blocked requests of late origins count, too
+    assert "host30" not in summary(extension._finished()), "which is not known to be unreachable"
     ((row, blocked), *_) = extension._counts.origins.rows(10)
     assert (str(row.origin), blocked) == ("https://host30.example", 1)
     assert "<td>https://host30.example/robots.txt</td>" in page(extension._counts)
+
+
+def test_rules_that_the_summary_does_not_name_are_counted() -> None:
+    crawler, extension = reporting()
+    origin = Origin.of("https://a.example")
+    for line in range(1, 8):
+        verdict = Verdict(False, Rule(False, "/", line), group="*")
+        error = ForbiddenByRobotsTxt(verdict, origin, State.RULES)
+        crawler.signals.send_catch_log(request_forbidden, error=error)
+    assert summary(extension._finished()).splitlines()[-1] == "  the rest by 2 other rules"
 
 
 def test_refusal_without_an_origin_is_counted() -> None:

@@ -121,6 +121,8 @@ async def test_what_was_stored_is_in_the_archive_with_its_own_date_and_hash(tmp_
         )
     info, *rest = records(tmp_path / "r.warc")
     assert info[0].rec_type == "warcinfo"
+    ids = {str(record.rec_headers["WARC-Record-ID"]) for record, _ in (info, *rest)}
+    assert (len(ids), {text[:10] for text in ids}) == (3, {"<urn:uuid:"})
     by_url = {record.rec_headers["WARC-Target-URI"]: (record, body) for record, body in rest}
     record, body = by_url[site.url("/robots.txt")]
     proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
@@ -280,6 +282,24 @@ def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_deci
     for origin, copy in ((a, old), (a, None), (a, old), (a, new), (b, None), (b, None), (b, new)):
         archive._decided(decision(origin, copy), copy)
     assert kept == [(a, "stored"), (a, "stored"), (b, "unreachable"), (b, "stored")]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("r.warc", "a robots-state: full disallow ?"),
+        ("r.jsonl", "a\r\nrobots-state: full disallow ?"),
+    ],
+)
+def test_reason_of_any_words_from_a_storage_changes_no_decision(
+    name: str, told: str, tmp_path: Path
+) -> None:
+    why = "a\r\nrobots-state: full disallow \ud800"
+    origin = Origin("http", "a.example", 80)
+    answer = CachedAnswer(origin, Decision(State.FULL_ALLOW, why, False, 0.0, 0.0), 7)
+    (tmp_path / name).write_bytes(bytes_of(Decided.of(answer, None), name, is_first=False))
+    (capture,) = Reading(str(tmp_path / name), 500).captures()
+    assert (capture.state, capture.status, capture.why) == ("full allow", 7, told)
 
 
 @pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
