@@ -1,8 +1,11 @@
-"""The fast reader agrees with the careful one on bodies of several blocks. tests/fuzz compares them for any short body."""
+"""The fast reader agrees with the careful one on bodies of several blocks, in few steps. tests/fuzz compares them for any short body."""
 
 import pytest
 
+from scrapy_gbot_robots import RobotsTxt
+
 from ..fuzz import promises
+from ..support.instructions import instructions
 
 _RUN = b"".join(b"Disallow: /%d\n" % number for number in range(1_500))  # more than one block
 
@@ -61,3 +64,23 @@ def test_body_of_several_blocks_has_one_meaning(body: bytes) -> None:
         for agent in ("a", "other"):
             promises.assert_one_meaning(body, "https://e.com/7", agent, strict=strict)
         promises.assert_told_in_full(body, strict=strict)
+
+
+@pytest.mark.parametrize(
+    ("head", "lines", "most"),
+    [
+        pytest.param(b"", b"<p>not found</p>\n", 4, id="error-page"),
+        pytest.param(b"user-agent: x\n", b"Allow: /a\nDisallow: /\n", 12, id="group-of-another"),
+        pytest.param(b"user-agent: *\n", b"Disallow: /a\n", 24, id="one-disallow-after-another"),
+        pytest.param(b"user-agent: *\n", b"Disallow: /a\nAllow: /a/b\n", 55, id="rules"),
+        pytest.param(b"user-agent: *\n", b"DISALLOW:/a\nallow: /a/b\n", 140, id="rules-written-so"),
+        pytest.param(b"user-agent: *\n", b"Crawl-Delay:\nsitemap: x\n", 140, id="other-fields"),
+        pytest.param(b"user-agent: *\n", b"# user-agent: a\n\n", 42, id="comments"),
+    ],
+)
+def test_each_of_many_lines_in_a_usual_form_takes_few_steps(
+    head: bytes, lines: bytes, most: int
+) -> None:
+    many = 2_000
+    robots = RobotsTxt.parse(head + lines * (many // lines.count(b"\n")))
+    assert instructions(lambda: robots.rules_for("a")) < most * many
