@@ -107,6 +107,7 @@ def test_url_that_all_clients_send_as_written_has_no_other_form(path: str) -> No
     "url",
     [
         " http://example.com/a",
+        "http://example.com/a ",
         "http://example.com/a\r\n",
         "ht\ntp://exam\tple.com/a",
         "\x00http://example.com/a",
