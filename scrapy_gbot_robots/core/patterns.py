@@ -60,11 +60,11 @@ def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
     """Return whether `rest` matches `path` from place `end` on.
 
     It is the text after the first star of a pattern. If `anchored`, the last segment of `rest` must
-    be at the end of `path`.
+    be at the end of `path`; if not, there is a star in `rest`.
     """
     stars = rest.count("*")
     if not stars:
-        return path.endswith(rest, end) if anchored else path.find(rest, end) >= 0
+        return path.endswith(rest, end)
     if stars > _MANY_STARS:
         last = rest[rest.rfind("*") + 1 :]
         if path.find(last, end + len(rest) - stars - len(last)) < 0:
