@@ -80,6 +80,13 @@ def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     assert as_json[0]["other_line"] == 2
 
 
+def test_one_process_judges_unless_more_are_asked_for(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", None)
+    assert run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files).status == 0
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_rows_lose_no_column_to_another_of_its_name(files: Path, form: str) -> None:
     (files / "urls.csv").write_text("url,id\nhttps://example.com/a,7\n")
@@ -347,6 +354,9 @@ def test_rows_stay_within_the_terminal(files: Path) -> None:
         assert table[0].index("URL") <= 100, "of 120, as COLUMNS says"
         assert len({line.index("https:") for line in table[1:]}) == 1
         assert ("RULE" in table[0]) == (crawlers == "googlebot"), "if there is room for it"
+        assert any(f"  Disallow: /{'*' * 16}...  " in line for line in table) == (
+            "RULE" in table[0]
+        )
 
 
 def test_terminal_too_narrow_for_columns_has_a_line_for_each_crawler(files: Path) -> None:

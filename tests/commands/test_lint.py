@@ -95,6 +95,9 @@ def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     body = b"user-agent: *\ncrawl-delay: 3\nhost: x\ndisallow: /\n"
     asked = ("lint", "-", "--ignore", "unused-field", "--ignore", "whole-site-disallowed,typo")
     assert run_here(*asked, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
+    for kind, left in (("unused-field", 1), ("whole-site-disallowed", 2)):
+        some = run_here("lint", "-", "--ignore", kind, cwd=tmp_path, stdin=body)
+        assert (some.status, some.out.count(": warning: ")) == (1, left)
     as_in_json = ("lint", "-", "--ignore", "whole site disallowed,unused field")
     assert run_here(*as_in_json, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
 
