@@ -227,13 +227,16 @@ async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public
     proxy: Site, spider: Any, arguments: dict[str, Any]
 ) -> None:
     proxy.pages = {
-        "http://10.0.0.1/robots.txt": f"sitemap: {PUBLIC}/far.xml",
+        "http://10.0.0.1/robots.txt": f"sitemap: {PUBLIC}/far.xml\nsitemap: http://10.0.0.1/s.xml",
+        "http://10.0.0.1/s.xml": redirect(f"{PUBLIC}/farther.xml"),
         f"{PUBLIC}/far.xml": redirect("http://10.0.0.8/near.xml"),
+        f"{PUBLIC}/farther.xml": redirect("http://10.0.0.9/near.xml"),
         "*": Reply(404),
     }
     crawler = await crawl(spider, REFUSE, **arguments)
-    assert asked(proxy) - {"http://10.0.0.1/"} == {f"{PUBLIC}/far.xml"}
-    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
+    allowed = {"http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml", f"{PUBLIC}/farther.xml"}
+    assert asked(proxy) - {"http://10.0.0.1/"} == allowed
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 2
 
 
 @in_reactor

@@ -286,6 +286,7 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
             ["http://e/1", "not a URL", "http://e/2"],
             id="text",
         ),
+        pytest.param(b"Pages:\n\tHTTP://e/1", ["Pages:", "HTTP://e/1"], id="text-with-a-heading"),
     ],
 )
 def test_broken_file_is_good_as_far_as_it_goes(body: bytes, expected: list[str]) -> None:

@@ -117,7 +117,7 @@ def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(
     assert covers(scope, Origin.of(url)) is covered
 
 
-@pytest.mark.parametrize("host", ["www.gov.uk", "www.com", "www.github.io"])
+@pytest.mark.parametrize("host", ["www.gov.uk", "www.com", "www.github.io", "www.za.com"])
 def test_scope_of_a_host_is_no_public_suffix(host: str) -> None:
     _, scope = survey([host])
     assert covers(scope, Origin.of(f"https://{host}/"))
