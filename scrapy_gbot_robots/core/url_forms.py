@@ -75,8 +75,10 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     has_dots = "/." in text and _DOT_SEGMENT.search(text)
-    has_empty_part = "?#" in text or text[-1:] == "?" or _has_empty_parameters(text)
-    if _PLAIN.match(text) and not has_dots and not has_empty_part:
+    has_empty_parameters = ";" in text and _EMPTY_PARAMETERS.search(text)
+    has_empty_query = "?#" in text or text[-1:] == "?"
+    has_odd_part = has_dots or has_empty_parameters or has_empty_query
+    if not has_odd_part and _PLAIN.match(text):
         return ()
     sent = as_sent(text)
     parts = _PARTS.match(sent)
@@ -148,11 +150,7 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
 
 def _without_empty_parameters(path: str) -> str:
     """Take out the `;` behind which parameters of the path would stand (RFC 1808 2.1)."""
-    return path[:-1] if _has_empty_parameters(path) else path
-
-
-def _has_empty_parameters(text: str) -> bool:
-    return ";" in text and _EMPTY_PARAMETERS.search(text) is not None
+    return path[:-1] if _EMPTY_PARAMETERS.search(path) else path
 
 
 def _without_dots(path: str, *dots: str) -> str:
