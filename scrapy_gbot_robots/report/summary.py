@@ -25,7 +25,7 @@ def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str
     return f"{amount(number, exact=exact)} {name}"
 
 
-def amount(number: int, *, exact: bool = True) -> str:
+def amount(number: int, *, exact: bool) -> str:
     """Return a number; "more than" stands before it unless it is `exact`."""
     return f"{number:,}" if exact else f"more than {number:,}"
 

@@ -16,6 +16,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report import counters
+from scrapy_gbot_robots.report.counters import CrawlCounts
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.report.summary import summary
@@ -158,6 +159,37 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
     assert [row.css("td::text").getall() for row in rows] == [
         ["3", "0", "2", partner.url(), "ignore", "contract <17>", "2999-03-31"],
         ["1", "1", "0", "127.0.0.2", "own rules", "asked us to stop"],
+    ]
+
+
+def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
+    counts = CrawlCounts()
+    counts.walled, counts.sitemaps_left_out = 1, {"GBOT_ROBOTS_SITEMAPS_MAX": 1_075}
+    decision = Decision(State.FULL_DISALLOW, "a\nb", True, 0, 0)
+    counts.origins.learn(CachedAnswer(Origin.of("https://a.example"), decision))
+    value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
+    overrides = list(read_overrides(value, lambda path: b"").values())
+    for override in (*overrides, overrides[4]):
+        counts.use(override, None, against_robotstxt=False)
+    uses = [(4, "2 requests"), *((number, "1 request") for number in range(4))]
+    assert summary(counts).splitlines() == [
+        "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
+        "  1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean",
+        "  sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX",
+        "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
+        *(
+            f"  override for h{number}.example (ignore, x\\x1b): {requests}, 0 blocked, 0 against robots.txt"
+            for number, requests in uses
+        ),
+    ]
+
+
+def test_purpose_without_pages_is_left_out_and_what_no_site_says_counts_as_0() -> None:
+    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]})
+    crawler.stats.set_value("gbot_robots/preference/train-ai/refused", 2)
+    assert summary(RobotsReport.from_crawler(crawler)._finished()).splitlines() == [
+        "robots.txt: 0 origins, 0 requests blocked",
+        "  train-ai: 2 pages refused, 0 granted, 0 not said",
     ]
 
 
