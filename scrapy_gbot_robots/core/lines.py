@@ -136,7 +136,7 @@ class Line(NamedTuple):
     value: bytes = b""
 
 
-def read_lines(body: bytes, *, strict: bool = False) -> Iterator[Line]:
+def read_lines(body: bytes, *, strict: bool) -> Iterator[Line]:
     """Yield each line of `body`.
 
     The text after the last line end is a line, even if it is empty.
@@ -192,7 +192,7 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
         start = stop
 
 
-def read_line(number: int, raw: bytes, *, strict: bool = False) -> Line:
+def read_line(number: int, raw: bytes, *, strict: bool) -> Line:
     """Return what the line `raw` says. `number` becomes the number of the result.
 
     A comment is cut before all else. The fast reader does so value by value, in `ScannedGroup.add`
@@ -231,9 +231,9 @@ def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
     return first.strip(), value.strip(), MISSING_COLON
 
 
-def as_written(raw: bytes, *, strict: bool = False) -> bytes:
+def as_written(raw: bytes) -> bytes:
     """Return the value of the directive in the line `raw` without escaping it."""
-    return _split_directive(_usable(raw).partition(b"#")[0].strip(), strict)[1]
+    return _split_directive(_usable(raw).partition(b"#")[0].strip(), strict=False)[1]
 
 
 def seconds(value: bytes) -> float | None:

@@ -82,6 +82,8 @@ def test_robots_txt_url_may_have_a_fragment_and_any_url_bytes_that_are_not_utf8(
         pytest.param("http://a@b@ex.com/", ("http", "ex.com", 80), "http://ex.com", id="two-at-signs"),
         pytest.param("http://e.com:0080/", ("http", "e.com", 80), "http://e.com", id="port-leading-zeros"),
         pytest.param("http://e.com:/", ("http", "e.com", 80), "http://e.com", id="port-empty"),
+        pytest.param("http://E.com:65535/", ("http", "e.com", 65535), "http://e.com:65535", id="port-last-of-an-odd-url"),
+        pytest.param("http://E.com:1/", ("http", "e.com", 1), "http://e.com:1", id="port-first-of-an-odd-url"),
         pytest.param("http://e.com:65535/", ("http", "e.com", 65535), "http://e.com:65535", id="port-last"),
         pytest.param("ftp://e.com:21/", ("ftp", "e.com", 21), "ftp://e.com", id="S1.15-ftp"),
         pytest.param("https://e.com:80/", ("https", "e.com", 80), "https://e.com:80", id="port-of-http"),

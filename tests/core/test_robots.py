@@ -73,6 +73,7 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
         pytest.param("disallow: /{1}/*{0}$", id="hung"),
         pytest.param("allow: /{1}/index.html", id="index-page"),
         pytest.param("allow: /{1}/*x*", id="allow"),
+        pytest.param("allow: /{0}\ndisallow: /{0}", id="both"),
         pytest.param("# {0}", id="no-rules"),
         pytest.param("content-usage: /{0} train-ai=n", id="paths-of-preferences"),
         pytest.param("content-usage: /*{0}*{1} train-ai=n", id="wildcards-of-preferences"),
