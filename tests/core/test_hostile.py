@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import tracemalloc
 from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -190,6 +191,18 @@ def test_many_user_agents_take_bounded_memory() -> None:
         several = AllOf([Crawler(str(number), ("bot",))])  # for it, rules are kept twice
         assert not robots.allowed("http://e.com/", several)
     assert len(robots._rules) <= 101
+
+
+@pytest.mark.parametrize("line", [b"user\n", b"site\n", b"\n"], ids=repr)
+def test_lines_of_a_hostile_file_are_never_all_in_memory(line: bytes) -> None:
+    body = b"user-agent: *\nsite" + line * (400_000 // len(line))
+    tracemalloc.start()
+    robots = RobotsTxt.parse(body)
+    assert robots.sitemaps == ()
+    assert robots.allowed("http://e.com/", "a")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * len(body)
 
 
 def held_by(root: object) -> list[object]:
