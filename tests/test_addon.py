@@ -198,6 +198,14 @@ def test_obey_false_is_respected_and_a_warning_unless_the_spider_has_decided_so(
     assert len(own_warnings(caplog)) == (not by_spider)
 
 
+def test_obey_false_on_the_command_line_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings()
+    settings.set("ROBOTSTXT_OBEY", False, "cmdline")
+    Addon().update_settings(settings)
+    (warning,) = own_warnings(caplog)
+    assert warning.startswith("ROBOTSTXT_OBEY is False")
+
+
 def test_extension_of_the_user_keeps_its_place() -> None:
     crawler = switched_on(EXTENSIONS={"scrapy_gbot_robots.SitemapDiscovery": None})
     assert crawler.extensions is not None
