@@ -116,6 +116,14 @@ def test_every_form_of_file_gives_the_same_answers(
     assert {path.name for path in home.glob("o.*")} == {output}
 
 
+@pytest.mark.parametrize("output", ["o.jsonl", "o.csv", "o.parquet"])
+def test_columns_of_the_rows_that_are_asked_for_keep_their_types(home: Path, output: str) -> None:
+    line = "--urls urls.parquet --only allowed --robots a.parquet --as examplebot"
+    assert audit(home, f"{line} --output {output}").status == 0
+    ids = [row["id"] for row in answers(home / output)]
+    assert ids == (["2", "3", "1"] if output == "o.csv" else [2, 3, 1])
+
+
 def test_json_lines_in_a_directory_are_left_out_and_that_is_said(home: Path) -> None:
     record = {
         "url": "http://b.example/robots.txt",
