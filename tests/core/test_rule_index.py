@@ -272,7 +272,7 @@ def test_of_thousands_of_needles_few_are_looked_for(shapes: list[str]) -> None:
         pytest.param(["/x", "/y*z"], "/x/é", id="one-begins-the-path-beside-a-star"),
         pytest.param(["/x", "/*x"], "/y#z", id="neither-beginning-nor-needle"),
         pytest.param(["/x", "/*x"], "/x/é", id="beginning-beside-a-needle"),
-        pytest.param([f"/{number}/" for number in range(60)], "/é", id="none-of-many"),
+        pytest.param([f"/{number}/*z" for number in range(60)], "/é", id="none-of-many"),
     ],
 )
 def test_most_questions_are_settled_before_anything_is_cut_out_of_the_url(
