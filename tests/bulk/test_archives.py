@@ -874,6 +874,7 @@ def test_redirects_are_followed_inside_the_archive(tmp_path: Path) -> None:
 
     trails: dict[str, tuple[list[Any], int]] = {
         "one": (["https://b.example/robots.txt"], 0),
+        "capital": (["HTTPS://B.Example:443/robots.txt"], 0),
         "relative": (["/other.txt", "https://b.example/robots.txt"], 0),
         "five": ([*(f"/{n}" for n in range(4)), "https://b.example/robots.txt"], 0),
         "six": ([*(f"/{n}" for n in range(5)), "https://b.example/robots.txt"], 1),

@@ -135,7 +135,7 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_aske
 ) -> None:
     with (files / "urls.csv").open("w", newline="") as file:
         csv.writer(file).writerows(
-            [("id", "url", "note"), *((n, url, "ü, x") for n, url in enumerate(URLS)), (9, "", "")]
+            [("id", "url", "zone"), *((n, url, "ü, x") for n, url in enumerate(URLS)), (9, "", "")]
         )
     arguments = (
         "audit",
@@ -149,7 +149,7 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_aske
         "csv",
     )
     every = list(csv.DictReader(io.StringIO(run_here(*arguments, cwd=files).out)))
-    assert [(row["id"], row["url"], row["note"]) for row in every] == [
+    assert [(row["id"], row["url"], row["zone"]) for row in every] == [
         (str(n), url, "ü, x") for n, url in enumerate(URLS)
     ]
     ended = run_here(*arguments, "--only", "allowed", cwd=files)

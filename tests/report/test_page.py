@@ -11,7 +11,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.counters import CrawlCounts, Rule
-from scrapy_gbot_robots.report.page import page
+from scrapy_gbot_robots.report.page import page, try_out, write
 
 from ..support.browser import dom, violations
 
@@ -87,6 +87,14 @@ def test_page_says_how_many_sitemaps_were_left_out_and_why() -> None:
     counts.sitemaps_left_out = {"GBOT_ROBOTS_SITEMAPS_MAX": 1075, "the spider's <rule>": 2}
     said = "Sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX, 2 by the spider's <rule>."
     assert said in Selector(text=page(counts)).css("section p::text").getall()
+
+
+def test_empty_file_becomes_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.touch()
+    try_out(path)
+    write(path, "page")
+    assert path.read_text(encoding="utf-8") == "page"
 
 
 def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
