@@ -413,6 +413,7 @@ PAGE = b"<title>Page not found</title>" + b"#" * 1_000
         (["gzip"], gzip.compress(b"#" * 65_537), b"#" * 65_536),
         (["gzip"], b"#" * 65_537, b"#" * 65_536),
     ],
+    ids=range(8),  # what is compressed has the time in it
 )
 def test_of_an_error_page_the_beginning_is_kept_decoded_if_it_can_be(
     codings: list[str], sent: bytes, kept: bytes
