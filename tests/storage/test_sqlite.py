@@ -402,14 +402,16 @@ def test_file_that_another_process_deletes_or_sets_aside_is_begun_anew(path: Pat
 
 
 def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:
+    renewed = filled(path, 1)
     broken(path)
     with ThreadPoolExecutor() as threads:
         with sqlite_file._alone(path):
             opening = threads.submit(SqliteStorage, path)
             time.sleep(0.2)  # it has found the file broken, and waits for its turn
             sqlite_file._renamed(path, "set-aside-by-another")
+            path.write_bytes(renewed)
         with closing(opening.result()) as storage:
-            storage.put(ORIGIN, Entry(RULES))
+            assert list(storage.origins()) == ["https://host0.example:443"]
     assert aside(path) == ["robots.sqlite.set-aside-by-another"]
 
 
