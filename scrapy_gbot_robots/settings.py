@@ -115,11 +115,10 @@ def path_of(value: object) -> Path:
     A relative one counts from the project's directory, or the working directory.
 
     Raises:
-        TypeError, ValueError: `value` is no path, but a URL for example, or there is no such home
-        directory.
+        ValueError: `value` is no path, but a URL for example, or there is no such home directory.
     """
     if not isinstance(value, (str, Path)) or not str(value) or "://" in str(value):
-        raise TypeError
+        raise ValueError("not the path of a file")
     try:
         path = Path(value).expanduser()
     except RuntimeError:

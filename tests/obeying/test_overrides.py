@@ -364,8 +364,9 @@ def test_value_that_is_neither_a_dict_nor_a_file_of_one_is_refused(value: Any) -
         settings_of(OVERRIDES=value)
 
 
-def test_file_with_an_impossible_name_is_named_with_its_setting() -> None:
-    fields = {"rules": "file:\0", "reason": "x"}
+@pytest.mark.parametrize("name", ["\0", "", "https://a.example/robots.txt"])
+def test_file_with_an_impossible_name_is_named_with_its_setting(name: str) -> None:
+    fields = {"rules": f"file:{name}", "reason": "x"}
     with pytest.raises(
         ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]\['rules'\] must name a file"
     ):
