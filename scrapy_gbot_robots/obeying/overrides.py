@@ -18,7 +18,6 @@ import logging
 import math
 import time
 from collections import defaultdict
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -211,7 +210,7 @@ def overrides_of(gbot: GbotSettings) -> Overrides:
     value = gbot.overrides
     if isinstance(value, Path):
         value = _content(value)
-    return read_overrides(value, partial(_beginning, gbot.max_bytes + 1), gbot.parse)
+    return read_overrides(value, lambda path: path_of(path).read_bytes(), gbot.parse)
 
 
 def _content(path: Path) -> Any:
@@ -228,8 +227,3 @@ def _content(path: Path) -> Any:
         raise ValueError(
             f"{SETTING} must name a file that can be read, got {str(path)!r}: {error}"
         ) from error
-
-
-def _beginning(most_bytes: int, path: str) -> bytes:
-    with path_of(path).open("rb") as file:
-        return file.read(most_bytes)
