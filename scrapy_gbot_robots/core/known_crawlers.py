@@ -69,7 +69,12 @@ _CRAWLERS = {
     },
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-_DISOBEDIENT = {"Perplexity-User", "meta-externalfetcher", "facebookexternalhit"}
+_DISOBEDIENT = {
+    "ChatGPT-User",
+    "Perplexity-User",
+    "meta-externalfetcher",
+    "facebookexternalhit",
+}
 _PARTIAL = {"Googlebot-Image", "Googlebot-News"}  # of a part of a site
 PURPOSES = tuple(_CRAWLERS)
 

@@ -590,9 +590,10 @@ def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, home: P
     assert len(asked("/", home, "--only", only, "--json")) == number
 
 
-def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
+@pytest.mark.parametrize("name", ["ChatGPT-User", "Perplexity-User"])
+def test_crawler_that_may_ignore_its_refusal_is_marked(name: str, home: Path) -> None:
     for path, shown in (("/all", "no, but it may ignore that"), ("/y", "yes")):
-        (row,) = (line for line in asked(path, home) if line.startswith("Perplexity-User "))
+        (row,) = (line for line in asked(path, home) if line.startswith(f"{name} "))
         assert re.split("  +", row)[3] == shown
 
 
