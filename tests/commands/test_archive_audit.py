@@ -171,8 +171,12 @@ def test_summary_says_what_came_of_it(home: Path) -> None:
 
 @pytest.mark.parametrize(
     "robots",
-    ["more/b.warc.gz more/deep/a.warc more/c.parquet", "more more/b.warc.gz"],
-    ids=["files", "directory and a file of it"],
+    [
+        "more/b.warc.gz more/deep/a.warc more/c.parquet",
+        "more more/b.warc.gz",
+        "more/hosts more/c.parquet",
+    ],
+    ids=["files", "directory and a file of it", "directory of HOST/robots.txt"],
 )
 def test_archive_may_be_many_files_of_which_the_latest_capture_counts(
     home: Path, robots: str
@@ -186,6 +190,10 @@ def test_archive_may_be_many_files_of_which_the_latest_capture_counts(
         pa.table({**bodies, "body": [b"", b""], "fetched_at": [1, 2]}), home / "more" / "c.parquet"
     )
     (home / "more" / "notes.txt").write_text("no archive")
+    host = home / "more" / "hosts" / "a.example"
+    host.mkdir(parents=True)
+    (host / "robots.txt").write_bytes(ROBOTS)
+    (host / "sitemap.xml").write_text("no archive")
     assert audit(home, f"--robots {robots}").status == 0
     assert answers(home / "out.jsonl") == ANSWERS
 

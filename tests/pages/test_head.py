@@ -25,6 +25,7 @@ PAGES: list[tuple[str, str, list[str]]] = [
     ("script", f"<script>'{TAG}</head><body>'</script>{TAG}", ["noindex"]),
     ("body", f"<body>{TAG}", []),
     ("after-text", f"<p>x</p>{TAG}", []),
+    ("after-body", f"<head></head><body></body>{TAG}</html>", []),
     ("noscript", f"<head><noscript>{TAG}</noscript></head>", ["noindex"]),
     ("entity", "<meta name=robots content='no&#105;ndex'>", ["noindex"]),
     ("template", f"<head><template>{TAG}</template><object>{TAG}</object><meta name=mybot>", [""]),
