@@ -264,13 +264,22 @@ def _values(column: Any) -> Any:
     if types.is_temporal(column.type):
         column = column.cast(string())
     cells = column.to_pylist()
-    if types.is_binary(column.type) or types.is_floating(column.type):
-        for place, cell in enumerate(cells):
-            if isinstance(cell, bytes):
-                cells[place] = as_text(cell)
-            elif cell is not None and not isfinite(cell):
-                cells[place] = None
-    return cells
+    if types.is_string(column.type) or types.is_integer(column.type):
+        return cells  # which is quicker
+    return list(map(_writable, cells))
+
+
+def _writable(cell: Any) -> Any:
+    """Return `cell` with text in place of bytes, and None in place of NaN and infinity."""
+    if isinstance(cell, bytes):
+        return as_text(cell)
+    if isinstance(cell, float) and not isfinite(cell):
+        return None
+    if isinstance(cell, (list, tuple)):
+        return list(map(_writable, cell))
+    if isinstance(cell, dict):
+        return {name: _writable(value) for name, value in cell.items()}
+    return cell
 
 
 def _printable(column: Any) -> Any:

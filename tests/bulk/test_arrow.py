@@ -136,5 +136,33 @@ def test_other_columns_are_written_as_json_and_csv_have_them() -> None:
     assert csv_lines(["n", "t"], [numbers, texts]) == "0.5,café\n,%FF\n,\n,\n"
 
 
+@pytest.mark.parametrize(
+    ("column", "in_json", "in_csv"),
+    [
+        (pa.array([b"caf\xc3\xa9"], pa.large_binary()), '"caf\\u00e9"', "café"),
+        (pa.array([b"abc"], pa.binary(3)), '"abc"', "abc"),
+        (pa.array([b"abc"], pa.binary_view()), '"abc"', "abc"),
+        (pa.array([b"abc"]).dictionary_encode(), '"abc"', "abc"),
+        (pa.array([[float("nan"), 1.0]]), "[null, 1.0]", '"[None, 1.0]"'),
+        (
+            pa.array([{"a": b"\xff", "b": float("inf")}]),
+            '{"a": "%FF", "b": null}',
+            "\"{'a': '%FF', 'b': None}\"",
+        ),
+        (
+            pa.array([[("a", b"b")]], pa.map_(pa.string(), pa.binary())),
+            '[["a", "b"]]',
+            "\"[['a', 'b']]\"",
+        ),
+    ],
+    ids=["large", "fixed", "view", "dictionary", "list", "struct", "map"],
+)
+def test_bytes_of_any_type_are_text_and_no_row_has_nan(
+    column: Any, in_json: str, in_csv: str
+) -> None:
+    assert json_lines(["x"], [column]) == f'{{"x": {in_json}}}\n'
+    assert csv_lines(["x"], [column]) == f"{in_csv}\n"
+
+
 def test_what_is_not_printable_is_escaped_in_csv() -> None:
     assert csv_lines(["url", "n"], [["a\x1b[31m\nb", "ü,"], [1, 2]]) == 'a\\x1b[31m\\nb,1\n"ü,",2\n'
