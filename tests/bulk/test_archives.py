@@ -329,7 +329,7 @@ def test_only_records_that_tell_of_a_robots_txt_are_read_and_damage_is_told_of_r
 ) -> None:
     one = response(A, b"hello", warc_headers=about).replace(b"Content-Type: -\r\n", b"")
     captures, reading = read(warc(tmp_path / "a.warc", [one, response(B)]))
-    assert [capture.url for capture in captures] == [A, B][not is_read :]
+    assert [capture.url for capture in captures] == ([A, B] if is_read else [B])
     assert reading.broken == broken
 
 
@@ -648,7 +648,9 @@ def test_column_of_lists_is_refused_before_it_is_read(tmp_path: Path, name: str)
 def test_times_may_be_numbers_or_of_any_unit_and_bodies_text(
     tmp_path: Path, unit: str | None
 ) -> None:
-    times = pa.array([5]) if unit is None else pa.array([datetime(1970, 1, 1, 0, 0, 5)], pa.timestamp(unit))  # fmt: skip
+    times = pa.array([5])
+    if unit is not None:
+        times = pa.array([datetime(1970, 1, 1, 0, 0, 5)], pa.timestamp(unit))
     path = parquet(tmp_path / "a.parquet", url=[A], status=[200], body=["ü" * 10], fetched_at=times)
     (capture,) = read(path, 8)[0]
     assert (capture.at, capture.body, capture.cut) == (5.0, "üüüü".encode(), True)
@@ -834,7 +836,7 @@ def judged(tmp_path: Path, captures: Iterable[Capture], urls: list[str]) -> dict
     return answers
 
 
-class Named(Judge):
+class TellsItsProcess(Judge):
     """Gives the number of its process as the reason."""
 
     def judged(self, urls: object, robots: object, *, gives_reasons: bool = False) -> Any:
@@ -844,7 +846,8 @@ class Named(Judge):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_several_workers_are_processes_of_their_own(workers: int) -> None:
     todo = [audit.Piece([["https://a.example/"]], [Served(200)])] * 9
-    done = list(audit.judged(todo, Named([Crawler.of("a")]), gives_reasons=True, workers=workers))
+    judges = TellsItsProcess([Crawler.of("a")])
+    done = list(audit.judged(todo, judges, gives_reasons=True, workers=workers))
     places = [int(piece.verdicts[0][0].reason) for piece in done]
     assert len(places) == 9
     assert (os.getpid() in places) == (workers == 1)

@@ -206,14 +206,9 @@ def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_no_line_is_too_lo
 ) -> None:
     (files / "latin.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xe9\n")
     arguments = ("audit", "--urls", "-", "--robots", "latin.txt", "--as", "a", "--format", "csv")
-    stdin = (
-        b"https://a.example/caf\xe9/x\nhttps://a.example/caf%C3%A9\n"
-        + (longest := b"https://a.example/".ljust(16_384, b"d"))
-        + b"\n"
-        + longest
-        + b"d"
-    )
-    ended = run_here(*arguments, cwd=files, stdin=stdin)
+    longest = b"https://a.example/".ljust(16_384, b"d")
+    urls = (b"https://a.example/caf\xe9/x", b"https://a.example/caf%C3%A9", longest, longest + b"d")
+    ended = run_here(*arguments, cwd=files, stdin=b"\n".join(urls))
     assert ended.out == (
         "url,a\nhttps://a.example/caf%E9/x,0\nhttps://a.example/caf%C3%A9,1\n"
         f"{longest.decode()},1\n"
