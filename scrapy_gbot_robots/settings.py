@@ -402,8 +402,7 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
         if settings.get(name) is not None and not is_default and not _has_needs(checked, row):
             other = next(iter(row.metadata["needs"]))
             yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
-    for hint in hints_on(Crawler.of(agent).name for agent in checked.agents):
-        yield f"GBOT_ROBOTS_AGENTS: {hint}"
+    yield from _mistakes_about_agents(checked.agents, settings["ROBOTSTXT_USER_AGENT"])
     if checked.max_bytes < MAX_BYTES:
         yield (
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
@@ -415,6 +414,20 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             yield (
                 f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
             )
+
+
+def _mistakes_about_agents(agents: Iterable[str], user_agent: str | None) -> Iterator[str]:
+    """Yield a sentence for each of `agents` that is nearly known, and for a name beside them."""
+    names = [Crawler.of(agent).name for agent in agents]
+    for hint in hints_on(names):
+        yield f"GBOT_ROBOTS_AGENTS: {hint}"
+    if not names or not user_agent:
+        return
+    if Crawler.of(user_agent).name.lower() not in map(str.lower, names):
+        yield (
+            f"ROBOTSTXT_USER_AGENT = {user_agent!r} does nothing here: "
+            "GBOT_ROBOTS_AGENTS says whose rules count, and does not have it"
+        )
 
 
 def _misspelt(names: Iterable[str], rows: Mapping[str, object]) -> Iterator[str]:

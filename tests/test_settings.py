@@ -287,6 +287,27 @@ def test_agent_that_is_nearly_a_known_crawler_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("user_agent", "said"),
+    [
+        pytest.param("ourbot", [], id="one-of-the-agents"),
+        pytest.param("OurBot/2.0 (+https://a.example)", [], id="one-of-them-as-a-header"),
+        pytest.param("", [], id="none"),
+        pytest.param(
+            "otherbot",
+            [
+                "ROBOTSTXT_USER_AGENT = 'otherbot' does nothing here: "
+                "GBOT_ROBOTS_AGENTS says whose rules count, and does not have it"
+            ],
+            id="another",
+        ),
+    ],
+)
+def test_user_agent_that_is_none_of_the_agents_is_named(user_agent: str, said: list[str]) -> None:
+    settings = {"GBOT_ROBOTS_AGENTS": ["ourbot", "GPTBot"], "ROBOTSTXT_USER_AGENT": user_agent}
+    assert list(mistakes(Settings(settings))) == said
+
+
 class OurArchive(RobotsArchive):
     """A subclass, such as a project may switch on."""
 
