@@ -21,7 +21,7 @@ PROVENANCE = "gbot_robots"
 """In the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on: a dict that says which
 robots.txt let the request go on. `robots` is the SHA-256 of that file (None if there is
 none), `fetched` the time of its fetch in ISO 8601, and `status` the status code of the
-last answer. `line` is that of the rule that decided, `group` the group that was used, and
+last answer. `line` is that of the verdict's rule, `group` the group that was used, and
 `override` the key of the override that counted (None if none did).
 """
 
