@@ -7,7 +7,7 @@ import pytest
 from scrapy_gbot_robots.commands import archives, fleet
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import answer, events, gates, giving_up, identity, overrides
+from scrapy_gbot_robots.obeying import answer, gates, giving_up, identity, overrides
 from scrapy_gbot_robots.obeying import other_schedulers as front
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
@@ -52,7 +52,7 @@ NUMBERS = [
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
     ("sitemaps", "A {} hosts are asked", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
-    ("stats", "The first {} of a crawl are named", events.MOST_WARNED),
+    ("stats", "The first {} of a crawl are named", fetcher.MOST_WARNED),
 ]
 
 

@@ -93,6 +93,8 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
+# Of one kind; a broad crawl has thousands, which the stats count.
+MOST_WARNED = 10
 _STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
 logger = logging.getLogger(__name__)
 
@@ -161,6 +163,7 @@ class Fetcher:
         self._places = Places(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
         self._has_wrapped_handler = False
+        self._refused_private = 0
 
     def robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
@@ -287,7 +290,10 @@ class Fetcher:
         if not inside:
             return hop
         self._crawler.stats.inc_value("gbot_robots/refused_private")
-        logger.warning(
+        self._refused_private += 1
+        level = logging.WARNING if self._refused_private <= MOST_WARNED else logging.DEBUG
+        logger.log(
+            level,
             "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; "
             "it counts as a 404: %s",
             trail[0],

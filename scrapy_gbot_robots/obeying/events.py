@@ -16,6 +16,7 @@ from ..core.changes import changes
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import pull_soon
+from ..fetching.fetcher import MOST_WARNED
 from ..policy.outages import Copy, State
 from ..policy.outcome import Failure, Fetched, Outcome, Unreachable
 from ..settings import GbotSettings
@@ -27,8 +28,6 @@ from .robotparser import GbotRobotParser
 # now, None if there is none.
 DECIDED = object()
 
-# Unreachable files, and walls; a broad crawl has thousands, and the summary counts them.
-MOST_WARNED = 10
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 # What a project can do that drops its own robots.txt requests.
 _WHAT_TO_DO = (

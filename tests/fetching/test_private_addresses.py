@@ -119,6 +119,19 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
 
 
 @in_reactor
+async def test_redirects_to_private_addresses_are_warned_of_ten_times(
+    proxy: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = [f"192.0.3.{number}" for number in range(1, 13)]
+    for host in hosts:
+        proxy.pages[f"http://{host}/robots.txt"] = redirect("http://127.0.0.1:9/r")
+    crawler = await crawl(Pages, REFUSE, urls=[f"http://{host}/" for host in hosts])
+    assert stats(crawler)["gbot_robots/refused_private"] == 12
+    levels = [line.levelname for line in caplog.records if "REFUSE_PRIVATE" in line.getMessage()]
+    assert levels == ["WARNING"] * 10
+
+
+@in_reactor
 async def test_crawl_of_a_private_network_stays_possible() -> None:
     with (
         Site({"*": RULES}, host="127.0.0.2") as far,
