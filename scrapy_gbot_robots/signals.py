@@ -50,7 +50,7 @@ sitemap_found = object()
 """`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt
 lists and no setting or rule leaves out, before it is fed to the spider. `sitemap` is a
 `FoundSitemap` (its URL, the URL of the robots.txt, the line). `request` is the Request
-about to be scheduled, or None if the crawl only collects sitemaps. A handler may return
+about to be scheduled, or None if the sitemap is only collected. A handler may return
 another Request to schedule instead. It may return False or raise IgnoreRequest to refuse
 the sitemap. Handlers may be coroutine functions. If the spider has a method
 `sitemap_found(sitemap, request)`, the method is called in the same way.
