@@ -21,8 +21,8 @@ from .output import Part, Terminal
 
 SUFFIXES = (".warc", ".warc.gz", ".parquet", ".jsonl", ".jsonl.gz")
 WHAT = (
-    ".warc, .warc.gz, .parquet or .jsonl files with robots.txt files, or directories of all these "
-    "but .jsonl, and of HOST/robots.txt files"
+    ".warc, .warc.gz, .parquet, .jsonl or .jsonl.gz files with robots.txt files, or directories "
+    "of .warc, .warc.gz, .parquet and HOST/robots.txt files"
 )
 # In a directory, JSON lines may be anything: URLs, or the answers of an audit.
 _SUFFIXES_IN_DIRECTORIES = (".warc", ".warc.gz", ".parquet")

@@ -73,7 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         default=[],
         help=f"a robots.txt, or archives: {archives.WHAT} "
-        "(default: the robots.txt of each URL's host, fetched once)",
+        "(default: the robots.txt of each URL's origin)",
     )
     source.add_argument(
         "--diff",
@@ -99,13 +99,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rules",
         action="store_true",
-        help="write the deciding rule, its line and the reason as well",
+        help="write the deciding rule, its line and the reason as well (no use with a table)",
     )
     parser.add_argument(
-        "--workers", metavar="N", type=int, default=1, help="processes that judge (default: 1)"
+        "--workers",
+        metavar="N",
+        type=int,
+        default=1,
+        help="processes that judge (default: 1); with no --robots or --diff always 1",
     )
     parser.add_argument(
-        "--fail-on", choices=("disallowed",), help="exit with 1 if a URL may not be fetched"
+        "--fail-on", choices=("disallowed",), help="exit with 1 if a crawler may not fetch a URL"
     )
 
 

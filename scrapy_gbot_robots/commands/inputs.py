@@ -64,7 +64,8 @@ def typed(text: str) -> str:
 # A robots.txt as an argument: `add_argument(name, **SOURCE)`.
 SOURCE: dict[str, Any] = {
     "metavar": "FILE|URL",
-    "help": 'a file, "-" for standard input, or a URL of a site whose robots.txt is fetched',
+    "help": 'a file, "-" for standard input, a URL of a site whose robots.txt is fetched, or '
+    "ORIGIN@DATE for a version in the history",
 }
 _SHARED: dict[str, dict[str, Any]] = {
     "--as": {

@@ -30,7 +30,7 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from . import archives
 from .command import FINE, CommandError
-from .inputs import add_shared, crawlers_named
+from .inputs import crawlers_named
 from .output import Terminal
 
 _TOP = 20
@@ -67,13 +67,19 @@ _WHOLE = {
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument("archives", metavar="ARCHIVE", nargs="+", help=archives.WHAT)
-    add_shared(parser, "--as")
+    parser.add_argument(
+        "--as",
+        dest="agents",
+        action="append",
+        metavar="TOKEN[,TOKEN...]",
+        help="count the files that refuse the home page to this crawler, too; may be repeated",
+    )
     parser.add_argument(
         "--top",
         metavar="N",
         type=int,
         default=_TOP,
-        help=f"fields and agents told (default: {_TOP})",
+        help=f"how many fields and agents are told (default: {_TOP})",
     )
     parser.add_argument("--json", action="store_true", help="write one JSON object")
 
