@@ -99,7 +99,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rules",
         action="store_true",
-        help="write the deciding rule, its line and the reason as well (no use with a table)",
+        help="write the deciding rule, its line and the reason as well; a table stays as it is",
     )
     parser.add_argument(
         "--workers",
