@@ -26,7 +26,7 @@ NUMBERS = [
     ("agreements", "one that runs out within {} days", SOON_DAYS),
     ("bulk", "in {} of memory", archives._MEMORY.replace("MB", " MB")),
     ("stats", "Tables list the {} rules", page._ROWS),
-    ("stats", "Of the first {} origins the page knows all", counters.MOST_ORIGINS),
+    ("stats", "The page counts up to {} origins", counters.MOST_ORIGINS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),
     ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),
     ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),
