@@ -5,7 +5,7 @@ Connect to them with `crawler.signals.connect(handler, signal)`. Handlers of `ro
 """
 
 robotstxt_known = object()
-"""`robotstxt_known(origin, robotstxt, answer, request)` is sent whenever this crawl
+"""`robotstxt_known(origin, robotstxt, answer, request, spider)` is sent when this crawl
 learns what the robots.txt of an origin says, from a fetch or from storage. `origin` is an
 `Origin`, `robotstxt` the parsed `RobotsTxt` (empty if there is none), `answer` the
 `Answer` that requests of this origin get. `request` is the request that made the crawl
