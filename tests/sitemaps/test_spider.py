@@ -5,6 +5,7 @@ import json
 import logging
 import signal
 import sys
+import threading
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -432,16 +433,30 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, Hosts.name)
-    site.pages["/slow"] = Reply(200, b"ok", after_secs=0.7)
+    begun = "hosts 4/4 (1 without a sitemap, 1 unreachable), sitemaps 1, URLs 4 found, "
+    is_told = threading.Event()
+
+    def watch(record: logging.LogRecord) -> bool:
+        if record.getMessage() == f"{begun}1 crawled, 2 blocked":
+            is_told.set()
+        return True
+
+    def slow(connection: socket) -> None:
+        is_told.wait(20)
+        Reply(200, b"ok")(connection)
+
+    site.pages["/slow"] = slow
     site.pages["/s.xml"] = xml(
         urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast"))
     )
     dead = f"http://127.0.0.1:{free_port()}/"
+    log = logging.getLogger(Hosts.name)
+    log.addFilter(watch)
     with Site({"/robots.txt": Reply(404)}) as bare:
         given = [site.url(), bare.url(), dead, "no host"]
         await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=given)
+    log.removeFilter(watch)
     lines = [message for message in caplog.messages if message.startswith("hosts ")]
-    begun = "hosts 4/4 (1 without a sitemap, 1 unreachable), sitemaps 1, URLs 4 found, "
     assert f"{begun}1 crawled, 2 blocked" in lines[:-1]
     assert lines[-1] == f"{begun}2 crawled, 2 blocked"
     caplog.clear()
