@@ -1,4 +1,4 @@
-"""The keys in request.meta that the plugin writes or reads. All values are plain data."""
+"""The plugin's own keys in request.meta. All values are plain data."""
 
 from __future__ import annotations
 
