@@ -22,21 +22,23 @@ HOME = Path(__file__).parent.parent
 PYTHON = (sys.executable, "-m")
 PURE = ("tests/core", "tests/policy")  # their tests cover every branch of the rooms they are for
 SIDE_BY_SIDE = ("-n", "3", "--dist", "worksteal")  # crawls mostly wait
+COVERED = "not slow and not hypothesis"  # by no lucky example
 NOT_PURE = tuple(f"--ignore={room}" for room in PURE)
 
 CRAWLS = ("pytest", "-q", "-m", "not slow", *SIDE_BY_SIDE, *NOT_PURE)
 
 LANES: tuple[Lane, ...] = (
     (
-        (*PYTHON, "ruff", "check"),
-        (*PYTHON, "ruff", "format", "--check"),
-        (*PYTHON, "mypy"),
-        # By no lucky example of hypothesis.
-        (*PYTHON, "coverage", "run", "-m", "pytest", "-q", "-m", "not hypothesis", *PURE),
+        (*PYTHON, "coverage", "run", "-m", "pytest", "-q", "-m", COVERED, *PURE),
         (*PYTHON, "coverage", "report"),
         (*PYTHON, "pytest", "-q", "-m", "hypothesis", *PURE),
     ),
-    ((*PYTHON, *CRAWLS),),
+    (
+        (*PYTHON, "ruff", "check"),
+        (*PYTHON, "ruff", "format", "--check"),
+        (*PYTHON, "mypy"),
+        (*PYTHON, *CRAWLS),
+    ),
 )
 SLOW: tuple[Lane, ...] = (((*PYTHON, "pytest", "-q", "-m", "slow", *SIDE_BY_SIDE),),)
 
