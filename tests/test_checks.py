@@ -39,9 +39,7 @@ def test_killed_check_makes_the_run_red_beside_a_lane_that_is_green(
     assert "(ended by signal 9)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("ci", "status"), [("true", 1), ("1", 1), ("false", 0), ("False", 0), ("", 0), (None, 0)]
-)
+@pytest.mark.parametrize(("ci", "status"), [("true", 1), ("1", 1), ("False", 0), (None, 0)])
 def test_skipped_test_fails_in_ci_alone(tmp_path: Path, ci: str | None, status: int) -> None:
     (tmp_path / "test_it.py").write_text(SKIPS)
     environment = {name: value for name, value in os.environ.items() if name != "CI"}

@@ -144,7 +144,7 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
     ("lines", "many", "agents"),
     [
         pytest.param(["disallow: /{0}/"], 10, 1, id="ordinary"),
-        pytest.param(["# {0}"], 1, 60, id="no-rules-for-many-agents"),
+        pytest.param(["# {0}"], 1, 60, id="no-rules-for-many-agents", marks=pytest.mark.slow),
         pytest.param(MIXED, 150, 1, id="many-mixed-rules"),
         pytest.param(["disallow: /*{0}*{1}"], 20, 3, id="wildcards-for-three-agents"),
         pytest.param(["allow: /{0}/index.html"], 60, 1, id="index-pages"),

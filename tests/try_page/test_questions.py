@@ -151,6 +151,7 @@ def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
     assert raw["rows"][0][2:4] == [False, 2]
 
 
+@pytest.mark.slow
 def test_what_goes_to_the_page_is_bounded() -> None:
     many = verdicts(
         b"\n" * 600_000, "/a\n" * 9_000, "\n".join(f"bot-{'a' * n}" for n in range(1, 200))
