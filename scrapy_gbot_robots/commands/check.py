@@ -27,8 +27,8 @@ from ..experimental.preferences import refusal, word_on
 from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
-from .command import FAILED, FINE, FOUND
-from .inputs import add_shared, check_file, checked_url, crawlers_named, read, typed
+from .command import FAILED, FINE, FOUND, CommandError
+from .inputs import add_shared, check_file, checked_url, crawlers_named, is_url, read, typed
 from .output import Terminal
 from .overrides import override_facts
 
@@ -71,6 +71,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.robots is None:
         checks = _by_origin(options, askers, settings)
     else:
+        if is_url(options.robots):
+            hint = "without it, a URL is checked by the robots.txt of its own site"
+            raise CommandError(f"--robots {options.robots}: not a file; {hint}")
         body = read(options.robots)
         check_file(options.robots, body, settings, err)
         checks = _by_file(options, body, askers, settings)

@@ -37,6 +37,10 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("check / --robots r.txt --as 'Google Extended'", "; did you mean Google-Extended?"),
         ("check http://a/ --as 123", '--as "123" names no crawler'),
         ("check http://a/ --robots no", NO_SUCH_FILE),
+        (
+            "check /x --robots https://a.example/",
+            "--robots https://a.example/: not a file; without it, a URL is checked by the robots.txt of its own site",
+        ),
         ("check http://a/ --robots .", ".: Is a directory"),
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
         ("check / --robots r.txt --mode all", "--mode needs --as"),
