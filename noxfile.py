@@ -76,7 +76,7 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """The tests that are not slow, and the branches outside of the pure rooms that they cover: it fails below the floor."""
+    """The branches that the tests cover, the slow ones aside: it fails below a floor."""
     session.install("-q", "-e", ".[test]")
     session.run("python", "-m", "tests", "--coverage")
 
