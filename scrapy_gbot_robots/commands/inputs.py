@@ -356,9 +356,11 @@ def version_of(
             raise CommandError(f"{name}: No such file or directory; {hint}")
         return Version(name, read(name))
     state = states[name]
-    where, copy = state.origin.robots_url, state.decision.copy
+    where, copy, outage = state.origin.robots_url, state.decision.copy, state.entry.outage
     if state.decision.temporary:
         raise CommandError(f"{where}: {state.why}")
+    if outage is not None:  # what a crawl would go by is not what the server has now
+        raise CommandError(f"{where}: robots.txt unreachable: {outage.why}")
     if state.body is None and not may_lack:
         raise CommandError(f"{where}: there is nothing to read: {state.why}")
     body = state.body or b""

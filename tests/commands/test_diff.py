@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from contextlib import closing
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,8 @@ from scrapy_gbot_robots.core.changes import changes
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.command import jsonl, run_here
+from ..support.command import jsonl, run, run_here
+from ..support.web import Reply, Site
 
 OLD = "user-agent: *\ndisallow: /a\ncrawl-delay: 2\n\nuser-agent: mybot\ndisallow: /b\n"
 DAY = 86_400
@@ -56,6 +58,21 @@ def test_same_rules_are_status_0(files: Path) -> None:
         "old.txt -> same.txt: 0 user agents changed\n",
         "",
     )
+
+
+@pytest.mark.parametrize(
+    "line", ["diff {} old.txt", "lint {}", "agents {}", "test expected.txt --robots {}"]
+)
+def test_stored_copy_does_not_stand_for_what_a_site_has_now(line: str, files: Path) -> None:
+    (files / "expected.txt").write_text("deny * /a")
+    with Site({"*": Reply(503)}) as ill, closing(SqliteStorage(files / "file")) as storage:
+        url, now = ill.url("/robots.txt"), time.time()
+        copy = Copy(Kind.RULES, 200, url, OLD.encode(), False, "", now, now + DAY)
+        storage.put(ill.url(""), Entry(copy))
+        words = line.format(ill.url()).split()
+        ended = run(*words, "-s", "GBOT_ROBOTS_SQLITE_PATH=file", cwd=files)
+    assert (ended.status, ended.out.count("\n")) == (2, 0)
+    assert f"error: {url}: robots.txt unreachable: HTTP 503\n" in ended.err
 
 
 def test_programs_get_an_object_a_line(files: Path) -> None:
