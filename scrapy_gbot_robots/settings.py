@@ -296,7 +296,7 @@ class GbotSettings:
     crawl_delay: bool = _row(False, FLAG, crawl_delay_max_secs=True, crawl_delay_over="refuse")
     crawl_delay_max_secs: float = _row(60, seconds(), crawl_delay=True)
     crawl_delay_over: str = _row("cap", one_of("cap", "refuse"), crawl_delay=True)
-    crawl_delay_shared: bool = _row(False, FLAG, crawl_delay=True)
+    crawl_delay_shared: bool = _row(False, FLAG, crawl_delay=True, overrides=True)
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     sitemaps_max: int = _row(50, count(0))

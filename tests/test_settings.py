@@ -227,6 +227,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
     [
         ({"CRAWL_DELAY_MAX_SECS": 5}, "CRAWL_DELAY is False"),
         ({"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 0}, "CRAWL_DELAY_MAX_SECS is 0.0"),
+        ({"CRAWL_DELAY_SHARED": True}, "CRAWL_DELAY is False"),
         ({"TAGS_DROP": ["noindex"]}, "TAGS is False"),
         ({"AGENTS_MODE": "all"}, "AGENTS is ()"),
         ({"PREFERENCES": "refuse"}, "PURPOSES is ()"),
@@ -251,6 +252,7 @@ def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], why
         {"AGENTS": ["GPTBot", "ourbot"]},
         {"TAGS_DROP": []},
         {"REDIS_URL": "redis://a", "CRAWL_DELAY": True, "CRAWL_DELAY_SHARED": True},
+        {"OVERRIDES": {"a.example": {"crawl_delay": 1}}, "CRAWL_DELAY_SHARED": True},
     ],
 )
 def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
