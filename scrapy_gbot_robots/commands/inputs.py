@@ -396,7 +396,9 @@ def _moment(name: str) -> float | None:
     A date alone means the end of its day, and a time the end of its second: `history` shows no
     fractions.
     """
-    date = name.rpartition("@")[2]
+    _, at_sign, date = name.rpartition("@")
+    if not at_sign:  # a file may be called "2026-01-31"
+        return None
     try:
         when = datetime.fromisoformat(date)
     except ValueError:

@@ -75,6 +75,12 @@ def test_stored_copy_does_not_stand_for_what_a_site_has_now(line: str, files: Pa
     assert f"error: {url}: robots.txt unreachable: HTTP 503\n" in ended.err
 
 
+@pytest.mark.parametrize("name", ["2026-11-01", "20261101"])
+def test_file_may_have_a_date_for_a_name(name: str, files: Path) -> None:
+    (files / name).write_text(OLD)
+    assert run_here("diff", "old.txt", name, cwd=files).status == 0
+
+
 def test_programs_get_an_object_a_line(files: Path) -> None:
     everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
     assert (everyone["full_disallow"], everyone["crawl_delay"]) == (True, [2.0, None])
