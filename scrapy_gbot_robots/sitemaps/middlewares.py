@@ -175,18 +175,20 @@ class SitemapDownloaderMiddleware:
         return cls(crawler, settings)
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        """Check the place of a sitemap that a file lists, also after a redirect.
+        """Check the place of a sitemap that a file lists, or that a redirect leads to.
 
         Raises:
             IgnoreRequest: the sitemap may not lie there.
         """
         source = request.meta.get(SITEMAP, {})
         found_at = source.get("index", source.get("robotstxt"))
-        if not found_at:
+        if not found_at and not (self._check.refuses_private and self._is_sitemap(request)):
             return
         redirected_by = request.meta.get("redirect_urls")
         if redirected_by:
             found_at = redirected_by[-1]
+        if not found_at:  # the user named it, and no redirect led to it
+            return
         try:
             await self._check_place(request.url, source.get("robotstxt"), found_at)
         except Refused as refusal:
@@ -212,12 +214,16 @@ class SitemapDownloaderMiddleware:
             if _is_listed(request):
                 count(self.crawler, "failed")
             return response
-        parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
-        if request.callback != parse or SITEMAP in request.meta:
+        if SITEMAP in request.meta or not self._is_sitemap(request):
             return response
-        if Origin.of_robots_txt(response.url) is None or not feeds(self.crawler, self._settings):
+        if Origin.of_robots_txt(response.url) is None:
             return response
         return await self._completed(response)
+
+    def _is_sitemap(self, request: Request) -> bool:
+        """Whether the spider's code reads what comes as a sitemap or robots.txt, and is checked."""
+        parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
+        return request.callback == parse and feeds(self.crawler, self._settings)
 
     async def _completed(self, response: Response) -> Response:
         """Return a robots.txt in which Scrapy's reader finds each sitemap line.

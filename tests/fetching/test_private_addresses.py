@@ -276,6 +276,20 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == refused
 
 
+@in_reactor
+async def test_sitemap_that_the_user_names_is_not_redirected_inside(proxy: Site) -> None:
+    proxy.pages = {
+        f"{PUBLIC}/moved.xml": redirect("http://10.0.0.1/s.xml"),
+        f"{PUBLIC}/again.xml": redirect(f"{PUBLIC}/moved.xml"),
+        "http://10.0.0.2/s.xml": redirect(f"{PUBLIC}/far.xml"),
+        "*": Reply(404),
+    }
+    named = [f"{PUBLIC}/moved.xml", f"{PUBLIC}/again.xml", "http://10.0.0.2/s.xml"]
+    crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=named)
+    assert asked(proxy) == {*named, f"{PUBLIC}/far.xml"}
+    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
+
+
 def test_names_are_resolved_without_a_reactor_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_hosts, "is_reactor_installed", lambda: False)
     with ThreadPoolExecutor() as elsewhere:  # where no event loop runs
