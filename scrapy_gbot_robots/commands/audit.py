@@ -36,6 +36,7 @@ from ..settings import GbotSettings
 from . import archives
 from .command import FINE, FOUND, CommandError
 from .inputs import (
+    STDIN,
     UrlLines,
     add_shared,
     crawlers_named,
@@ -131,6 +132,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         files = [options.diff[1], options.diff[0]]  # the new one first
     elif not is_archive:
         files = options.robots
+    if options.urls == STDIN and STDIN in files:
+        raise CommandError('"-" cannot be both the URLs and a robots.txt')
     judge = Judge(
         [asker.crawler for asker in askers],
         policy=gbot.policy,

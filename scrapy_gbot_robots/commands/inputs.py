@@ -293,8 +293,10 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ve
     `err` gets a note on a file that looks like no robots.txt.
 
     Raises:
-        CommandError: one of them cannot be had, or is an archive.
+        CommandError: one of them cannot be had, or is an archive, or two are standard input.
     """
+    if names.count(STDIN) > 1:
+        raise CommandError('"-" cannot be both versions')
     states = fetched(names, settings)
     every = []
     for name in names:
