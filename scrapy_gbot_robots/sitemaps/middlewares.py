@@ -36,6 +36,7 @@ from .discovery import (
     SitemapDiscovery,
     count,
     feeds,
+    feeds_itself,
     reads_sitemaps,
     takes_found_sitemaps,
 )
@@ -167,10 +168,12 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider reads no sitemaps, or GBOT_ROBOTS_SITEMAPS is "off".
+            NotConfigured: the spider reads no sitemaps, or GBOT_ROBOTS_SITEMAPS is "off" and it is
+            no RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
-        if settings.sitemaps == "off" or not reads_sitemaps(crawler):
+        is_off = settings.sitemaps == "off" and not feeds_itself(crawler)
+        if is_off or not reads_sitemaps(crawler):
             raise NotConfigured
         return cls(crawler, settings)
 

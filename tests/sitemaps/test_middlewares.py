@@ -288,3 +288,22 @@ async def test_allowed_domains_decide_about_a_robots_txt_that_the_spider_asks_fo
     site.pages["/robots.txt"] = sitemap_lines(other.url("/s.xml"))
     await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")], allowed_domains=["127.0.0.1"])
     assert other.paths() == []
+
+
+@in_reactor
+async def test_hosts_spider_follows_no_forbidden_redirect_with_discovery_off(
+    site: Site, other: Site
+) -> None:
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/moved.xml"), site.url("/gone.xml"))
+    site.pages |= {"/moved.xml": redirect(other.url("/moved.xml")), "/gone.xml": Reply(404)}
+    other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
+    settings = {"GBOT_ROBOTS_SITEMAPS": "off", "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
+    crawler = await crawl(Hosts, settings, hosts=[site.url()])
+    assert parsed(crawler) == {}
+    assert sitemap_stats(crawler) == {
+        "found": 2,
+        "fed": 2,
+        "refused": 1,
+        "refused/host": 1,
+        "failed": 1,
+    }
