@@ -18,7 +18,7 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, Outage, State
-from ..policy.outcome import Failure
+from ..policy.outcome import NOT_ASKED, Failure
 from .giving_up import Trouble
 
 if TYPE_CHECKING:
@@ -312,10 +312,10 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
 def is_waited_for(answer: CachedAnswer, request: Request | None = None) -> bool:
     """Whether requests should wait for a better answer.
 
-    One with meta.PROBE waits only if the server sent a response. A robots.txt request that a
-    middleware of the project drops would be dropped again.
+    One with meta.PROBE waits only if the server sent a response. A robots.txt for which
+    this crawl asks no server would not be asked for again, either.
     """
-    if not answer.bars_for_now or answer.failure is Failure.DROPPED:
+    if not answer.bars_for_now or answer.failure in NOT_ASKED:
         return False
     if request is None or answer.status is not None:
         return True

@@ -34,7 +34,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..fetching.fetcher import MOST_UNDER_WAY, Fetcher
 from ..policy.outages import Copy, Entry, State, available, decide, is_to_be_confirmed, renew
-from ..policy.outcome import Failure, Unreachable, failed
+from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client_with_fallback import StorageClient
 from . import provenance
@@ -290,7 +290,8 @@ class Lookup:
         If this is cancelled, `StorageClient.close` gives the lease back.
 
         What no server has just sent is for this crawl alone, and is not stored: a response from
-        Scrapy's HTTP cache, and that a middleware of this project has dropped the request.
+        Scrapy's HTTP cache, that it has none, and that a middleware of this project has dropped the
+        request.
         """
         began = time.monotonic()
         try:
@@ -305,7 +306,7 @@ class Lookup:
         to_store: Entry | None = latest
         if outcome.recalled:
             to_store = None
-        if isinstance(outcome, Unreachable) and outcome.failure is Failure.DROPPED:
+        if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
             to_store = None
         await self._storage.store_and_release(str(origin), to_store)
         self._events.fetched(outcome, time.monotonic() - began)

@@ -159,6 +159,27 @@ async def test_pure_replay_asks_no_server_and_allows_nothing_that_the_cache_does
         assert "HTTPCACHE_IGNORE_MISSING" in str(pages(crawler).refused[site.url("/page")])
 
 
+@in_reactor
+async def test_pure_replay_neither_waits_for_what_the_cache_does_not_know_nor_stores_an_outage(
+    cached: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    settings = {
+        **cached,
+        **in_sqlite(path),
+        **PURE,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+        "CLOSESPIDER_TIMEOUT": 10,
+    }
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=urls(site))
+        assert not site.asked
+    assert stats(crawler)["finish_reason"] == "finished"
+    assert stats(crawler)["robotstxt/request_count"] == 1
+    with closing(SqliteStorage(path)) as storage:
+        assert storage.get(site.url("")) is None
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"HTTPCACHE_IGNORE_SCHEMES": ["http"]}, {"HTTPCACHE_IGNORE_HTTP_CODES": [200]}],
