@@ -44,7 +44,7 @@ _TITLES = {
 # RFC 9421 5.1: with these, Accept-Signature asks for a signed request
 _SIGNED = frozenset({401, 403})
 _SUCCESS = range(200, 300)
-_ACCEPTED = 202  # AWS WAF, SiteGround and some Anubis answer a challenge with it
+_ACCEPTED = 202  # AWS WAF and SiteGround answer a challenge with it
 _HEAD_BYTES = 16 * 1024
 _TITLE_CHARS = 300
 _TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
