@@ -2,11 +2,13 @@
 
 It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines,
 feeds, extensions and scheduler. It uses the `Fetcher`, the storage and the policy of the project's
-crawls, so status codes, redirects and outages mean the same to both. Ctrl-C ends the work at once.
+crawls, so status codes, redirects and outages mean the same to both. Ctrl-C and SIGTERM end the
+work at once.
 """
 
 from __future__ import annotations
 
+import signal
 import time
 from asyncio import CancelledError
 from collections import defaultdict
@@ -14,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any, TypeVar
 
 from scrapy import Request, Spider, signals
@@ -30,7 +33,7 @@ from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
 from ..bulk.judging import Judge, Served
-from ..concurrency import Places
+from ..concurrency import Places, pause
 from ..core.crawlers import RobotsAgent
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin
@@ -73,7 +76,7 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
 
     Raises:
         CommandError: the crawl cannot run.
-        KeyboardInterrupt: Ctrl-C.
+        KeyboardInterrupt: Ctrl-C; with an argument, SIGTERM.
         Exception: whatever `work` raises.
     """
     robots_logger.setLevel("ERROR")  # the sub-command gives the warnings in its own words
@@ -88,13 +91,20 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
         if not result.done() and not isinstance(failure.value, CancelledError):
             result.set_exception(CommandError(f"the crawl cannot run: {failure.value}"))
 
-    crawling: Any = process.crawl(_ErrandSpider, fetcher_cls=fetcher_cls, work=work, result=result)
+    terminated_by: list[str] = []
+    crawling: Any = process.crawl(
+        _ErrandSpider,
+        fetcher_cls=fetcher_cls,
+        work=work,
+        result=result,
+        terminated_by=terminated_by,
+    )
     if not isinstance(crawling, Deferred):
         crawling = Deferred.fromFuture(crawling)
     crawling.addErrback(ended)
     process.start()
     if not result.done():
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(*terminated_by)
     return result.result()
 
 
@@ -133,8 +143,11 @@ class _ErrandSpider(Spider):
     fetcher_cls: type[Fetcher]
     work: Callable[[ProjectCrawl], Awaitable[Any]]
     result: Future[Any]
+    terminated_by: list[str]
 
     async def start(self) -> AsyncIterator[Any]:
+        await pause(0)  # until the reactor runs, whose start sets Scrapy's handlers of signals
+        self._note_sigterm()
         try:
             crawl = ProjectCrawl(self.crawler, self.fetcher_cls)
         except Exception as error:
@@ -148,6 +161,18 @@ class _ErrandSpider(Spider):
             await crawl.close()
         return
         yield  # makes this an iterator
+
+    def _note_sigterm(self) -> None:
+        """Tell SIGTERM from Ctrl-C, which Scrapy handles alike."""
+        end_crawl = signal.getsignal(signal.SIGTERM)
+        if not callable(end_crawl):
+            return
+
+        def note_and_end(number: int, frame: FrameType | None) -> None:
+            self.terminated_by.append("SIGTERM")
+            end_crawl(number, frame)
+
+        signal.signal(signal.SIGTERM, note_and_end)
 
 
 @dataclass(frozen=True)

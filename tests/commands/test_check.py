@@ -366,18 +366,35 @@ def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
     )
 
 
-@needs_posix
-def test_ctrl_c_ends_at_once_and_quietly(project: Path) -> None:
+def end_a_fetch(project: Path, number: int, *options: str) -> tuple[str, str, int | None]:
+    """Send a signal to a check whose server hangs; return what it wrote, and its status."""
+
     def hang(connection: socket) -> None:
         time.sleep(5)
 
     with Site({"/robots.txt": hang}) as site:
-        with start([*COMMAND, "check", site.url("/x")], project, environment()) as process:
+        command = [*COMMAND, "check", site.url("/x"), *options]
+        with start(command, project, environment()) as process:
             block_until(lambda: site.asked)
             time.sleep(0.3)  # until the request is well under way
-            process.send_signal(signal.SIGINT)
-            assert output(process) == ("", "")
-        assert process.returncode == 130
+            process.send_signal(number)
+            return *output(process), process.returncode
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+)
+def test_signals_end_a_fetch_at_once_and_quietly(project: Path, number: int, status: int) -> None:
+    assert end_a_fetch(project, number) == ("", "", status)
+
+
+@needs_posix
+def test_sigterm_has_its_status_under_another_reactor(project: Path) -> None:
+    """Scrapy 2.19 writes an error of its own to the log then."""
+    select = "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"
+    out, _, status = end_a_fetch(project, signal.SIGTERM, "-s", select)
+    assert (out, status) == ("", 143)
 
 
 def test_entry_point_is_a_scrapy_command(project: Path) -> None:
