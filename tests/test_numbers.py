@@ -35,7 +35,6 @@ NUMBERS = [
     ("fleets", "Each process reports every {} seconds", client.BEAT_SECS),
     ("fleets", "expires {} seconds after the last report", redis._BEAT_LASTS_SECS),
     ("fleets", "how many origins are known, up to {}", fleet._MOST_ORIGINS),
-    ("fleets", "an entry from the future (more than {} seconds)", outages._SKEW),
     ("how-to", "one of the first {} requests shows it", identity._LOOKS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
