@@ -161,6 +161,7 @@ class SitemapDownloaderMiddleware:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self.crawler = crawler
         self._settings = settings
+        self._feeds = feeds(crawler, settings)
         self._check = UrlCheck.of(settings, crawler.settings)
 
     @classmethod
@@ -185,7 +186,7 @@ class SitemapDownloaderMiddleware:
         """
         source = request.meta.get(SITEMAP, {})
         found_at = source.get("index", source.get("robotstxt"))
-        if not found_at and not (self._check.refuses_private and self._is_sitemap(request)):
+        if not found_at and not (self._check.refuses_private and self._is_checked(request)):
             return
         redirected_by = request.meta.get("redirect_urls")
         if redirected_by:
@@ -217,16 +218,20 @@ class SitemapDownloaderMiddleware:
             if _is_listed(request):
                 count(self.crawler, "failed")
             return response
-        if SITEMAP in request.meta or not self._is_sitemap(request):
+        if SITEMAP in request.meta or not (self._feeds and self._is_sitemap(request)):
             return response
         if Origin.of_robots_txt(response.url) is None:
             return response
         return await self._completed(response)
 
+    def _is_checked(self, request: Request) -> bool:
+        """Whether `request` is for a sitemap that the spider names, and redirects are checked."""
+        return self._is_sitemap(request) and (self._feeds or feeds_itself(self.crawler))
+
     def _is_sitemap(self, request: Request) -> bool:
-        """Whether the spider's code reads what comes as a sitemap or robots.txt, and is checked."""
+        """Whether the spider's code reads what comes as a sitemap or robots.txt."""
         parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
-        return request.callback == parse and feeds(self.crawler, self._settings)
+        return bool(request.callback == parse)
 
     async def _completed(self, response: Response) -> Response:
         """Return a robots.txt in which Scrapy's reader finds each sitemap line.

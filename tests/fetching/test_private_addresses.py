@@ -276,8 +276,11 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == refused
 
 
+@pytest.mark.parametrize("spider", [Sitemaps, Guided])
 @in_reactor
-async def test_sitemap_that_the_user_names_is_not_redirected_inside(proxy: Site) -> None:
+async def test_sitemap_that_the_user_names_is_not_redirected_inside(
+    proxy: Site, spider: Any
+) -> None:
     proxy.pages = {
         f"{PUBLIC}/moved.xml": redirect("http://10.0.0.1/s.xml"),
         f"{PUBLIC}/again.xml": redirect(f"{PUBLIC}/moved.xml"),
@@ -285,7 +288,7 @@ async def test_sitemap_that_the_user_names_is_not_redirected_inside(proxy: Site)
         "*": Reply(404),
     }
     named = [f"{PUBLIC}/moved.xml", f"{PUBLIC}/again.xml", "http://10.0.0.2/s.xml"]
-    crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=named)
+    crawler = await crawl(spider, REFUSE, sitemap_urls=named)
     assert asked(proxy) == {*named, f"{PUBLIC}/far.xml"}
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
 
