@@ -84,7 +84,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         _show(check, out)
     if any(check.unreachable for check in checks):
         return FAILED
-    if any(check.is_purpose_refused or not check.decided.allowed for check in checks):
+    if not all(check.decided.allowed for check in checks):
         return FOUND
     return FINE
 
@@ -140,10 +140,13 @@ class Check:
 
     @property
     def decided(self) -> Verdict:
-        """The verdict that counts in a crawl."""
+        """The verdict that counts in a crawl for the purposes."""
+        verdict = self.verdict
         if self.overriding is not None:
-            return self.overriding
-        return self.verdict
+            verdict = self.overriding
+        if verdict.allowed and self.refusal is not None:
+            return self.refusal
+        return verdict
 
     @property
     def crawler(self) -> Crawler:
@@ -166,15 +169,26 @@ class Check:
 
     @cached_property
     def preferences(self) -> Preferences:
-        """What the robots.txt says about the use of the URL's content."""
-        return self.robotstxt.preferences(self.url, self.asker.crawler)
+        """What the site or, in its place, an override says about the use of the URL's content."""
+        robotstxt = self.robotstxt
+        if self.override is not None and self.override.robotstxt is not None:
+            robotstxt = self.override.robotstxt
+        return robotstxt.preferences(self.url, self.asker.crawler)
 
-    @property
-    def is_purpose_refused(self) -> bool:
-        """Whether the site refuses one of the purposes. Rules of an override take its place."""
-        if self.is_for_robots_txt or (self.override is not None and self.override.decides):
-            return False
-        return refusal(self.purposes, self.preferences) is not None
+    @cached_property
+    def refusal(self) -> Verdict | None:
+        """The verdict that refuses one of the purposes; None if none is refused.
+
+        With an override that ignores the site's rules, no preference counts.
+        """
+        who = "the site"
+        if self.override is not None and self.override.decides:
+            who = "the override"
+            if self.override.robotstxt is None:
+                return None
+        if self.is_for_robots_txt:
+            return None
+        return refusal(self.purposes, self.preferences, who)
 
     @cached_property
     def group_line(self) -> int | None:
@@ -189,16 +203,16 @@ class Check:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        verdict, rule = self.verdict, None
+        verdict, decided, rule = self.verdict, self.decided, None
         robots_txt: dict[str, Any] = {"file": self.where}
         if self.state is not None:
             robots_txt = state_facts(self.where, self.state)
-        if verdict.rule is not None:
+        if verdict.rule is not None and decided is not self.refusal:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
             "url": self.url,
-            "allowed": self.decided.allowed,
-            "reason": self.decided.reason,
+            "allowed": decided.allowed,
+            "reason": decided.reason,
             "rule": rule,
             "group": verdict.group,
             "group_line": self.group_line,
@@ -302,7 +316,9 @@ def _show(check: Check, out: Terminal) -> None:
         out.fact("it says", str(verdict))
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)
-    if check.verdict.rule is None:
+    if verdict is check.refusal:
+        out.fact("reason", verdict.reason)
+    elif check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
     out.fact("crawler", str(check.asker))
     if check.body is not None and not check.is_for_robots_txt:

@@ -29,6 +29,7 @@ def files(tmp_path: Path) -> Path:
         ("/open/x", ["train-ai"], 0, "= train-ai: granted (line 4)"),
         ("/x", ["search"], 0, "= search: unsaid (line 3)"),
         ("/x", ["search", "train-ai"], 1, "= train-ai: refused (line 3)"),
+        ("/x", ["search", "train-ai"], 1, "= reason: the site refuses train-ai (line 3)"),
         ("/x", [], 0, "allowed: /x"),
         ("/no", ["train-ai"], 1, "= train-ai: unsaid\n"),
     ],
@@ -39,19 +40,29 @@ def test_check_says_what_the_site_says_of_a_purpose(
     options = [option for purpose in purposes for option in ("--purpose", purpose)]
     ended = run_here("check", path, "--robots", "robots.txt", "--as", "mybot", *options, cwd=files)
     assert (ended.status, ended.err) == (status, "")
+    assert ended.out.startswith(("allowed: ", "disallowed: ")[status])
     assert word in ended.out
 
 
-@pytest.mark.parametrize(("override", "status"), [("crawl_delay", 1), ("rules", 0)])
-def test_only_an_override_of_the_rules_lifts_a_refusal(
-    override: str, status: int, tmp_path: Path
+@pytest.mark.parametrize(
+    ("override", "word", "status"),
+    [
+        ({"crawl_delay": 1}, "refused (line 3)", 1),
+        ({"rules": "ignore"}, "refused (line 3)", 0),
+        ({"rules": "user-agent: *\nallow: /"}, "unsaid", 0),
+        ({"rules": "user-agent: *\ncontent-usage: train-ai=n"}, "refused (line 2)", 1),
+    ],
+    ids=["delay", "ignore", "rules", "rules-that-refuse"],
+)
+def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
+    override: dict[str, object], word: str, status: int, tmp_path: Path
 ) -> None:
-    what = {"crawl_delay": 1, "rules": "ignore"}[override]
-    overrides = json.dumps({"127.0.0.1": {override: what, "reason": "a contract"}})
+    overrides = json.dumps({"127.0.0.1": {**override, "reason": "a contract"}})
     with Site({"/robots.txt": ROBOTS_TXT}) as site:
         check = ("check", site.url("/x"), "--as", "mybot", "--purpose", "train-ai")
         ended = run(*check, "-s", f"GBOT_ROBOTS_OVERRIDES={overrides}", cwd=tmp_path)
-    assert (ended.status, "train-ai: refused (line 3)" in ended.out) == (status, True)
+    assert ended.out.startswith(("allowed: ", "disallowed: ")[status])
+    assert (ended.status, f"  = train-ai: {word}\n" in ended.out) == (status, True)
 
 
 def test_programs_are_told_too(files: Path) -> None:
@@ -67,7 +78,13 @@ def test_programs_are_told_too(files: Path) -> None:
         "--json",
         cwd=files,
     ).out
-    assert json.loads(out)["preferences"] == {"train-ai": "refused", "use": None, "lines": [3]}
+    facts = json.loads(out)
+    assert facts["preferences"] == {"train-ai": "refused", "use": None, "lines": [3]}
+    assert [facts["allowed"], facts["reason"], facts["rule"]] == [
+        False,
+        "the site refuses train-ai (line 3)",
+        None,
+    ]
 
 
 def test_audit_disallows_what_is_refused(files: Path) -> None:
