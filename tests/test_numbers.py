@@ -49,7 +49,7 @@ NUMBERS = [
     ("waiting", "asks it again each {} seconds", front.ASK_AGAIN_SECS),
     ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
-    ("sitemaps", "A {} hosts are asked", spider._MOST_ASKED),
+    ("sitemaps", "up to a {} hosts", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
     ("stats", "The first {} of a crawl are named", fetcher.MOST_WARNED),
 ]

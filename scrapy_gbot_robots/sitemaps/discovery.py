@@ -258,6 +258,9 @@ class SitemapFeed:
                 continue
             entry = {"loc": sitemap.url}
             made = make(sitemap.url, parse, entry, source="robotstxt", response=response)
+            if made is None:
+                count(self._crawler, "refused/vetoed")
+                continue
             made.meta["is_start_request"] = True
             made.meta.update(self.request_meta)
             made.meta[SITEMAP] = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
@@ -394,18 +397,27 @@ def allowed_domains_of(spider: Spider | None) -> list[str]:
     return [domain.lower() for domain in domains if domain]
 
 
-def request_maker(spider: SitemapSpider) -> Callable[..., Request]:
+def request_maker(spider: SitemapSpider) -> Callable[..., Request | None]:
     """What makes the spider's requests for what files list: its hook, if it has one.
 
+    The hook leaves out what it returns None for.
     Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the
     hook.
     """
-    hook: Callable[..., Request] = getattr(spider, "sitemap_request", _plain_request)
+    hook = getattr(spider, "sitemap_request", _plain_request)
     try:
         signature(hook).bind("", None, {}, source="", response=None)
     except TypeError:
         return _plain_request
-    return hook
+
+    def make(url: str, *args: Any, **kwargs: Any) -> Request | None:
+        request = hook(url, *args, **kwargs)
+        if request is not None and not isinstance(request, Request):
+            name = f"{type(spider).__name__}.sitemap_request"
+            raise TypeError(f"{name} must return a Request or None, got {request!r} for {url}")
+        return request
+
+    return make
 
 
 def _plain_request(url: str, callback: Callable[..., Any], entry: object, **_: object) -> Request:

@@ -390,7 +390,7 @@ class SitemapIntake:
             source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
             if not follows_sitemap(self._spider, whole):
                 return None
-            request = self._make(url, self._parse, entry, source="sitemapindex", response=response)
+            request = self._made(url, self._parse, entry, "sitemapindex", response)
             request.meta.update(self._meta, **{SITEMAP: source})
             return request
         if self._spider.scope == "hosts" and not covers(self._scope, origin):
@@ -398,10 +398,23 @@ class SitemapIntake:
         callback = page_callback(self._spider, whole)
         if callback is None:
             return None
-        request = self._make(url, callback, entry, source="urlset", response=response)
+        request = self._made(url, callback, entry, "urlset", response)
         if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
             request.meta.pop("allow_offsite", None)
         request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+        return request
+
+    def _made(
+        self, url: str, callback: Any, entry: SitemapEntry, source: str, response: Response
+    ) -> Request:
+        """Return the request that the spider's hook makes.
+
+        Raises:
+            Refused: the hook leaves the URL out ("vetoed").
+        """
+        request = self._make(url, callback, entry, source=source, response=response)
+        if request is None:
+            raise Refused("vetoed", url, "the spider's sitemap_request")
         return request
 
     def _downloaded(self, response: Response, request: Request) -> None:

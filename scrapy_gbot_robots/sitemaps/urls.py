@@ -54,7 +54,7 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed.
 
-    Stats name the `reason`: "malformed", "scheme", "host", "private" or "depth".
+    Stats name the `reason`: "malformed", "scheme", "host", "private", "depth" or "vetoed".
     """
 
     def __init__(self, reason: str, url: str, rule: str = "") -> None:

@@ -299,6 +299,44 @@ async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site
     assert "allow_offsite" not in page.meta
 
 
+@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
+@in_reactor
+async def test_hook_leaves_out_what_it_returns_none_for(spider: Any, site: Site) -> None:
+    class Choosy(spider):  # type: ignore[misc]
+        def sitemap_request(
+            self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
+        ) -> Request | None:
+            return None if "no" in loc else Request(loc, callback)
+
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/no.xml"), site.url("/s.xml"))
+    listed = [site.url(path) for path in ("/no/part.xml", "/part.xml")]
+    site.pages["/s.xml"] = xml(index(*listed))
+    pages = [site.url(path) for path in ("/no/page", "/page")]
+    site.pages["/part.xml"] = xml(urlset(*pages))
+    crawler = await crawl(Choosy, **given(spider, site))
+    assert site.url("/page") in parsed(crawler)
+    assert "/no.xml" not in site.paths()
+    counted = sitemap_stats(crawler)
+    assert (counted["fed"], counted["refused/vetoed"]) == (1, 1)
+    if spider is Hosts:
+        assert not {"/no/part.xml", "/no/page"} & {*site.paths()}
+        assert counted["entries/vetoed"] == 2
+
+
+@in_reactor
+async def test_hook_that_returns_no_request_is_named(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Yields(Sitemaps):
+        def sitemap_request(
+            self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
+        ) -> Any:
+            yield Request(loc, callback)
+
+    await crawl(Yields, start_urls=[site.url()])
+    assert "Yields.sitemap_request must return a Request or None, got <generator" in caplog.text
+
+
 @in_reactor
 async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> None:
     class Copies(Sitemaps):
