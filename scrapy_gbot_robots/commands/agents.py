@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 
 from ..core.asker import NAMED, Asker, verdict_on
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS, KnownCrawler
-from ..core.verdict import Verdict
+from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.summary import count
 from ..settings import GbotSettings
 from .command import FINE
@@ -33,12 +33,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
-    (version,) = versions([options.robots or options.url], settings, err)
+    (version,) = versions([options.robots or options.url], settings, err, may_refuse=True)
     robotstxt = GbotSettings.of(settings).parse(version.body)
     every, wanted = [], []
     for crawler in KNOWN_CRAWLERS:
         asker = Asker(crawler.crawler, NAMED, crawler.tokens[0])
-        facts = _facts(crawler, verdict_on(url, asker, robotstxt))
+        verdict = verdict_on(url, asker, robotstxt)
+        if version.refused and verdict.reason != ROBOTS_TXT_ITSELF:
+            verdict = Verdict(allowed=False, reason=version.refused)
+        facts = _facts(crawler, verdict)
         every.append(facts)
         if options.only is None or facts["allowed"] == (options.only == "yes"):
             wanted.append(facts)

@@ -26,7 +26,7 @@ from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
-from ..policy.outages import Copy
+from ..policy.outages import Copy, State
 from ..policy.overrides import Overrides
 from ..settings import GbotSettings
 from ..storage.base import StorageError
@@ -285,15 +285,19 @@ class Version(NamedTuple):
     body: bytes
     origin: Origin | None = None  # None for a file
     truncated: bool = False  # whether the server sent more
+    refused: str = ""  # why nothing of the site may be fetched, if no rules say so
 
 
-def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Version]:
+def versions(
+    names: Sequence[str], settings: Settings, err: Terminal, *, may_refuse: bool = False
+) -> list[Version]:
     """Return the versions that `names` stand for: files, sites, "-" (standard input), ORIGIN@DATE.
 
     `err` gets a note on a file that looks like no robots.txt.
 
     Raises:
-        CommandError: one of them cannot be had, or is an archive, or two are standard input.
+        CommandError: one of them cannot be had, or is an archive, or two are standard input; or a
+            site is refused by GBOT_ROBOTS_REFUSED, and none `may_refuse`.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
@@ -301,6 +305,9 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ve
     every = []
     for name in names:
         version = version_of(name, states, settings)
+        if version.refused and not may_refuse:
+            why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.refused}"
+            raise CommandError(f"{version.name}: there are no rules to read; {why}")
         if version.origin is None:
             check_file(name, version.body, settings, err)
         every.append(version)
@@ -365,8 +372,11 @@ def version_of(
         raise CommandError(f"{where}: robots.txt unreachable: {outage.why}")
     if state.body is None and not may_lack:
         raise CommandError(f"{where}: there is nothing to read: {state.why}")
+    refused = ""
+    if state.decision.state is State.FULL_DISALLOW:
+        refused = state.why
     body = state.body or b""
-    return Version(where, body, state.origin, copy is not None and copy.cut)
+    return Version(where, body, state.origin, copy is not None and copy.cut, refused)
 
 
 def history_of(origin: Origin, settings: Settings) -> list[Copy]:

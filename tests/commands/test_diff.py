@@ -75,6 +75,18 @@ def test_stored_copy_does_not_stand_for_what_a_site_has_now(line: str, files: Pa
     assert f"error: {url}: robots.txt unreachable: HTTP 503\n" in ended.err
 
 
+@pytest.mark.parametrize("line", ["diff {} old.txt", "test expected.txt --robots {}"])
+def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Path) -> None:
+    (files / "expected.txt").write_text("allow * /a")
+    with Site({"*": Reply(403)}) as site:
+        words = line.format(site.url()).split()
+        assert run(*words, cwd=files).status == int(words[0] == "diff"), "as an empty file"
+        ended = run(*words, "-s", "GBOT_ROBOTS_REFUSED=disallow", cwd=files)
+    assert (ended.status, ended.out) == (2, "")
+    why = "there are no rules to read; GBOT_ROBOTS_REFUSED disallows the whole site: HTTP 403\n"
+    assert ended.err.endswith(f"{site.url('/robots.txt')}: {why}")
+
+
 @pytest.mark.parametrize("name", ["2026-11-01", "20261101"])
 def test_file_may_have_a_date_for_a_name(name: str, files: Path) -> None:
     (files / name).write_text(OLD)
