@@ -36,7 +36,7 @@ from ..bulk.judging import Judge, Served
 from ..concurrency import Places, pause
 from ..core.crawlers import RobotsAgent
 from ..core.robots import RobotsTxt
-from ..core.urls import Origin
+from ..core.urls import DEFAULT_PORTS, Origin
 from ..core.verdict import Verdict
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
@@ -52,6 +52,9 @@ _T = TypeVar("_T")
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 _STATUS_ONLY = "_gbot_robots_status_only"  # meta of a request whose response comes without its body
+
+# How servers without TLS may take a request by https: some wait for an end of its first line.
+_OF_SERVERS_WITHOUT_TLS = {Failure.TIMEOUT, Failure.RESET}
 
 # What this crawl must not do, though the project's crawls may.
 _NOTHING_ELSE: dict[str, Any] = {
@@ -214,7 +217,12 @@ class RobotsState:
         They have a hint if the server may speak plain HTTP only.
         """
         why, outage = self.decision.why, self.decision.outage
-        if outage is None or outage.failure is not Failure.TLS or self.origin.scheme != "https":
+        if outage is None or self.origin.scheme != "https":
+            return why
+        signs = {Failure.TLS}
+        if self.origin.port != DEFAULT_PORTS["https"]:
+            signs |= _OF_SERVERS_WITHOUT_TLS
+        if outage.failure not in signs:
             return why
         in_the_clear = f"http{str(self.origin).removeprefix('https')}"
         return f"{why}; if the server speaks no TLS, try {in_the_clear}"

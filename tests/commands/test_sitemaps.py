@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 from socket import socket
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
 
 import pytest
 
@@ -99,3 +101,22 @@ def test_hosts_are_asked_in_turn_without_end_and_the_worst_is_the_status(tmp_pat
         assert ended.status == 2
         assert f"{ill.url('/robots.txt')}: robots.txt unreachable" in ended.out
         assert f"{empty.url('/robots.txt')}: 0 sitemaps" in ended.out
+
+
+@pytest.mark.parametrize("hangs_up", [False, True], ids=["waits", "hangs-up"])
+def test_host_of_a_server_without_tls_gets_a_hint(hangs_up: bool, tmp_path: Path) -> None:
+    """Such a server may wait for the end of what it takes for a line."""
+
+    class Plain(BaseRequestHandler):
+        def handle(self) -> None:
+            while self.request.recv(1_000) and not hangs_up:
+                pass
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        host = f"127.0.0.1:{server.server_address[1]}"
+        ended = run("sitemaps", host, "-s", "GBOT_ROBOTS_TIMEOUT_SECS=2", cwd=tmp_path)
+        server.shutdown()
+    assert ended.status == 2
+    assert ended.out.startswith(f"https://{host}/robots.txt: robots.txt unreachable: ")
+    assert ended.out.endswith(f"; if the server speaks no TLS, try http://{host}\n")
