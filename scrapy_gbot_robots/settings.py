@@ -144,8 +144,9 @@ def archive_named(path: Path, spider: str, now: datetime) -> Path:
 
 
 def _is_archive(path: Path) -> bool:
-    name = archive_named(path, "", datetime.now(timezone.utc)).name
-    return name.endswith(ARCHIVES) and "%" not in name
+    named = archive_named(path, "", datetime.now(timezone.utc))
+    is_directory = os.path.isdir(named)  # noqa: PTH112  never raises
+    return named.name.endswith(ARCHIVES) and "%" not in named.name and not is_directory
 
 
 def _is_report(path: Path) -> bool:
@@ -231,7 +232,7 @@ REPORT = ValueType(
     _is_report,
 )
 ARCHIVE = ValueType(
-    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, "
+    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, not of a directory, "
     "with no % in its name but in %(time)s and %(name)s",
     path_of,
     _is_archive,

@@ -117,6 +117,14 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
     assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
+def test_directory_is_no_archive(tmp_path: Path) -> None:
+    directory = tmp_path / "robots.warc"
+    directory.mkdir()
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_ARCHIVE must be .*, not of a directory, "):
+        read(ARCHIVE=str(directory))
+    assert read(ARCHIVE=str(directory / "a.warc")).archive == directory / "a.warc"
+
+
 def test_wrong_url_of_scrapy_redis_is_named() -> None:
     with pytest.raises(
         ValueError, match=" and so must REDIS_URL in its place, got 'localhost:6379'"
