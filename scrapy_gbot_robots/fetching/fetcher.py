@@ -200,7 +200,7 @@ class Fetcher:
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
 
-        Only cancellation raises.
+        A failure is an outcome, too.
 
         Args:
             origin: the origin of the robots.txt.

@@ -106,7 +106,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the middleware.
 
-        If a setting needs it, this is one that looks at responses: other crawls pay nothing for it.
+        It looks at responses only if a setting needs that: other crawls pay nothing for it.
         """
         settings = GbotSettings.of(crawler.settings)
         if settings.unreachable == "google-2026" or settings.purposes:

@@ -67,7 +67,7 @@ def remove(request: Request) -> None:
 
 
 class ProvenanceSpiderMiddleware(BaseSpiderMiddleware):
-    """Puts the provenance of its page into each item that the spider yields."""
+    """Puts the provenance of a page into its items, if `GBOT_ROBOTS_PROVENANCE_FIELD` is set."""
 
     def __init__(self, crawler: Crawler) -> None:
         """Take part in the crawl.

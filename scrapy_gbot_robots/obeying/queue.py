@@ -182,7 +182,7 @@ class OriginPriorityQueue(DownloaderAwarePriorityQueue):
     """A priority queue whose requests stay in it until their robots.txt is known or given up.
 
     The add-on sets it in place of Scrapy's default, as `SCHEDULER_PRIORITY_QUEUE`. It is as fair to
-    download slots as that. In a crawl that does not obey robots.txt, that is all it does.
+    download slots as that. In a crawl that does not obey robots.txt, no request waits in it.
     """
 
     _is_by_slot = True  # there is a heap of lines for each download slot, and not one for all
