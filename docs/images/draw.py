@@ -62,21 +62,21 @@ def ways() -> str:
     """The way of a request, and the way of a body."""
     asked = [
         ("Request", "of a page", "out"),
-        ("middleware", "obeying", ""),
         ("Origin", "scheme, host, port", "pure"),
+        ("queue", "waits at a gate", ""),
         ("Lookup", "obeying", ""),
     ]
     known = [
         ("memory", "parsed answers", ""),
         ("storage", "SQLite, Redis", ""),
         ("one shared fetch", "fetching", ""),
-        ("ladder", "what it means now", "pure"),
+        ("policy", "what it means now", "pure"),
     ]
     ended = [
         ("refused", "ForbiddenByRobotsTxt", "out"),
-        ("waits", "while unreachable", ""),
         ("goes on", "to the downloader", "out"),
         ("Verdict", "rule, line, reason", "pure"),
+        ("middleware", "obeying", ""),
     ]
     body = [
         ("bytes", "from the server", "out"),
@@ -98,8 +98,8 @@ def ways() -> str:
         '<path d="M700 204v48"/>',
         *_row(256, ended, arrows=False),
         '<path d="M608 282h-14"/>',
-        '<path d="M700 310v12H300v-10"/>',
-        '<path d="M300 322H100v-10"/>',
+        '<path d="M408 282h-14"/>',
+        '<path d="M500 310v12H100v-10"/>',
         '<text x="20" y="356" class="h">The way of a body</text>',
         *_row(370, body),
         '<path d="M300 424v14H100v12"/>',
