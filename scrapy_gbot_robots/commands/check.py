@@ -231,12 +231,15 @@ class Check:
 
 def state_facts(url: str, state: RobotsState) -> dict[str, Any]:
     """Return what is known of the robots.txt at `url`, and how it was had, for programs."""
+    storage = None
+    if state.is_stored:
+        storage = state.settings.storage
     return {
         **entry_facts(url, state.entry, state.decision),
         "why": state.why,
         "hops": [{"status": status, "url": hop} for status, hop in state.hops],
-        "from_cache": not state.fetched,
-        "storage": None if state.fetched else state.settings.storage,
+        "from_cache": state.is_stored,
+        "storage": storage,
     }
 
 
@@ -251,6 +254,7 @@ def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
         "why": decision.why,
         **dict.fromkeys(("status", "served_by", "age_secs", "fetched_at", "unreachable_since")),
         "failures": 0,
+        "last_failure": None,
         "fresh_secs": max(0.0, decision.ask_at - now),
         "bytes": 0,
         "cut": False,
@@ -269,6 +273,7 @@ def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
             "status": outage.status,
             "unreachable_since": outage.since,
             "failures": outage.failures,
+            "last_failure": outage.why,
         }
     return facts
 
@@ -283,6 +288,10 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     out.fact("robots.txt", f"{state}: {facts['why']}{source}")
     if facts["walled"]:
         out.fact("note", "a wall answered, not the site")
+    if facts["failures"] and not facts["temporary"]:
+        out.fact(
+            "note", f"the last fetch failed: {facts['last_failure']}; this answer still counts"
+        )
     hops = [f"{hop['status']} {hop['url']}" for hop in facts.get("hops", ())]
     if len(hops) > 1:
         out.fact("redirected", ", then ".join(hops))

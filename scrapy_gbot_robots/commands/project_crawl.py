@@ -186,9 +186,15 @@ class RobotsState:
     entry: Entry  # in the storage
     decision: Decision  # what the entry means now
     settings: GbotSettings  # those of the project
-    # whether this run tried to fetch the robots.txt; if not, the answer comes from the storage
-    fetched: bool
+    fetched: bool  # whether this run tried to fetch the robots.txt
     hops: Sequence[tuple[int, str]]  # the status and the URL of each response, if it was fetched
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the answer comes from the storage: also if this run tried to fetch another."""
+        if self.fetched:
+            return self.entry.outage is not None and self.decision.copy is not None
+        return True
 
     @property
     def body(self) -> bytes | None:

@@ -127,6 +127,23 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
         assert site.paths() == ["/robots.txt"] * 2
 
 
+def test_stored_answer_after_a_fresh_fetch_that_failed_is_called_so(project: Path) -> None:
+    with Site({"/robots.txt": ROBOTS_TXT}) as site:
+        url = site.url("/cart/1")
+        run("check", url, cwd=project)
+        site.pages["/robots.txt"] = Reply(503, headers={"Retry-After": "600"})
+        ended = run("check", url, "--fresh", cwd=project)
+        (facts,) = jsonl(run("check", url, "--fresh", "--json", cwd=project).out)
+    assert ended.status == 1
+    assert (
+        "  = robots.txt: rules: HTTP 200, from the storage (sqlite)\n"
+        "  = note: the last fetch failed: HTTP 503; this answer still counts\n"
+    ) in ended.out
+    robots_txt = facts["robots_txt"]
+    names = ("from_cache", "storage", "failures", "last_failure")
+    assert [robots_txt[name] for name in names] == [True, "sqlite", 2, "HTTP 503"]
+
+
 def test_programs_get_all_that_is_known_of_each_robots_txt(project: Path) -> None:
     with (
         Site({"/robots.txt": ROBOTS_TXT}) as end,
@@ -151,6 +168,7 @@ def test_programs_get_all_that_is_known_of_each_robots_txt(project: Path) -> Non
         "status": 200,
         "served_by": end.url("/robots.txt"),
         "failures": 0,
+        "last_failure": None,
         "bytes": 100,
         "cut": True,
         "hops": [
@@ -170,6 +188,7 @@ def test_programs_get_all_that_is_known_of_each_robots_txt(project: Path) -> Non
         "status": 503,
         "served_by": None,
         "failures": 1,
+        "last_failure": "HTTP 503",
         "bytes": 0,
         "cut": False,
         "hops": [{"status": 503, "url": ill.url("/robots.txt")}],
