@@ -154,7 +154,7 @@ class RobotsTxt:
         A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309
         2.2.1); if it has no token, as " ", it means "*" alone. A `Crawler` falls back from token to
         token, then to "*". `AllOf` refuses a URL that is refused to any of its crawlers. Only the
-        path of `url` counts, in the one form in which it is written (url_forms.py has the others).
+        path of `url` counts, in the form in which it is written.
         """
         return self.rules_for(user_agent).verdict(url)
 
@@ -187,7 +187,7 @@ class RobotsTxt:
 
         `Content-Usage` and `Content-Signal` lines say it. The lines of the crawler's group count,
         and `Content-Signal` lines before any group. A URL that is disallowed has no preference.
-        Experimental: both fields are drafts (see core/preferences.py).
+        Experimental: both fields are drafts.
         """
         return preferences_of(self.rules_for(user_agent), url)
 

@@ -50,15 +50,16 @@ _NO_SITE: tuple[tuple[()], int] = ((), 0)  # no URL begins with an empty tuple o
 class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
-    A crawl keeps this object for each origin, so it holds neither the body nor other groups. It
-    asks most hosts only a few times, so the first questions are answered by trying each rule; later
-    ones by an index (rule_index.py). Threads may share an object:
-    each attribute that changes is written in one step, and is right by itself.
+    A crawl keeps this object for each origin, so it holds neither the body nor other groups.
+    Threads may share an object.
 
     Attributes:
         crawl_delay: in seconds, None if there is none. Google ignores it.
     """
 
+    # A crawl asks most hosts only a few times, so the first questions are answered by trying each
+    # rule; later ones by an index (rule_index.py). Each attribute that changes is written in one
+    # step, and is right by itself: threads need no lock.
     __slots__ = (
         "_allows",
         "_content_lines",

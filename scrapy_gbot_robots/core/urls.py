@@ -129,8 +129,7 @@ class Origin(NamedTuple):
 
     Attributes:
         scheme: http, https or ftp.
-        host: in lower case and punycode; an IPv6 address is in brackets. With a final dot it is
-            another host, whose robots.txt is asked for under that name.
+        host: in lower case and punycode; an IPv6 address is in brackets. A final dot stays.
         port: also if it is the default.
     """
 

@@ -49,8 +49,8 @@ class Verdict(NamedTuple):
         allowed: whether it may.
         rule: the rule that decides. If none does, a rule without a path, or None.
         reason: a short English phrase.
-        group: the product token whose rules were used, "*" for the global group, None if there is
-            no group.
+        group: the product token whose rules were used, in lower case, "*" for the global group,
+            None if there is no group.
         crawler: if several crawlers were asked for, the name of the one that is refused.
         override: the key of the user's override that counted, None if none did.
     """
