@@ -138,11 +138,11 @@ class Sees:
 @pytest.mark.parametrize("named", [False, True])
 @in_reactor
 async def test_a_key_for_a_renderer_stays_with_the_page_unless_it_is_named(
-    named: bool, site: Site, tmp_path: Path
+    named: bool, site: Site
 ) -> None:
-    settings = settings_below("A robots.txt that should not go through the renderer", tmp_path)
-    if not named:
-        del settings["GBOT_ROBOTS_META_KEYS"]
+    settings = {**ADDON, **QUIET}
+    if named:
+        settings["GBOT_ROBOTS_META_KEYS"] = ["proxy", "bindaddress", "playwright"]
     Sees.seen.clear()
     request = Request(site.url("/yes"), meta={"playwright": True})
     await crawl(
