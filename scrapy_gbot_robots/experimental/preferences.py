@@ -15,7 +15,7 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.preferences import (
@@ -47,6 +47,10 @@ Odd: TypeAlias = Iterator[tuple[int, str, str]]  # a line, the name of a kind of
 # of `Preferences`, by purpose
 _ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}
 PURPOSES = tuple(_ATTRIBUTES)
+# The labels of Content-Signal, and those that have other names in the other field.
+_SIGNAL_LABELS = (*SIGNALS, "use")
+_USAGE_OF = {signal: key.decode() for _, key, signal in LABELS if signal != key.decode()}
+_SIGNAL_OF = {usage: signal for signal, usage in _USAGE_OF.items()}
 
 GRANTED = "granted"
 REFUSED = "refused"
@@ -105,6 +109,11 @@ def _on_usage(lines: Iterable[FieldLine]) -> Odd:
             text = f"not a dictionary, so the line is ignored: {why}"
             yield line, "preference that says nothing", text
             continue
+        text = _strange_label(
+            "Content-Usage", [key.decode() for key in members], PURPOSES, _USAGE_OF
+        )
+        if text:
+            yield line, "preference that says nothing", text
         for key, token in [(key, members[key]) for _, key, _ in LABELS if key in members]:
             if token not in {b"y", b"n"}:
                 text = f'only y and n count in Content-Usage: "{key.decode()}" says nothing here'
@@ -142,11 +151,30 @@ def _unread_signal(value: str) -> str:
     """Say why a Content-Signal line says less than it seems to; "" if it does not."""
     if value.startswith("/"):
         return "Content-Signal has no paths: the line says less than it seems to"
+    keys = [key for key, _ in pairs_of(value) if key]
+    strange = _strange_label("Content-Signal", keys, _SIGNAL_LABELS, _SIGNAL_OF)
+    if strange:
+        return strange
     for key, granted in pairs_of(value):
         if key in SIGNALS and granted not in SIGNAL_VALUES:
             return f'only yes and no count in Content-Signal: "{key}" says nothing here'
         if key == "use" and granted not in USES:
             return f'only {", ".join(USES)} count for "use" in Content-Signal'
+    return ""
+
+
+def _strange_label(
+    field: str, keys: Collection[str], labels: Collection[str], swapped: Mapping[str, str]
+) -> str:
+    """Say which label of a line is the other field's, or that the line has none of its own field.
+
+    Return "" if neither is so: an unknown label beside a known one may be that of a later draft.
+    """
+    for key in keys:
+        if key in swapped:
+            return f'"{key}" says nothing in {field}: its label is "{swapped[key]}"'
+    if keys and not set(labels).intersection(keys):
+        return f"no label of {field} is in this line: {', '.join(labels)}"
     return ""
 
 

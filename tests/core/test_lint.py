@@ -146,6 +146,28 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"content-usage: Train-AI=n", "preference that says nothing", "keys are in lower case"),
         (b"content-usage: /x train-ai=n,", "preference that says nothing", "see RFC 9651"),
         (b"content-signal: ai-train=n", "preference that says nothing", "only yes and no count"),
+        (
+            b"content-signal: search=yes, Train-AI=no",
+            "preference that says nothing",
+            '"train-ai" says nothing in Content-Signal: its label is "ai-train"',
+        ),
+        (
+            b"content-usage: search=y, ai-input=n",
+            "preference that says nothing",
+            '"ai-input" says nothing in Content-Usage: its label is "ai-use"',
+        ),
+        (
+            b"content-usage: /x tdm=n",
+            "preference that says nothing",
+            "no label of Content-Usage is in this line: train-ai, search, ai-use",
+        ),
+        (
+            b"content-signal: ai=no",
+            "preference that says nothing",
+            "no label of Content-Signal is in this line: ai-train, search, ai-input, use",
+        ),
+        (b"content-usage: /x", "unused field", ""),
+        (b"content-signal:", "unused field", ""),
         (b"content-signal: /x ai-train=no", "preference that says nothing", "has no paths"),
         (
             b"content-signal: use=all",
