@@ -63,8 +63,8 @@ def judge_batch(
         https or ftp URL.
 
     Raises:
-        BulkError: a ValueError. A column is missing or is there twice, or `url` or `body` is
-            neither text nor binary.
+        BulkError: a ValueError. A column is missing or is there twice, `url` or `body` is neither
+            text nor binary, or a column has the name of a crawler.
         TypeError: a status is no number.
     """
     import pyarrow as pa  # noqa: PLC0415
@@ -92,6 +92,12 @@ def judge_batch(
         soft_404=soft_404,
         strict=strict,
     )
+    taken = [name for name in answers if name in names]
+    if taken:
+        raise BulkError(
+            f"the batch has a column {' and '.join(map(repr, taken))}, as a crawler is called: "
+            "rename the column"
+        )
     columns = [pa.array(column, pa.int8()) for column in answers.values()]
     return pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
 

@@ -237,7 +237,7 @@ def text_writer(
 
 
 def csv_lines(_names: Sequence[str], columns: Sequence[Any]) -> str:
-    """Return a line for each row. What is not printable is escaped."""
+    """Return a line for each row. What is not printable is escaped; lists and structs are JSON."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(
         zip(*map(_printable, map(_values, columns)), strict=True)
@@ -283,10 +283,15 @@ def _writable(cell: Any) -> Any:
 
 
 def _printable(column: Any) -> Any:
-    return [
-        shown(cell, len(cell)) if isinstance(cell, str) and not cell.isprintable() else cell
-        for cell in column
-    ]
+    return list(map(_printable_cell, column))
+
+
+def _printable_cell(cell: Any) -> Any:
+    if isinstance(cell, str) and not cell.isprintable():
+        return shown(cell, len(cell))
+    if isinstance(cell, (list, dict)):
+        return json.dumps(cell, default=str)
+    return cell
 
 
 TEXT: dict[str, Lines] = {".csv": csv_lines, ".jsonl": json_lines}

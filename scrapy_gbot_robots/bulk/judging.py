@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from math import isnan
@@ -436,8 +436,8 @@ def judge(
     Raises:
         ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none
             of its setting's.
-        TypeError: `urls` or `robots` is one text, a status is no number, or a value of `robots` is
-            of another type.
+        TypeError: `urls` or `robots` is one text or None, a status is no number, or a value of
+            `robots` is of another type.
     """
     _check_columns(urls, robots)
     several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
@@ -455,10 +455,10 @@ def judge(
 
 
 def _check_columns(urls: object, robots: object) -> None:
-    """Raise TypeError for one text in place of many, which is a sequence, too."""
-    if isinstance(urls, (str, bytes)):
+    """Raise TypeError for what is no list, and for one text in place of many."""
+    if isinstance(urls, (str, bytes)) or not isinstance(urls, Iterable):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
-    if isinstance(robots, (str, bytes, bytearray, memoryview)):
+    if isinstance(robots, (str, bytes, bytearray, memoryview)) or not isinstance(robots, Sized):
         raise TypeError(
             "robots says which origin served what, such as {'https://example.com': body}, or has "
             f"a row for each URL; it is not one {type(robots).__name__}"

@@ -69,6 +69,13 @@ def test_missing_column_is_named_with_those_there_are() -> None:
         judge_batch(pa.record_batch({"url": ["x"], "robots": [b""]}), "a")
 
 
+def test_column_that_is_called_like_a_crawler_is_refused() -> None:
+    batch = pa.record_batch({"url": ["https://a.example/"], "body": [ROBOTS], "a": [1]})
+    with pytest.raises(BulkError, match="^the batch has a column 'a', as a crawler is called: "):
+        judge_batch(batch, ["a", "b"])
+    assert judge_batch(batch, "b").schema.names == ["url", "a", "b"]
+
+
 def test_status_may_be_text() -> None:
     batch = pa.record_batch(
         {
@@ -143,21 +150,21 @@ def test_other_columns_are_written_as_json_and_csv_have_them() -> None:
         (pa.array([b"abc"], pa.binary(3)), '"abc"', "abc"),
         (pa.array([b"abc"], pa.binary_view()), '"abc"', "abc"),
         (pa.array([b"abc"]).dictionary_encode(), '"abc"', "abc"),
-        (pa.array([[float("nan"), 1.0]]), "[null, 1.0]", '"[None, 1.0]"'),
+        (pa.array([[float("nan"), 1.0]]), "[null, 1.0]", '"[null, 1.0]"'),
         (
             pa.array([{"a": b"\xff", "b": float("inf")}]),
             '{"a": "%FF", "b": null}',
-            "\"{'a': '%FF', 'b': None}\"",
+            '"{""a"": ""%FF"", ""b"": null}"',
         ),
         (
             pa.array([[("a", b"b")]], pa.map_(pa.string(), pa.binary())),
             '[["a", "b"]]',
-            "\"[['a', 'b']]\"",
+            '"[[""a"", ""b""]]"',
         ),
     ],
     ids=["large", "fixed", "view", "dictionary", "list", "struct", "map"],
 )
-def test_bytes_of_any_type_are_text_and_no_row_has_nan(
+def test_bytes_of_any_type_are_text_no_row_has_nan_and_csv_has_json_in_it(
     column: Any, in_json: str, in_csv: str
 ) -> None:
     assert json_lines(["x"], [column]) == f'{{"x": {in_json}}}\n'

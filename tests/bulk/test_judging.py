@@ -132,6 +132,8 @@ def test_robots_txt_may_stand_beside_each_url() -> None:
         ({"https://a.example": 200}, TypeError, "not int"),
         ([(200, ROBOTS, "more")] * 2, TypeError, r"what was served is \(status, body\)"),
         (ROBOTS, TypeError, "which origin served what, .* it is not one bytes"),
+        (None, TypeError, "which origin served what, .* it is not one NoneType"),
+        (iter([ROBOTS] * 2), TypeError, "which origin served what, .* it is not one list_iterator"),
         ([("OK", ROBOTS)] * 2, TypeError, "a status is a whole number .* not 'OK'"),
         ([("", ROBOTS)] * 2, TypeError, "a status is a whole number"),
         ([("2" * 5_000, ROBOTS)] * 2, TypeError, "a status is a whole number"),
@@ -144,6 +146,12 @@ def test_robots_txt_may_stand_beside_each_url() -> None:
 def test_what_does_not_fit_is_refused(robots: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         judge(["https://a.example/", "https://b.example/"], robots, "a")
+
+
+def test_urls_are_no_none() -> None:
+    urls: Any = None
+    with pytest.raises(TypeError, match="^urls is a list of URLs, not one NoneType$"):
+        judge(urls, {}, "a")
 
 
 def test_status_may_be_written_in_any_way_that_tables_have() -> None:
