@@ -46,8 +46,9 @@ class Source(Enum):
 class Answer:
     """The answer that requests of one origin get.
 
-    Handlers of signals get it to read, not to change it. If rules decide, its methods know the
-    crawlers whose requests have needed it; for another `agent` they raise KeyError.
+    Handlers of signals get it to read, not to change it. An `agent` is a `Crawler`, such as
+    `Crawler.of("mybot")`. If rules decide, the methods know the crawlers whose requests have needed
+    the answer; for another `agent` they raise KeyError.
 
     Attributes:
         origin: the origin.
@@ -79,7 +80,7 @@ class Answer:
         self._rules: dict[RobotsAgent, Rules] = {}
 
     def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
-        """Whether `agent` may fetch `url` in every form in which a download handler may send it.
+        """Whether `agent` may fetch `url`, also in the forms in which download handlers send it.
 
         This is faster than `verdict`.
         """

@@ -33,7 +33,7 @@ class GbotRobotParser(RobotParser):
         return cls(GbotSettings.of(settings).parse(robotstxt_body))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
-        """Whether `user_agent` may fetch `url` in every form in which a client may send it."""
+        """Whether `user_agent` may fetch `url`, also in the forms in which clients send it."""
         rules = self.robotstxt.rules_for(RobotsCrawler.of(user_agent))
         return allowed_in_all_forms(rules, url)
 
