@@ -266,11 +266,13 @@ def _name_of(crawler: RobotsAgent) -> str:
 
 
 def _size_of(served: Served) -> int | None:
-    """Return the least of `_SIZES` that holds a file; None if it is larger than all."""
-    if not served.cut:
-        for size in _SIZES:
-            if len(served.body) <= size:
-                return size
+    """Return the least of `_SIZES` that holds what there is of a file; None if none does."""
+    least = len(served.body)
+    if served.cut:
+        least += 1  # there was more, nobody knows how much
+    for size in _SIZES:
+        if least <= size:
+            return size
     return None
 
 

@@ -593,6 +593,14 @@ def test_everything_is_counted_once_an_origin(archive: Path) -> None:
     assert agents == {"*": (3, 2), "googlebot": (3, 0), "gptbot": (1, 1), "(none)": (1, 0)}
 
 
+def test_file_that_the_archive_has_in_part_counts_by_that_part(tmp_path: Path) -> None:
+    cut = {"WARC-Truncated": "length"}
+    answer = response("https://a.example/robots.txt", b"#" * 100, warc_headers=cut)
+    ended = stats(warc(tmp_path / "a.warc.gz", [answer]), "--json")
+    sizes = {row["up_to_bytes"]: row["files"] for row in json.loads(ended.out)["sizes"]}
+    assert {size: files for size, files in sizes.items() if files} == {1_000: 1}
+
+
 def test_tables_are_for_people_and_as_long_as_is_asked_for(archive: Path) -> None:
     ended = stats(archive, "--top", "1")
     assert ended.status == 0
