@@ -16,8 +16,9 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         verdict: why, and by which rule and line.
         origin: the origin whose robots.txt decided; None if none did.
         state: what that robots.txt amounts to now; None if that is not known.
-        cause: if the host does not resolve, refuses connections or does not answer in time, what
-            Scrapy raises for a page of it, such as CannotResolveHostError; else None.
+        cause: if the host does not resolve, refuses connections or does not answer in time, an
+            exception such as Scrapy raises for a page of it, CannotResolveHostError for example;
+            else None.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
 
 
 class UnreachableRobotsTxt(IgnoreRequest):
-    """The request is for a robots.txt, and its server does not answer.
+    """The request is for a robots.txt, and no response to it came.
 
     An errback finds this as `failure.value`.
 

@@ -22,14 +22,16 @@ PROVENANCE = "gbot_robots"
 robots.txt let the request go on. `robots` is the SHA-256 of that file (None if there is
 none), `fetched` the time of its fetch in ISO 8601, and `status` the status code of the
 last answer. `line` is that of the verdict's rule, `group` the group that was used, and
-`override` the key of the override that counted (None if none did).
+`override` the key of the override that counted (None if none did). `preferences`, with
+`GBOT_ROBOTS_PURPOSES`, is the dict of "gbot_robots_preferences".
 """
 
 PREFERENCES = "gbot_robots_preferences"
-"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl: a
-dict of what the site says about the use of the page. "train-ai", "search" and "ai-use"
-are each "granted", "refused" or "unsaid". "use" is "immediate", "reference", "full" or
-None. "lines" are the lines of the robots.txt that say so. Experimental.
+"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl, and
+`GBOT_ROBOTS_PREFERENCES` is not "off": a dict of what the site says about the use of the
+page. "train-ai", "search" and "ai-use" are each "granted", "refused" or "unsaid". "use"
+is "immediate", "reference", "full" or None. "lines" are the lines of the robots.txt that
+say so. Experimental.
 """
 
 TAGS = "robots_tags"

@@ -6,17 +6,17 @@ Connect to them with `crawler.signals.connect(handler, signal)`. Handlers of `ro
 
 robotstxt_known = object()
 """`robotstxt_known(origin, robotstxt, answer, request, spider)` is sent when this crawl
-learns what the robots.txt of an origin says, from a fetch or from storage. `origin` is an
-`Origin`, `robotstxt` the parsed `RobotsTxt` (empty if there is none), `answer` the
-`Answer` that requests of this origin get. `request` is the request that made the crawl
-ask.
+learns what the robots.txt of an origin says, or that it has none, from a server, the
+storage or Scrapy's HTTP cache. `origin` is an `Origin`, `robotstxt` the parsed
+`RobotsTxt` (empty if there is none), `answer` the `Answer` that requests of this origin
+get. `request` is the request that made the crawl ask.
 """
 
 robotstxt_changed = object()
 """`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a
 robots.txt whose rules, crawl-delays or preferences differ from those that were known.
-`old` and `new` are `RobotsTxt`. Comments, dates and the order of lines are no change. If
-the file has vanished, `new` is empty.
+`old` and `new` are `RobotsTxt`. Comments, dates, Sitemap lines and the order of rules and
+groups are no change. If the file has vanished, `new` is empty.
 """
 
 robotstxt_unreachable = object()
@@ -32,7 +32,7 @@ is the `ForbiddenByRobotsTxt` that its errback gets, with the verdict.
 
 robotstxt_served = object()
 """`robotstxt_served(origin, outcome, request, response, headers)` is sent when a server
-has answered a request for the robots.txt of `origin` and no redirect is left to follow.
+has answered a request for the robots.txt of `origin` with a response that is no redirect.
 `outcome` is a `Fetched` with the decoded `body`, an `Unavailable` or an `Unreachable`.
 `request` and `response` are as the download handler had them, `headers` are all headers
 of the response.
@@ -50,8 +50,9 @@ sitemap_found = object()
 """`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt
 lists and no setting or rule leaves out, before it is fed to the spider. `sitemap` is a
 `FoundSitemap` (its URL, the URL of the robots.txt, the line). `request` is the Request
-about to be scheduled, or None if the sitemap is only collected. A handler may return
+about to be scheduled, or None if the spider is not fed the sitemap. A handler may return
 another Request to schedule instead. It may return False or raise IgnoreRequest to refuse
-the sitemap. Handlers may be coroutine functions. If the spider has a method
-`sitemap_found(sitemap, request)`, the method is called in the same way.
+the sitemap. Any other error in a handler refuses it, too. Handlers may be coroutine
+functions. If the spider has a method `sitemap_found(sitemap, request)`, the method is
+called in the same way.
 """

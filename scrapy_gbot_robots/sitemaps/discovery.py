@@ -51,8 +51,8 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension. `GBOT_ROBOTS_SITEMAPS` says what becomes of found sitemaps.
 
-    It feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only one that does not find
-    its pages in another way. For all other spiders it only collects.
+    With "auto" and "feed" it feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only
+    one that does not find its pages in another way. For all other spiders it only collects.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -81,8 +81,8 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
 
-        At most the last `GBOT_ROBOTS_CACHE_SIZE` origins are kept. Origins that list no sitemap are
-        left out.
+        At most the last `GBOT_ROBOTS_CACHE_SIZE` origins are kept, and 16 MiB of URLs. Origins that
+        list no sitemap are left out.
         """
         listed = self.feed.listed.items()
         return {robots_url: list(urls) for robots_url, urls in listed if urls}

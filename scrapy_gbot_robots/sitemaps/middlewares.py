@@ -68,7 +68,10 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         self._feed = discovery.feed
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Start a spider without start requests from the robots.txt files of its home."""
+        """Start a spider without start requests from the robots.txt files of its `start_urls`.
+
+        If it has none, those of its `allowed_domains` are requested, by https.
+        """
         has_requests = False
         async for output in start:
             if isinstance(output, Request):
@@ -152,10 +155,10 @@ def _is_fed_already(response: Response) -> bool:
 class SitemapDownloaderMiddleware:
     """Refuses sitemaps that lie where they may not, and completes robots.txt files.
 
-    It counts sitemaps that are disallowed or could not be fetched. In a robots.txt for which the
-    spider itself asks, Scrapy's reader gets to see every sitemap line.
+    It counts sitemaps that are disallowed or could not be fetched. To a robots.txt for which a
+    SitemapSpider itself asks, it adds the sitemap lines that Scrapy's reader would miss.
 
-    It stands before every middleware that retries or redirects.
+    It must stand before the middlewares that retry or redirect. The add-on puts it there.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:

@@ -77,7 +77,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
-        hosts_file: path of a file with a host on each line.
+        hosts_file: path of a file with a host on each line; "#" begins a comment.
         scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
@@ -198,10 +198,7 @@ class RobotsSitemapSpider(SitemapSpider):
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
-        """Request each host's robots.txt.
-
-        The list of hosts is read no faster than the hosts answer.
-        """
+        """Request each host's robots.txt, up to a hundred at a time."""
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
                 yield self._intake.request(url)
