@@ -31,6 +31,7 @@ def answer(status: int, headers: dict[str, str], body: bytes) -> Outcome:
             403, {"accept-signature": ""}, RULES, "signed crawlers", id="accept-signature-403"
         ),
         pytest.param(202, {}, b"", "status", id="202"),
+        pytest.param(300, CLOUDFLARE, b"", "Cloudflare", id="300"),
         pytest.param(404, {}, MOMENT, "Cloudflare", id="title-of-a-404"),
         pytest.param(403, {}, MOMENT + RULES, "Cloudflare", id="rules-in-a-403"),
         pytest.param(
