@@ -33,6 +33,7 @@ from .support.redis_server import redis_server
 from .support.sitemap_web import urlset
 from .support.web import Reply, Site
 from .support.zyte_api import zyte_api
+from .test_doors import DOORS
 
 KINDS = {"console", "pycon", "python", "sh", "text"}
 
@@ -116,6 +117,17 @@ def test_modules_and_classes_that_the_architecture_names_exist() -> None:
         for name in named
         if not any((HOME / place / name).exists() for place in ("", "scrapy_gbot_robots"))
     ] == []
+
+
+def test_every_room_is_in_the_architectures_table_of_rooms() -> None:
+    page = (HOME / "docs/architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| room | its job |")[2].partition("\n\n")[0]
+    listed = {
+        room
+        for row in re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)
+        for room in re.findall(r"`(\w+)`", row)
+    }
+    assert listed == set(DOORS)
 
 
 def documented_stats() -> re.Pattern[str]:
