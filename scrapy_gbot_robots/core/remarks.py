@@ -306,6 +306,8 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
         if meant:
             yield finding(number, "name of no crawler", agent=text, names=meant)
         return
+    if is_known(text):  # such as MJ12bot: its operator documents the whole name
+        return
     if _has_several_names(text):
         advice = ": write one user-agent line for each name"
     elif _PRODUCT.match(value):

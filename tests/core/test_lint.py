@@ -36,6 +36,7 @@ def found(body: bytes, **options: Any) -> list[tuple[int, str]]:
         b"user-agent: *\nallow: /x/y\ndisallow: /x\ndisallow: /",
         b"user-agent: googlebot-video\nuser-agent: somebot\ndisallow: /x\n",
         b"sitemap: https://example.com/s.xml\n",
+        b"user-agent: MJ12bot\nuser-agent: mj12bot/1.4\ndisallow: /",
         b"user-agent: " + b"a" * 300 + b"\ndisallow: /",
         "user-agent: *\ndisallow: /men%C3%BC # für alle\n".encode(),
         b"license: https://e.com/l.xml\nuser-agent: *\ndisallow: /x",
@@ -103,7 +104,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"sitemap: https://a.example/1\thttps://a.example/2", "bad sitemap", "not one "),
         (b"license: /l.xml", "bad license", ""),
         (b"llm-policy: x", "unknown field", ""),
-        (b"user-agent: mj12bot", "user agent cut", 'this is for "mj", not for "mj12bot": '),
+        (b"user-agent: bot2000", "user agent cut", 'this is for "bot", not for "bot2000": '),
         (b"user-agent: Foo Bar", "user agent cut", ': a name ends where anything but letters, "-"'),
         (
             b"user-agent: GPTBot CCBot",

@@ -269,7 +269,6 @@ Noindex: /alt/
                     "Googlebot, Bingbot, Applebot and DuckDuckBot may fetch nothing: ",
                 ),
                 (36, "user agent cut", '"bot2000"'),
-                (46, "user agent cut", '"MJ12bot"'),
                 (49, "user agent cut", '"Screaming Frog SEO Spider"'),
                 (47, "misspelt field", '"Disalllow"'),
                 (53, "no leading slash", '"archiv/"'),
