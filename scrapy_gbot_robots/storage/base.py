@@ -1,9 +1,9 @@
 """The contract of a storage: `Storage`, and its one error.
 
-A storage keeps entries between runs and between processes. It is synchronous and may be called from
-any thread. It keeps the facts of `policy.outages`, by origin, and knows nothing of their meaning.
-It may drop an entry that was stored 100 days ago (`policy.outages.KEEP_DAYS`). An origin is passed
-in its text form, such as "https://example.com:8181".
+A storage keeps entries, the facts of `policy.outages`, by origin, and knows nothing of their
+meaning. It is synchronous and may be called from any thread. It may drop an entry that was stored
+100 days ago (`policy.outages.KEEP_DAYS`). An origin is passed in its text form, such as
+"https://example.com:8181".
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Storage(ABC):
 
     Each method raises StorageError, and nothing else, when the storage fails.
 
-    A subclass has the methods from `get` to `close`. A crawl calls `find` and `store_and_release`
-    for many origins at once all the time, so a storage that can do each of them in one step (one
-    transaction, one round trip) overrides them.
+    A subclass has the methods from `get` to `close`. A crawl calls `find` and `store_and_release`,
+    often for many origins at once. A storage that can do each of them in one step (one transaction,
+    one round trip) overrides them.
     """
 
     @abstractmethod

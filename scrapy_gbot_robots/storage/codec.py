@@ -1,8 +1,8 @@
 r"""Entry <-> bytes, for a storage that others may write to.
 
-Others are other versions, other programs and attackers. Any bytes that `encode` would not write are
-a miss (None): nothing raises, nothing is evaluated or imported, and the memory that decoding takes
-is bounded. An entry is one line that people can read, and the body:
+Others are other versions, other programs and attackers. Bytes that are no entry are a miss (None):
+nothing raises, nothing is evaluated or imported, and the memory that decoding takes is bounded. An
+entry is one line that people can read, and the body:
 
     GRB3 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {...}, "outage": null}\n
     disallow:
@@ -44,7 +44,10 @@ _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
 def encode(entry: Entry) -> bytes:
-    """Return the bytes of `entry`. Its body is compressed if that makes it smaller."""
+    """Return the bytes of `entry`.
+
+    A body of 150 bytes and more is compressed if that makes it smaller.
+    """
     body = _body(entry)
     if len(body) >= _PACK_FROM:
         packed = zlib.compress(body, _ZLIB_LEVEL)
@@ -70,9 +73,9 @@ def _body(entry: Entry) -> bytes:
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
-    """Read bytes that `encode` wrote.
+    """Return the entry in `data`, as `encode` writes it.
 
-    Return None for any other bytes, and for a body of more than `max_body` bytes.
+    None if `data` is no entry, or has a body of more than `max_body` bytes.
     """
     outage_fields = _OUTAGE_FIELDS.get(data[: len(VERSION)])
     if outage_fields is None:
