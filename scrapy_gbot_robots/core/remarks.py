@@ -306,7 +306,7 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
         if meant:
             yield finding(number, "name of no crawler", agent=text, names=meant)
         return
-    if is_known(text):  # such as MJ12bot: its operator documents the whole name
+    if is_known(text.partition("/")[0]):  # such as MJ12bot: so its operator documents it
         return
     if _has_several_names(text):
         advice = ": write one user-agent line for each name"
