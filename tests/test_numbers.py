@@ -41,6 +41,7 @@ NUMBERS = [
     ("architecture", "as much as {} questions, an index finds", rules._TRIES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
+    ("security", "zstd has {} frames at the most", decoding._MOST_FRAMES),
     ("semantics", "After the wait {} requests of the host are refused", giving_up.GIVEN_UP_FIRST),
     ("semantics", "twice the wait, {} are refused at a time", giving_up.GIVEN_UP_LATER),
     ("semantics", "After {} waits the requests of the host are refused", giving_up.DEAD_AFTER),

@@ -34,6 +34,7 @@ _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
+_MOST_FRAMES = 1_000  # of zstd, each of which takes a new decoder; 500 KiB hold 57,000 empty ones
 _MAX_LAYERS = 4
 _MOST_PIECES = 1_000  # of a layer among several, beside those that long texts need
 
@@ -210,10 +211,14 @@ def _unzstd(pieces: Pieces) -> Pieces:
     zstd = _zstd()
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     stream = None
+    frames = 0
     for piece in pieces:
         waiting = piece
         while waiting or not (stream is None or stream.needs_input):
             if stream is None:
+                frames += 1
+                if frames > _MOST_FRAMES:
+                    raise DecodeError(f"more than {_MOST_FRAMES:,} frames")
                 stream = zstd.ZstdDecompressor(options=options)
             yield stream.decompress(waiting, _PIECE)
             waiting = b""

@@ -112,6 +112,19 @@ def test_many_empty_members_take_no_time() -> None:
     assert time.process_time() - began < 30
 
 
+@pytest.mark.parametrize("frame", [None, b"\x50\x2a\x4d\x18\0\0\0\0"], ids=["empty", "skippable"])
+def test_zstd_of_more_frames_than_files_have_is_not_decoded_to_its_end(
+    frame: bytes | None,
+) -> None:
+    """Half a megabyte of the least ones would take half a second."""
+    compress = zstd_module().compress
+    least = frame or compress(b"")
+    fits = compress(TEXT) + least * 999
+    assert decoded(fits, "zstd", EVERYTHING) == (TEXT, False)
+    with pytest.raises(DecodeError, match="broken: more than 1,000 frames"):
+        decoded(fits + least, "zstd", EVERYTHING)
+
+
 def test_output_that_a_decoder_keeps_back_is_not_lost() -> None:
     noise = random.Random(1).randbytes(8_192)
     for length in range(
