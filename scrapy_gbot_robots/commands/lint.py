@@ -112,8 +112,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     ignored = set().union(*options.ignore)
     results: list[tuple[Version, list[Finding]]] = []
     status = FINE
-    states = fetched(options.sources, settings)
-    for name in options.sources:
+    sources = dict.fromkeys(options.sources)  # once each: standard input can be read only once
+    states = fetched([*sources], settings)
+    for name in sources:
         try:
             source = version_of(name, states, settings, may_lack=False)
         except CommandError as error:

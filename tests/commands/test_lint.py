@@ -25,6 +25,14 @@ def test_json_has_one_object_a_remark(tmp_path: Path) -> None:
     assert run_here("lint", "-", "--json", cwd=tmp_path, stdin=b"") == (0, "", "")
 
 
+def test_source_that_is_named_twice_is_linted_once(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(BAD)
+    for source in ("-", "bad.txt"):
+        once = run_here("lint", source, "--json", cwd=tmp_path, stdin=BAD)
+        assert once.out
+        assert run_here("lint", source, source, "--json", cwd=tmp_path, stdin=BAD) == once
+
+
 def test_settings_of_the_project_count(tmp_path: Path) -> None:
     body = b"user-agent: *\ndissallow: /x\ndisallow: /y\n"
     assert "was read as" in run_here("lint", "-", cwd=tmp_path, stdin=body).out
