@@ -13,6 +13,7 @@ from scrapy.utils.misc import load_object
 
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.other_schedulers import needs_front, with_front
+from .obeying.overrides import overrides_of
 from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser
@@ -59,7 +60,7 @@ class Addon:
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
         """
-        GbotSettings.of(settings)
+        gbot = GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
         for name, component, position in COMPONENTS:
@@ -70,10 +71,14 @@ class Addon:
             level = logging.WARNING
             if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
                 level = logging.INFO  # a spider's own settings are a decision
+            overrides = ""
+            if overrides_of(gbot):  # otherwise the middleware reads them; it is off here
+                overrides = ", and applies no GBOT_ROBOTS_OVERRIDES"
             logger.log(
                 level,
-                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, though the "
+                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt%s, though the "
                 "scrapy-gbot-robots add-on is on",
+                overrides,
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)

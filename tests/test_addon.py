@@ -206,6 +206,19 @@ def test_obey_false_on_the_command_line_is_a_warning(caplog: pytest.LogCaptureFi
     assert warning.startswith("ROBOTSTXT_OBEY is False")
 
 
+def test_overrides_that_obey_false_leaves_unused_are_read_and_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rules = {"rules": "disallow", "reason": "their wish"}
+    settings = Settings({"ROBOTSTXT_OBEY": False, "GBOT_ROBOTS_OVERRIDES": {"a.example": rules}})
+    Addon().update_settings(settings)
+    (warning,) = own_warnings(caplog)
+    assert "does not obey robots.txt, and applies no GBOT_ROBOTS_OVERRIDES, though" in warning
+    wrong = {"a.example": {"rules": "disallow"}}
+    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]\['reason'\] must"):
+        Addon().update_settings(Settings({"ROBOTSTXT_OBEY": False, "GBOT_ROBOTS_OVERRIDES": wrong}))
+
+
 def test_extension_of_the_user_keeps_its_place() -> None:
     crawler = switched_on(EXTENSIONS={"scrapy_gbot_robots.SitemapDiscovery": None})
     assert crawler.extensions is not None
