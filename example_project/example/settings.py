@@ -8,12 +8,14 @@ ADDONS = {"scrapy_gbot_robots.Addon": 500}
 USER_AGENT = "examplebot/1.0 (+https://example.com/bot)"
 
 # Where robots.txt files are kept between runs: "sqlite" (in .scrapy/), "redis" (shared by a fleet)
-# or "memory". GBOT_ROBOTS_STORAGE = "sqlite"
+# or "memory".
+# GBOT_ROBOTS_STORAGE = "sqlite"
 
 # What an unreachable robots.txt (a 5xx, a 429, no answer) means over time: "google", "google-2026",
-# "rfc9309", "allow". GBOT_ROBOTS_UNREACHABLE = "google"
+# "rfc9309", "allow".
+# GBOT_ROBOTS_UNREACHABLE = "google"
 
-# How long requests wait for an unreachable robots.txt before they fail, in seconds.
+# About how long requests wait for an unreachable robots.txt before they are refused, in seconds.
 # GBOT_ROBOTS_UNREACHABLE_WAIT_SECS = 60
 
 # What to do with the sitemaps that robots.txt files list: "auto" feeds a SitemapSpider that names
