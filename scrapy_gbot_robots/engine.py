@@ -54,6 +54,10 @@ _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
 
+# Download handlers that return the headers which say where a body ends, and set no flag if none
+# does. Scrapy's default handler takes these headers out, and flags such a body "partial".
+_WITHOUT_FLAG = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
+
 _IDLE_SLOT = Slot(1, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
@@ -317,6 +321,14 @@ def around_sending(
     send = getattr(handlers, "download_request_async", None)
     if send is not None:
         handlers.download_request_async = partial(send_with, send)
+
+
+def flags_no_unknown_length(crawler: Crawler, request: Request) -> bool:
+    """Whether the download handler of `request` returns a body of unknown length without a flag."""
+    handlers = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
+    by_scheme: dict[str, object] = getattr(handlers, "_handlers", {})
+    handler = by_scheme.get(request.url.partition(":")[0].lower())
+    return any(cls.__name__ in _WITHOUT_FLAG for cls in type(handler).__mro__)
 
 
 def _engine_slot(crawler: Crawler) -> Any:

@@ -30,6 +30,9 @@ from ..settings import GbotSettings
 GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 
 BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
+_WITHOUT_BODY = frozenset({204, 304})
+# HTTP/2, whose frames say where a body ends, as download handlers name it
+HTTP2 = frozenset({"h2", "HTTP/2"})
 
 # Present and empty, so that no middleware fills them in: the request has no credentials and is not
 # conditional. Named as `Headers` has its keys: its own methods would work these names out again for
@@ -180,6 +183,18 @@ class Exchange:
         self.response = response
         self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)
+
+    def flag_unknown_length(self) -> None:
+        """Flag the response "partial" if nothing says where its body ends (RFC 9112 6.3).
+
+        Scrapy's default download handler does so itself, and returns no header that says it.
+        """
+        response = self.response
+        if response is None or response.status in _WITHOUT_BODY or response.protocol in HTTP2:
+            return
+        is_chunked = "chunked" in _codings(self.headers, "Transfer-Encoding")
+        if not is_chunked and "Content-Length" not in self.headers:
+            response.flags.append("partial")
 
     @property
     def secs_left(self) -> float:

@@ -32,6 +32,7 @@ from ..engine import (
     Overhearing,
     around_sending,
     downloader_middleware,
+    flags_no_unknown_length,
     is_closing,
     send_beside_limits,
 )
@@ -374,6 +375,8 @@ class Fetcher:
                         # It is from a middleware that answers by itself, such as a cache.
                         exchange.response = response
                         exchange.headers = response.headers
+                    elif flags_no_unknown_length(self._crawler, exchange.request):
+                        exchange.flag_unknown_length()
                 except (Exception, asyncio.CancelledError) as error:
                     is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
                     # this look-up; otherwise it is the download

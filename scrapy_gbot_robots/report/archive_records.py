@@ -22,6 +22,7 @@ from scrapy import Request
 from scrapy.http import Headers, Response
 
 from ..core.urls import escape_text
+from ..fetching.exchange import HTTP2
 from ..obeying.answer import CachedAnswer
 from ..obeying.provenance import hash_of
 from ..policy.decoding import DecodeError, decoded
@@ -31,7 +32,6 @@ from ..policy.outcome import Fetched, Unavailable
 _SHA256, _SOURCE, _LOCATION = "X-Robots-SHA256", "X-Robots-Source", "X-Robots-Location"  # our own
 # request headers that an archive must not contain
 _SECRETS = {"authorization", "cookie", "proxy-authorization"}
-_HTTP2 = {"h2", "HTTP/2"}  # as download handlers name it
 _LENGTH = "content-length"
 _OF_THE_WIRE = {"transfer-encoding", "connection"}  # headers about the transfer, not about the body
 _MOST_ERROR_PAGE = 2**16  # bytes; what it means stands in its first 16 KiB
@@ -215,7 +215,7 @@ def _exchange(served: Served) -> list[bytes]:
     if served.ip is not None:
         about["WARC-IP-Address"] = served.ip
     protocol = response.protocol or "HTTP/1.1"
-    if protocol in _HTTP2:
+    if protocol in HTTP2:
         protocol = "HTTP/2.0"  # which readers of archives take for a version of HTTP
     fields = _fields_of(served)
     reason = responses.get(served.status, "Unknown")

@@ -85,6 +85,27 @@ def test_body_of_no_bytes_is_an_empty_file_unless_the_connection_ended() -> None
     assert isinstance(outcome(b"", 200, "partial", headers=headers), Unreachable)
 
 
+@pytest.mark.parametrize(
+    ("status", "protocol", "headers", "is_flagged"),
+    [
+        pytest.param(200, "HTTP/1.1", {}, True, id="nothing"),
+        pytest.param(200, "HTTP/1.0", {"Connection": "close"}, True, id="connection-close"),
+        pytest.param(200, "HTTP/1.1", {"Transfer-Encoding": "identity"}, True, id="identity"),
+        pytest.param(200, "HTTP/1.1", {"Transfer-Encoding": "Chunked"}, False, id="chunks"),
+        pytest.param(200, "HTTP/1.1", {"Content-Length": "0"}, False, id="length"),
+        pytest.param(204, "HTTP/1.1", {}, False, id="status-without-body"),
+        pytest.param(200, "HTTP/2", {}, False, id="http-2"),
+    ],
+)
+def test_body_is_of_unknown_length_if_nothing_says_where_it_ends(  # RFC 9112 6.3
+    status: int, protocol: str, headers: dict[str, str], is_flagged: bool
+) -> None:
+    exchange = Exchange(Request(URL), 512_000)
+    exchange.keep(response := Response(URL, status, headers, protocol=protocol))
+    exchange.flag_unknown_length()
+    assert response.flags == ["partial"] * is_flagged
+
+
 def test_text_in_the_page_of_a_browser_is_read_as_served() -> None:
     page = b"<html><head></head><body><pre>a: &lt;b&gt;</pre></body></html>"
     assert outcome(page, 200, "playwright") == Fetched(200, URL, b"a: <b>", False, None)

@@ -1,6 +1,5 @@
 """What is judged is what is sent: download handlers rewrite URLs, and get no disallowed path by that."""
 
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -9,7 +8,8 @@ from scrapy import Request
 from scrapy_gbot_robots import GbotRobotParser
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
-from ..support.crawls import DOWNLOAD_HANDLERS, QUIET, Pages, crawl, in_reactor, pages
+from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.handlers import by_each_handler
 from ..support.web import Site
 
 RULES = b"user-agent: *\ndisallow: /private\ndisallow: /secret$"
@@ -24,26 +24,9 @@ SPELLINGS = [
     "/..//../private/8",
     "/secret;",
 ]
-HANDLERS = [
-    pytest.param({}, id="default"),
-    *(
-        pytest.param(
-            {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), DOWNLOAD_HANDLERS[name])},
-            id=name,
-            marks=pytest.mark.skipif(
-                find_spec(DOWNLOAD_HANDLERS[name].rpartition(".")[0]) is None
-                or not any(map(find_spec, needs)),
-                reason=f"this Scrapy has no {name} handler, or it lacks {' or '.join(needs)}",
-            ),
-        )
-        for name, needs in {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}.items()
-        if "TWISTED_REACTOR"
-        not in QUIET  # with another reactor there is no asyncio, which these need
-    ),
-]
 
 
-@pytest.mark.parametrize("settings", HANDLERS)
+@pytest.mark.parametrize("settings", by_each_handler())
 @in_reactor
 async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
     settings: dict[str, Any], site: Site
@@ -69,7 +52,7 @@ async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
     }
 
 
-@pytest.mark.parametrize("settings", HANDLERS)
+@pytest.mark.parametrize("settings", by_each_handler())
 @in_reactor
 async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(
     settings: dict[str, Any],
