@@ -57,6 +57,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     download_with(config.getoption("--download-handler"))
+    if config.getoption("--download-handler") == "aiohttp":
+        # Scrapy does not close the handler of a crawl that stops before it has begun.
+        unclosed = "ignore:.*ClientSession.__del__:pytest.PytestUnraisableExceptionWarning"
+        config.addinivalue_line("filterwarnings", unclosed)
     if scrapy.version_info < (2, 15):  # it leaves the files open of queues that it resumes empty
         unclosed = "ignore:.*requests.queue:pytest.PytestUnraisableExceptionWarning"
         config.addinivalue_line("filterwarnings", unclosed)

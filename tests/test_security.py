@@ -5,7 +5,6 @@ other promises.
 """
 
 import json
-import logging
 import math
 import socket
 import sys
@@ -26,7 +25,7 @@ from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.storage.codec import encode
 
 from .support.command import project, run_here
-from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.crawls import Pages, crawl, in_reactor, pages, stats, warnings_and_worse
 from .support.entries import with_body
 from .support.processes import run
 from .support.redis_server import redis_server
@@ -250,7 +249,7 @@ async def test_poisoned_entry_is_a_miss_and_a_forged_one_rules_for_no_longer_tha
     assert set(pages(crawler).crawled) == {*urls["/yes"], forged.url("/no")}
     assert "gbot_robots/storage/errors" not in stats(crawler)
     assert [key for key, (_, value) in poisoned.items() if store.get(key) == value] == []
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert not warnings_and_worse(caplog)
 
 
 @in_reactor

@@ -160,6 +160,9 @@ async def test_odd_answer_means_the_same_everywhere(
         "DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), HANDLERS[name]),
         "CONCURRENT_REQUESTS": 16,
         "LOG_LEVEL": "CRITICAL",
+        # A page may be sent into the connection that its robots.txt came from, and that the server
+        # is ending. No robots.txt is retried by this.
+        "RETRY_ENABLED": True,
     }
     with web.site:
         crawled = pages(await crawl(Pages, settings, urls=web.urls)).crawled

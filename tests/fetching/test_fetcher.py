@@ -28,7 +28,7 @@ from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.signals import robotstxt_unreachable
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import (
     BIG,
@@ -295,6 +295,8 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
             Pages, urls=[Request(url, meta={"proxy": proxy.url("")}) for url in urls]
         )
         asked = {f"http://{host}/{name}": host for host in hosts for name in ("robots.txt", "free")}
+        if handler_in_use() == "aiohttp":  # it leaves the dot at the end out of the Host header
+            asked = {url: host.removesuffix(".") for url, host in asked.items()}
         assert {each.path: each.headers["host"] for each in proxy.asked} == asked
         assert set(pages(crawler).crawled) == {f"http://{host}/free" for host in hosts}
 

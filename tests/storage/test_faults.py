@@ -34,6 +34,7 @@ from ..support.crawls import (
     stats,
     together,
     under_way,
+    warnings_and_worse,
 )
 from ..support.entries import FAILED, WORKS
 from ..support.redis_server import RedisServer, full, hanging, killed, redis_server
@@ -367,9 +368,7 @@ async def test_redis_that_trickles_does_not_hold_the_crawl(
     with Trickling({}) as server:
         crawler = await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
     assert stats(crawler)["gbot_robots/storage/errors"] >= 1
-    (warning,) = [
-        record.getMessage() for record in caplog.records if record.levelno == logging.WARNING
-    ]
-    assert warning.startswith(
+    (warning,) = warnings_and_worse(caplog)
+    assert warning.getMessage().startswith(
         FAILED
     )  # for want of an answer, or of a connection without old bytes on it

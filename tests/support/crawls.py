@@ -142,6 +142,16 @@ def in_sqlite(path: Path) -> dict[str, Any]:
     return {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
 
 
+def warnings_and_worse(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """All of them, less what an experimental download handler of Scrapy's says of itself."""
+    records = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    return [
+        record
+        for record in records
+        if not (record.name.startswith(_HANDLERS) and "is experimental" in record.getMessage())
+    ]
+
+
 def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The plugin's own warnings."""
     of_ours = (record for record in caplog.records if record.name.startswith("scrapy_gbot_robots."))

@@ -158,6 +158,13 @@ class Site:
                 for name, _, value in (line.partition(":") for line in lines)
             }
             self.asked.append(Asked(path, headers, time.monotonic()))
+            body = head.partition(b"\r\n\r\n")[2]
+            # The end of a connection with unread bytes is a reset, which may overtake the answer.
+            while len(body) < int(headers.get("content-length", 0)):
+                got = connection.recv(65536)
+                if not got:
+                    return
+                body += got
             content = self._content(path, headers)
             if isinstance(content, str):
                 content = content.encode()
