@@ -181,6 +181,17 @@ class Origin(NamedTuple):
         return f"{self.scheme}://{self.host}:{self.port}"
 
 
+def may_resolve(host: str) -> bool:
+    """Whether DNS can have `host`, in the form of `Origin.host`, by its length and its labels.
+
+    No label is empty, as in "www..example.com" (RFC 1035 2.3.4).
+    """
+    name = host.removesuffix(".")
+    if len(name) > _MAX_NAME:
+        return False
+    return all(0 < len(label) <= _MAX_LABEL for label in name.split("."))
+
+
 def is_absolute(url: str) -> bool:
     """Whether `url` is an absolute http, https or ftp URL."""
     try:

@@ -26,7 +26,7 @@ from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Places, run_in_thread, within
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, may_resolve, shown
 from ..engine import (
     LISTENER,
     Overhearing,
@@ -56,6 +56,7 @@ from .exchange import (
     PROXY_HEADER,
     Exchange,
     NotCachedError,
+    error_of,
     failure_of,
     send_of_exchange,
 )
@@ -358,6 +359,10 @@ class Fetcher:
         """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
         robots_request = self.robots_request(url, request)
         exchange = Exchange(robots_request, most_bytes, secs_left)
+        if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
+            # Twisted's resolver fails over such a name, and the download lasts to its time-out.
+            exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
+            return exchange
         robots_request.meta.update(_OWN_META, download_timeout=secs_left)
         robots_request.meta[LISTENER] = exchange
         # These headers are there, but empty, so that no middleware adds them; the exchange takes

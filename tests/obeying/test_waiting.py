@@ -50,6 +50,21 @@ async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause
     assert stats(crawler)["gbot_robots/unreachable"] == 3
 
 
+@pytest.mark.parametrize(
+    "host", ["www..example.com", ".example.com", f"{'a' * 64}.example", ".".join(["a" * 63] * 4)]
+)
+@in_reactor
+async def test_host_whose_name_dns_cannot_have_is_gone_without_a_time_out(
+    host: str, site: Site
+) -> None:
+    urls = [f"http://{host}/", site.url("/")]
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}, urls=urls)
+    (error,) = pages(crawler).refused.values()
+    assert isinstance(error, ForbiddenByRobotsTxt)
+    assert type(error.cause).__name__ in {"CannotResolveHostError", "DNSLookupError"}
+    assert stats(crawler)["gbot_robots/gone"] == 1
+
+
 @in_reactor
 async def test_download_past_the_scheduler_waits_like_any_other_request_and_is_held_once() -> None:
     async def script(visitor: Visitor) -> None:
