@@ -102,10 +102,15 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             return request
         if _is_fed_already(response):
             return None
+        is_sitemap = request.callback == parse
         try:
-            self._check_listed(request, response, is_sitemap=request.callback == parse)
+            self._check_listed(request, response, is_sitemap=is_sitemap)
         except Refused as refusal:
-            _count_refusal(refusal, response.url, self.crawler)
+            if is_sitemap:
+                _count_refusal(refusal, response.url, self.crawler)
+            else:
+                count(self.crawler, f"entries/{refusal.reason}")
+                logger.info("%s: %s", response.url, refusal)
             return None
         return request
 
@@ -285,7 +290,7 @@ class SitemapDownloaderMiddleware:
 
 
 def _count_refusal(refusal: Refused, found_at: str, crawler: Crawler) -> None:
-    """Count and log that a URL in the file at `found_at` is not followed."""
+    """Count and log that a sitemap in the file at `found_at` is not followed."""
     count(crawler, f"refused/{refusal.reason}")
     logger.info("%s: %s", found_at, refusal)
 
