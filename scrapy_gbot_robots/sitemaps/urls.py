@@ -65,11 +65,17 @@ class Refused(ValueError):  # noqa: N818  it says what became of the URL
 
 
 class FoundSitemap(NamedTuple):
-    """A sitemap that a robots.txt lists."""
+    """A sitemap that a robots.txt lists.
 
-    url: str  # encoded, host in punycode
-    robotstxt: str  # URL of the robots.txt
-    line: int  # in it, from 1
+    Attributes:
+        url: its URL, encoded, with the host in punycode.
+        robotstxt: the URL of the robots.txt.
+        line: the line in it, from 1.
+    """
+
+    url: str
+    robotstxt: str
+    line: int
 
 
 class UrlCheck(NamedTuple):
