@@ -157,7 +157,7 @@ class RobotsCommand(ScrapyCommand):
     def _ended(self, opts: Namespace, out: Terminal, err: Terminal) -> int:
         """Run the sub-command, and return the exit status of any end but that of the output."""
         try:
-            with handling(signal.SIGTERM, _on_sigterm):
+            with handling(signal.SIGTERM, on_sigterm):
                 status = self._answered(opts, out, err)
             out.flush()
         except CommandError as error:
@@ -196,7 +196,7 @@ def handling(number: int, handler: Callable[[int, FrameType | None], object]) ->
         signal.signal(number, before)
 
 
-def _on_sigterm(*_: object) -> None:
+def on_sigterm(*_: object) -> None:
     """Raise what Ctrl-C raises, so that no half of a file is left behind."""
     raise KeyboardInterrupt("SIGTERM")
 

@@ -30,7 +30,7 @@ from ..policy.outages import Copy, State
 from ..policy.overrides import Overrides
 from ..settings import GbotSettings
 from ..storage.base import StorageError
-from .command import CommandError, handling
+from .command import CommandError, handling, on_sigterm
 from .output import Terminal
 
 if TYPE_CHECKING:
@@ -236,7 +236,8 @@ class UrlLines:
 
         White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are
         percent-encoded, as they are for rules. In place of a line that is too long comes one that
-        says so, which is no URL. Ctrl-C ends the wait for standard input, in a crawl too.
+        says so, which is no URL. Ctrl-C and SIGTERM end the wait for standard input, in a
+        crawl too.
 
         Raises:
             CommandError: the file cannot be read.
@@ -244,7 +245,10 @@ class UrlLines:
         is_end, rest = False, b""
         with _opened(self._path) as file:
             while not is_end:
-                with handling(signal.SIGINT, signal.default_int_handler):
+                with (
+                    handling(signal.SIGINT, signal.default_int_handler),
+                    handling(signal.SIGTERM, on_sigterm),
+                ):
                     block = file.read1(_BLOCK)
                 self.done += len(block)
                 is_end = not block

@@ -264,7 +264,10 @@ def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: 
 
 
 @needs_posix
-def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+)
+def test_signals_end_the_waiting_for_input(project: Path, number: int, status: int) -> None:
     command = [*COMMAND, "audit", "--urls", "-"]
     with (
         Site({"/robots.txt": OLD}) as site,
@@ -276,9 +279,9 @@ def test_ctrl_c_ends_the_waiting_for_input(project: Path) -> None:
         process.stdin.flush()
         assert process.stdout.readline()
         block_until(lambda: sleeps(process))  # it waits for more
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = output(process)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert err.startswith("Interrupted. So far:\n\n500 URLs in")
 
 
