@@ -181,14 +181,15 @@ class Check:
 
         With an override that ignores the site's rules, no preference counts.
         """
-        who = "the site"
-        if self.override is not None and self.override.decides:
-            who = "the override"
-            if self.override.robotstxt is None:
-                return None
+        override = self.override
         if self.is_for_robots_txt:
             return None
-        return refusal(self.purposes, self.preferences, who)
+        if override is not None and override.decides and override.robotstxt is None:
+            return None
+        verdict = refusal(self.purposes, self.preferences)
+        if verdict is not None and override is not None:
+            return override.named(verdict)
+        return verdict
 
     @cached_property
     def group_line(self) -> int | None:

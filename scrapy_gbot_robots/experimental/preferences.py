@@ -201,7 +201,9 @@ def word_on(purpose: str, stated: Preferences) -> str:
     return {True: GRANTED, False: REFUSED}.get(getattr(stated, _ATTRIBUTES[purpose]), UNSAID)
 
 
-def refusal(purposes: Iterable[str], stated: Preferences, who: str = "the site") -> Verdict | None:
+def refusal(
+    purposes: Iterable[str], stated: Preferences, who: str = "robots.txt"
+) -> Verdict | None:
     """Return why a page may not be used for `purposes`, None if it may.
 
     `who` names the author of `stated`.

@@ -250,6 +250,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         refusal = None
         if self._preferences is not None:
             refusal = self._preferences.before(request, await ask(answer.preferences))
+            if refusal is not None:
+                refusal = ruling.named(refusal)
         if refusal is None and self._crawl_delays is not None:
             refusal = self._crawl_delays.attend(request, ruling)
         return refusal

@@ -470,7 +470,7 @@ def test_purpose_that_a_site_refuses_makes_its_urls_disallowed(home: Path) -> No
         for row in answers(home / "out.jsonl")
     }
     assert rows == {
-        "https://a.example/x": (0, "the site refuses train-ai (line 2)"),
+        "https://a.example/x": (0, "robots.txt refuses train-ai (line 2)"),
         "https://a.example/robots.txt": (1, "a robots.txt itself is never disallowed"),
         "https://a.example/no": (0, "most specific rule"),
     }

@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> Path:
         ("/open/x", ["train-ai"], 0, "= train-ai: granted (line 4)"),
         ("/x", ["search"], 0, "= search: unsaid (line 3)"),
         ("/x", ["search", "train-ai"], 1, "= train-ai: refused (line 3)"),
-        ("/x", ["search", "train-ai"], 1, "= reason: the site refuses train-ai (line 3)"),
+        ("/x", ["search", "train-ai"], 1, "= reason: robots.txt refuses train-ai (line 3)"),
         ("/x", [], 0, "allowed: /x"),
         ("/no", ["train-ai"], 1, "= train-ai: unsaid\n"),
     ],
@@ -63,6 +63,8 @@ def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
         ended = run(*check, "-s", f"GBOT_ROBOTS_OVERRIDES={overrides}", cwd=tmp_path)
     assert ended.out.startswith(("allowed: ", "disallowed: ")[status])
     assert (ended.status, f"  = train-ai: {word}\n" in ended.out) == (status, True)
+    why = "override for 127.0.0.1 (a contract): robots.txt refuses train-ai"
+    assert (f"  = reason: {why}" in ended.out) == (status == 1)
 
 
 def test_programs_are_told_too(files: Path) -> None:
@@ -82,7 +84,7 @@ def test_programs_are_told_too(files: Path) -> None:
     assert facts["preferences"] == {"train-ai": "refused", "use": None, "lines": [3]}
     assert [facts["allowed"], facts["reason"], facts["rule"]] == [
         False,
-        "the site refuses train-ai (line 3)",
+        "robots.txt refuses train-ai (line 3)",
         None,
     ]
 
@@ -103,7 +105,7 @@ def test_audit_disallows_what_is_refused(files: Path) -> None:
     ended = run_here(*audit, "--purpose", "train-ai", cwd=files)
     rows = [json.loads(line) for line in ended.out.splitlines()]
     assert [row["mybot"] for row in rows] == [0, 1, 0]
-    assert rows[0]["mybot_reason"] == "the site refuses train-ai (line 3)"
+    assert rows[0]["mybot_reason"] == "robots.txt refuses train-ai (line 3)"
     plain = [json.loads(line)["mybot"] for line in run_here(*audit, cwd=files).out.splitlines()]
     assert plain == [1, 1, 0]
 

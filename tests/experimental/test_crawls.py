@@ -117,8 +117,8 @@ async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> No
     assert "/page" not in asked
     assert "/open/header" in asked
     refused = {url.split("/", 3)[3]: str(error) for url, error in pages(crawler).refused.items()}
-    assert "the site refuses train-ai (line 3, 6)" in refused["page"]
-    assert "the site refuses search (line 5, 6)" in refused["unsaid/1"]
+    assert "robots.txt refuses train-ai (line 3, 6)" in refused["page"]
+    assert "robots.txt refuses search (line 5, 6)" in refused["unsaid/1"]
     assert refused["open/header"].endswith("a header of the page refuses train-ai")
     assert 'disallowed by "Disallow: /never/"' in refused["never/1"]
     assert stats(crawler)["robotstxt/forbidden"] == 5
@@ -133,6 +133,17 @@ async def test_override_decides_about_preferences_too(override: dict[str, str]) 
     with Site(PAGES) as site:
         crawler = await crawl(Pages, settings, urls=[site.url("/page")])
     assert len(pages(crawler).crawled) == 1
+
+
+@in_reactor
+async def test_refusal_names_the_override_that_speaks_for_the_site() -> None:
+    override = {"rules": "User-agent: *\nContent-Usage: train-ai=n", "reason": "agreed"}
+    settings = {**REFUSE, "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": override}}
+    with Site(PAGES) as site:
+        url = site.url("/open/1")
+        crawler = await crawl(Pages, settings, urls=[url])
+    refused = str(pages(crawler).refused[url])
+    assert "override for 127.0.0.1 (agreed): robots.txt refuses train-ai (line 2)" in refused
 
 
 @pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])
