@@ -265,7 +265,7 @@ async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) ->
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
 
 
-@pytest.mark.parametrize(("listed", "refused"), [("index.xml", 3), ("robots.txt", 6)])
+@pytest.mark.parametrize(("listed", "refused"), [("index.xml", 2), ("robots.txt", 5)])
 @in_reactor
 async def test_sitemap_that_the_user_lists_does_not_lead_inside(
     proxy: Site, listed: str, refused: int
@@ -274,6 +274,7 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(
     crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=[f"{PUBLIC}/{listed}"])
     assert not asked(proxy) & REFUSED
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == refused
+    assert stats(crawler)["gbot_robots/sitemaps/entries/private"] == 1  # a page
 
 
 @pytest.mark.parametrize("spider", [Sitemaps, Guided])
