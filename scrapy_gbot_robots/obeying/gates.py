@@ -41,9 +41,6 @@ SERVED_SECS = 600.0  # for how long an answer serves the requests that waited fo
 LOOK_SECS = 0.1  # between two looks at what is due
 _FOREVER = float("inf")
 
-# Stats whose sum says how many responses servers have sent.
-_RESPONSES = ("response_received_count", "robotstxt/response_count")
-
 
 class Gatekeeper:
     """What has the gates of a crawl: the middleware.
@@ -83,12 +80,12 @@ class Gates:
         self._pace = Pace(crawler.settings.getint("CONCURRENT_REQUESTS"))
         self._may_ask = self._is_asking = False
         self._sends_scouts = False
-        self._responses = 0  # of any server: how many there were at the last look
         self._clock = create_looping_call(self.tick)
         self.handed: WeakKeyDictionary[Request, Handed] = WeakKeyDictionary()
         self.waiting = 0  # requests behind shut gates
         self._waiting_most = 0
         self.closing = Turnstile()  # opens when the crawl begins to close
+        crawler.signals.connect(self._server_answered, signals.response_received)
 
     # What the queue calls.
 
@@ -241,10 +238,6 @@ class Gates:
             self.close()
             return
         now = time.monotonic()
-        responses = sum(self._crawler.stats.get_value(name, 0) for name in _RESPONSES)
-        if responses != self._responses:
-            self._responses = responses
-            self._patience.server_answered(now)
         while self._due and self._due[0][0] <= now:
             gate = heappop(self._due)[2]
             if not gate.size:
@@ -269,6 +262,13 @@ class Gates:
         """Note that a look-up has ended with `answer`: other origins may fail in the same way."""
         if answer.temporary:
             self._patience.note(answer.trouble, time.monotonic())
+
+    def _server_answered(self) -> None:
+        """Note a response, for a page or a robots.txt.
+
+        Stats are no source for this: a project may switch them off.
+        """
+        self._patience.server_answered(time.monotonic())
 
     def secs_left(self, answer: CachedAnswer, since: float) -> float:
         """How many more seconds a request waits after `answer`.

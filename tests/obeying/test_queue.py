@@ -558,7 +558,7 @@ def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answe
         for host in ("a.x", "b.x"):
             world.fails(host, 1.0, outcome=failed(Failure.DNS))
         if answers:
-            world.crawler.stats.inc_value("response_received_count")
+            world.crawler.signals.send_catch_log(signals.response_received)
         pulled = world.pull()
         world.waits(1.1)
     assert sorted(pulled) == (["a.x/1", "b.x/1"] if answers else [])
