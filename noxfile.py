@@ -2,8 +2,8 @@
 
 Each session has its own virtual environment. `suite` runs every test, on each Python, with the
 oldest and the newest Scrapy. `crawls` runs the tests that run a Scrapy engine (`pytest -m crawl`),
-in each way in which Scrapy can run, and with each Scrapy in between; `crawls(main)`, which runs on
-demand only, with the Scrapy that comes. nox skips a Python that is not installed, and says so.
+in each way in which Scrapy can run, and with each Scrapy in between. `crawls(main)` runs them with
+the Scrapy that comes, if one asks for it. nox skips a Python that is not installed, and says so.
 """
 
 from __future__ import annotations
