@@ -3,7 +3,7 @@
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core.urls import prefix_of
+from scrapy_gbot_robots.core.urls import may_resolve, prefix_of
 
 # (row, or a row by https and one by http; the site whose robots.txt it is; valid for; not valid for)
 VALID_RANGES = [
@@ -177,3 +177,24 @@ def test_only_text_is_a_url(url: object) -> None:
 )
 def test_url_begins_with_its_site_and_a_slash(url: str, prefix: str) -> None:
     assert prefix_of(url) == prefix
+
+
+@pytest.mark.parametrize(
+    ("host", "may"),
+    [
+        ("example.com", True),
+        ("example.com.", True),
+        ("[::1]", True),
+        ("a" * 63 + ".example", True),
+        ("a" * 64 + ".example", False),
+        ("www..example.com", False),
+        (".example.com", False),
+        ("example.com..", False),
+        (".".join(["a" * 49] * 5) + ".abc", True),
+        (".".join(["a" * 49] * 5) + ".abcd", False),
+    ],
+)
+def test_dns_has_no_empty_label_none_over_63_characters_and_no_name_over_253(
+    host: str, may: bool
+) -> None:
+    assert may_resolve(host) is may
