@@ -92,14 +92,19 @@ def judge_batch(
         soft_404=soft_404,
         strict=strict,
     )
-    taken = [name for name in answers if name in names]
+    _check_names(names, answers)
+    columns = [pa.array(column, pa.int8()) for column in answers.values()]
+    return pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
+
+
+def _check_names(names: Sequence[str], crawlers: Iterable[str]) -> None:
+    """Raise BulkError if a column of the batch is called like a crawler, whose answers it hides."""
+    taken = [name for name in crawlers if name in names]
     if taken:
         raise BulkError(
             f"the batch has a column {' and '.join(map(repr, taken))}, as a crawler is called: "
             "rename the column"
         )
-    columns = [pa.array(column, pa.int8()) for column in answers.values()]
-    return pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
