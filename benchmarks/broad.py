@@ -59,7 +59,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
 
     from scrapy_gbot_robots.obeying.lookup import Lookup
     from scrapy_gbot_robots.settings import GbotSettings
-    from scrapy_gbot_robots.storage.client_with_fallback import StorageClient
+    from scrapy_gbot_robots.storage.client import StorageClient
 
     with ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())

@@ -124,7 +124,7 @@ def test_imports_between_rooms_run_one_way() -> None:
 @pytest.mark.parametrize("room", OUTSIDE)
 def test_room_imports_nothing_else_from_outside(room: str) -> None:
     modules = [
-        path for path in _modules(room) if path != PACKAGE / "storage" / "client_with_fallback.py"
+        path for path in _modules(room) if path != PACKAGE / "storage" / "client.py"
     ]  # the crawl's side
     outside = {
         name.split(".")[0]

@@ -14,8 +14,7 @@ from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
 from scrapy_gbot_robots.report import counters, page
 from scrapy_gbot_robots.sitemaps import reader, spider, urls
-from scrapy_gbot_robots.storage import client_with_fallback as client
-from scrapy_gbot_robots.storage import memory, redis
+from scrapy_gbot_robots.storage import client, memory, redis
 
 from .support.documentation import HOME
 

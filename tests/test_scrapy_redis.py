@@ -162,9 +162,7 @@ def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet
         assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
         for name in range(3):
             assert "Traceback" not in fleet.log(name)
-            assert "[scrapy_gbot_robots.storage.client_with_fallback] WARNING" not in fleet.log(
-                name
-            )
+            assert "[scrapy_gbot_robots.storage.client] WARNING" not in fleet.log(name)
             assert "has nothing to start from" not in fleet.log(name)
 
 

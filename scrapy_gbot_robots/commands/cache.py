@@ -23,7 +23,7 @@ from ..policy.outages import Entry, decide, span
 from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
-from ..storage.client_with_fallback import choice_of
+from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .check import asked_again, entry_facts, show_entry
 from .command import FINE, FOUND, CommandError

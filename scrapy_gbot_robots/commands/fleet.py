@@ -14,7 +14,7 @@ from ..policy.outages import span
 from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import StorageError
-from ..storage.client_with_fallback import redis_opener
+from ..storage.client import redis_opener
 from .command import FINE, FOUND, CommandError
 from .inputs import add_shared
 from .output import Terminal

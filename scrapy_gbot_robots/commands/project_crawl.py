@@ -45,7 +45,7 @@ from ..obeying.overrides import overrides_of
 from ..policy.outages import Decision, Entry, Kind, State, decide, renew
 from ..policy.outcome import Failure
 from ..settings import GbotSettings
-from ..storage.client_with_fallback import StorageClient
+from ..storage.client import StorageClient
 from .command import CommandError
 
 _T = TypeVar("_T")

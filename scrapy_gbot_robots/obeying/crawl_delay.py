@@ -34,7 +34,7 @@ from ..core.verdict import Verdict
 from ..engine import DownloadSlots, Send, around_sending
 from ..settings import GbotSettings
 from ..storage.base import StorageError
-from ..storage.client_with_fallback import redis_opener
+from ..storage.client import redis_opener
 from .overrides import Ruling
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from ..fetching.fetcher import MOST_UNDER_WAY, Fetcher
 from ..policy.outages import Copy, Entry, State, available, decide, is_to_be_confirmed, renew
 from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
 from ..settings import GbotSettings
-from ..storage.client_with_fallback import StorageClient
+from ..storage.client import StorageClient
 from . import provenance
 from .answer import AnswerCache, CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents

@@ -35,7 +35,7 @@ from ..policy.outages import State
 from ..policy.overrides import Action
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
-from ..storage.client_with_fallback import StorageClient
+from ..storage.client import StorageClient
 from . import provenance
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays

@@ -20,7 +20,7 @@ from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.obeying import events
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
-from scrapy_gbot_robots.storage.client_with_fallback import choice_of
+from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -150,7 +150,7 @@ async def test_log_names_the_storage_that_has_answered_and_not_one_that_fails_at
     path, notes = tmp_path / "robots.sqlite", tmp_path / "notes"
     notes.write_text("a user's own notes")
     crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/page")])
-    (message,) = said(caplog, "storage.client_with_fallback", logging.INFO)
+    (message,) = said(caplog, "storage.client", logging.INFO)
     assert message.startswith(f"This crawl stores robots.txt files in sqlite at {path}")
     assert stats(crawler)["gbot_robots/storage/sqlite"] == 1
     away = f"redis://user:secret@127.0.0.1:{free_port()}/0"
@@ -170,11 +170,11 @@ async def test_log_names_the_storage_that_has_answered_and_not_one_that_fails_at
         caplog.clear()
         crawler = await crawl(Pages, settings, urls=[site.url("/page")])
         assert pages(crawler).crawled
-        (warning,) = said(caplog, "storage.client_with_fallback", logging.WARNING)
+        (warning,) = said(caplog, "storage.client", logging.WARNING)
         assert says in warning
         assert setting in warning
         assert "secret" not in warning
-        assert said(caplog, "storage.client_with_fallback", logging.INFO) == []
+        assert said(caplog, "storage.client", logging.INFO) == []
         assert stats(crawler)["gbot_robots/storage/fallback"] == 1
 
 

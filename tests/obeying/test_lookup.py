@@ -16,7 +16,7 @@ from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.obeying import lookup as lookups
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.signals import robotstxt_known
-from scrapy_gbot_robots.storage.client_with_fallback import StorageClient
+from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, MINUTE, Clock

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
-from scrapy_gbot_robots.storage.client_with_fallback import StorageClient
+from scrapy_gbot_robots.storage.client import StorageClient
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages

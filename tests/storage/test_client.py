@@ -16,9 +16,9 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.storage import client_with_fallback as client_module
+from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage.base import Storage
-from scrapy_gbot_robots.storage.client_with_fallback import StorageChoice, StorageClient, choice_of
+from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

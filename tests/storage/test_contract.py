@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import Storage
-from scrapy_gbot_robots.storage.client_with_fallback import redis_opener
+from scrapy_gbot_robots.storage.client import redis_opener
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

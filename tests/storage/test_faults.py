@@ -18,9 +18,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.storage import client_with_fallback as client_module
+from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage import sqlite_file
-from scrapy_gbot_robots.storage.client_with_fallback import StorageClient
+from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

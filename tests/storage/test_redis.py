@@ -18,7 +18,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import StorageError
-from scrapy_gbot_robots.storage.client_with_fallback import redis_opener
+from scrapy_gbot_robots.storage.client import redis_opener
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.clock import Clock
