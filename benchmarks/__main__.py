@@ -1,7 +1,7 @@
 """Run the benchmarks and write what they print into README.md, with the commit, the date and the machine.
 
 `python -m benchmarks` runs all parts, `--only NAME` some of them; `--list` says how long each takes. A part that needs real
-robots.txt files reads those of GBOT_ROBOTS_REFERENCE (docs/maintaining.md), and is left out without. A README is written after
+robots.txt files reads those of GBOT_ROBOTS_REFERENCE (MAINTAINING.md), and is left out without. A README is written after
 each part, so a run that is broken off loses only the part that was running.
 """
 

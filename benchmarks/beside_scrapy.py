@@ -1,6 +1,6 @@
 """Verdicts of Scrapy's default parser and of this plugin on the same robots.txt: `python -m benchmarks.beside_scrapy`.
 
-This run checks the cells about Scrapy and Protego in README.md, docs/sources.md and docs/only-the-parser.md. Each question has
+This run checks the cells about Scrapy and Protego in README.md, docs/comparison.md and docs/migration.md. Each question has
 the name of a cell, a robots.txt, a crawler and a URL path. The run prints whether each parser lets the crawler fetch it.
 """
 

@@ -1,6 +1,6 @@
 """What the page "Try it" costs: `python -m benchmarks.try_page` prints its figures.
 
-It builds the documentation's site (npm's Pyodide has to be under build/, see docs/maintaining.md),
+It builds the documentation's site (npm's Pyodide has to be under build/, see MAINTAINING.md),
 serves it on loopback, and uses the page in Chromium. A gap of the main thread is the longest time
 between two ticks of a timer that ticks as often as it can.
 """

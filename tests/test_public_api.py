@@ -42,7 +42,7 @@ _FILES = (".html", ".jsonl", ".pdf")
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in {"architecture.md", "maintaining.md"}]
+    "page", [page for page in PAGES if page.name not in {"ARCHITECTURE.md", "MAINTAINING.md"}]
 )
 def test_pages_for_users_name_public_modules_only(page: Path) -> None:
     named = {whole or short for whole, short in _NAMED.findall(page.read_text(encoding="utf-8"))}

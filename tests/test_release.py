@@ -150,6 +150,6 @@ def test_licence_of_each_requirement_is_listed() -> None:
     config.read(HOME / "setup.cfg")
     required = names(config["options"]["install_requires"])
     required |= set().union(*(names(extra) for extra in config["options.extras_require"].values()))
-    table = (HOME / "docs/maintaining.md").read_text(encoding="utf-8").partition("## Licences")[2]
+    table = (HOME / "MAINTAINING.md").read_text(encoding="utf-8").partition("## Licences")[2]
     listed = re.findall(r"^\| ([\w-]+(?:, [\w-]+)*) \| [^|]+ \|", table, re.MULTILINE)
     assert required <= {name for row in listed for name in row.lower().split(", ")}

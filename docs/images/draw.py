@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/architecture.md: `python docs/images/draw.py` writes rooms.svg and ways.svg beside itself.
+"""Draws the pictures of ARCHITECTURE.md: `python docs/images/draw.py` writes rooms.svg and ways.svg beside itself.
 
 The rooms come from the table of tests/test_doors.py, and a test compares the pictures with the
 code.

@@ -80,8 +80,8 @@ async def test_hooks_of_scrapys_middleware_are_not_called_which_the_log_says(
 
 
 def rows_of_the_page() -> list[tuple[str, str, str, str]]:
-    """Of docs/only-the-parser.md: a robots.txt, a path, what Protego says, and what we say."""
-    page = (HOME / "docs" / "only-the-parser.md").read_text(encoding="utf-8")
+    """Of docs/migration.md: a robots.txt, a path, what Protego says, and what we say."""
+    page = (HOME / "docs" / "migration.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (`.*`) \| `([^`]*)` \| (refused|allowed) \| (refused|allowed) \|", page, re.MULTILINE
     )

@@ -15,7 +15,7 @@ MODULES = (
     "signals",
     "storage.base",
     "storage.codec",
-)  # their names are public too; see docs/maintaining.md
+)  # their names are public too; see MAINTAINING.md
 BULK = ("bulk.judge", "bulk.judge_batch")
 
 # What Scrapy calls: the names and parameters are its own.
