@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import scrapy_gbot_robots
 from .support.browser import violations
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
-from .support.site import built_site
+from .support.site import build, built_site
 from .support.web import free_port
 
 pytestmark = pytest.mark.slow
@@ -20,7 +21,6 @@ HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
 
 
-_API = ("api", "api-crawl", "api-sitemaps", "api-words", "api-bulk", "api-storage")
 _LOADS = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b[^>]*\brel=["']?(?:stylesheet|icon|preconnect)[^>]*\bhref=["']?(?:https?:)?//"""
@@ -42,25 +42,37 @@ def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     assert 'data-md-component="source"' not in "".join(
         pages.values()
     )  # at which the theme's script asks GitHub
-    reference = "".join(pages[name] for name in _API)
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
-    assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in reference] == []
+    assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in pages["api"]] == []
+
+
+def test_a_dead_link_makes_the_build_fail(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    shutil.copytree(DOCS, tmp_path / "docs")
+    config = (HOME / "mkdocs.yml").read_text(encoding="utf-8")
+    (tmp_path / "mkdocs.yml").write_text(config.replace("paths: [.]", f"paths: [{HOME}]"))
+    page = tmp_path / "docs" / "troubleshooting.md"
+    page.write_text(page.read_text(encoding="utf-8") + "\n[a dead link](nowhere.md)\n")
+    done = build(tmp_path, tmp_path / "site", CI="")  # without Python for browsers
+    assert done.returncode == 1
+    assert re.findall("WARNING.*", done.stderr) == [
+        "WARNING -  Doc file 'troubleshooting.md' contains a link 'nowhere.md', "
+        "but the target is not found among documentation files."
+    ]
 
 
 def test_no_page_is_too_long_to_read(site: Path) -> None:
-    """The table of the settings and the account of security are looked things up in, not read."""
+    """In most other long pages, such as that of the settings, readers look things up."""
     lengths = {}
     for page in site.rglob("index.html"):
         article = (
             page.read_text(encoding="utf-8").partition("<article")[2].partition("</article")[0]
         )
         lengths[page.parent.name] = len(re.sub(r"<[^>]*>", " ", article).split())
-    assert {name for name in (*_API, "command", "semantics") if lengths[name] >= 2_000} == set(), (
-        lengths
-    )
+    assert {name for name in ("command", "semantics") if lengths[name] >= 2_000} == set(), lengths
 
 
-@pytest.mark.parametrize("page", ["", "api-crawl", "audit", "command", "settings"])
+@pytest.mark.parametrize("page", ["", "api", "audit", "command", "settings"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
     page: str, dark: bool, site: Path, tmp_path: Path

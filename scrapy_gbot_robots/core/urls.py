@@ -143,7 +143,7 @@ class Origin(NamedTuple):
 
         Raises:
             ValueError: the URL is not http, https or ftp, or has no host, or has an impossible host
-            or port.
+                or port.
         """
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")

@@ -178,7 +178,7 @@ class SitemapDownloaderMiddleware:
 
         Raises:
             NotConfigured: the spider reads no sitemaps, or GBOT_ROBOTS_SITEMAPS is "off" and it is
-            no RobotsSitemapSpider.
+                no RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
         is_off = settings.sitemaps == "off" and not feeds_itself(crawler)

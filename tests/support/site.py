@@ -17,26 +17,34 @@ HOME = Path(__file__).parents[2]
 PYODIDE = HOME / "build" / "npm" / "node_modules" / "pyodide"
 
 
-@cache
-def _built() -> TemporaryDirectory[str]:
-    place = TemporaryDirectory(prefix="site-")  # gone when the process ends
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        [*command, "--site-dir", place.name],
-        cwd=HOME,
-        env=env,
+def build(home: Path, place: Path, **env: str) -> "subprocess.CompletedProcess[str]":
+    """Build the site of the mkdocs.yml in `home`. Strict: a warning, such as a dead link, is an error."""
+    # `--quiet` would hide the warnings that `--strict` counts
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]
+    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+    return subprocess.run(
+        command,
+        cwd=home,
+        env={**os.environ, **quiet, **env},
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
     )
+
+
+@cache
+def _built() -> TemporaryDirectory[str]:
+    place = TemporaryDirectory(prefix="site-")  # gone when the process ends
+    done = build(HOME, Path(place.name))
+    if done.returncode:
+        place.cleanup()
     assert done.returncode == 0, done.stderr
     return place
 
 
 def built_site() -> Path:
-    """The built site. Strict: a warning, such as a dead link, is an error."""
+    """The built site."""
     pytest.importorskip("mkdocs")
     return Path(_built().name)
 
