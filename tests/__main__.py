@@ -1,4 +1,4 @@
-"""`python -m tests`: every check of the project but the slow ones; the lanes side by side, since most tests wait.
+"""Run every check of the project but the slow ones; the lanes side by side, since most tests wait.
 
 Each lane stops at a failure. `python -m tests --slow` runs what takes long: whole fleets, the site,
 what is released.
@@ -11,6 +11,8 @@ of its own.
 import os
 import subprocess
 import sys
+from argparse import ArgumentParser
+from argparse import RawDescriptionHelpFormatter as RawText
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -86,5 +88,19 @@ def run(lane: Lane) -> str | None:
     return None
 
 
+def chosen(arguments: Sequence[str]) -> Sequence[Lane]:
+    """The lanes that the command line names. Help, and an option that there is not, run none."""
+    parser = ArgumentParser("python -m tests", description=__doc__, formatter_class=RawText)
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--slow", action="store_true", help="run the slow tests alone")
+    one.add_argument("--coverage", action="store_true", help="measure the branches covered")
+    options = parser.parse_args(arguments)
+    if options.slow:
+        return SLOW
+    if options.coverage:
+        return COVERAGE
+    return LANES
+
+
 if __name__ == "__main__":
-    sys.exit(main({"--coverage": COVERAGE, "--slow": SLOW}.get(" ".join(sys.argv[1:]), LANES)))
+    sys.exit(main(chosen(sys.argv[1:])))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .__main__ import main
+from .__main__ import COVERAGE, LANES, SLOW, chosen, main
 from .support.processes import run
 
 FINE = (sys.executable, "-c", "pass")
@@ -30,6 +30,22 @@ def test_run_without_a_failure_is_green() -> None:
 def test_failed_check_makes_the_run_red_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([[FINE], [FAILS]]) == 1
     assert "raise SystemExit(3) (exit status 3)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "lanes"), [("", LANES), ("--slow", SLOW), ("--coverage", COVERAGE)]
+)
+def test_option_names_the_lanes(line: str, lanes: object) -> None:
+    assert chosen(line.split()) is lanes
+
+
+@pytest.mark.parametrize(
+    ("line", "status"), [("--help", 0), ("-h", 0), ("--slwo", 2), ("slow", 2), ("--slow -k x", 2)]
+)
+def test_help_and_a_wrong_option_run_nothing(line: str, status: int) -> None:
+    with pytest.raises(SystemExit) as ended:
+        chosen(line.split())
+    assert ended.value.code == status
 
 
 def test_killed_check_makes_the_run_red_beside_a_lane_that_is_green(
