@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scrapy_gbot_robots.commands import archives, fleet
+from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, gates, giving_up, identity, overrides
@@ -14,7 +14,7 @@ from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.policy.overrides import SOON_DAYS
 from scrapy_gbot_robots.report import counters, page
 from scrapy_gbot_robots.sitemaps import reader, spider, urls
-from scrapy_gbot_robots.storage import client, memory, redis
+from scrapy_gbot_robots.storage import client, memory
 
 from .support.documentation import HOME
 
@@ -31,9 +31,6 @@ NUMBERS = [
     ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),
     ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
-    ("fleets", "Each process reports every {} seconds", client.BEAT_SECS),
-    ("fleets", "expires {} seconds after the last report", redis._BEAT_LASTS_SECS),
-    ("fleets", "how many origins are known, up to {}", fleet._MOST_ORIGINS),
     ("how-to", "one of the first {} requests shows it", identity._LOOKS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),

@@ -81,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar=("OLD", "NEW"),
         nargs=2,
         help="write only the URLs that two versions of a robots.txt judge differently: "
-        "files, URLs, ORIGIN@DATE",
+        "files or URLs",
     )
     add_shared(parser, "--as", "--purpose")
     form = parser.add_mutually_exclusive_group()

@@ -30,7 +30,6 @@ from ..settings import GbotSettings
 from .command import FAILED, FINE, FOUND, CommandError
 from .inputs import add_shared, check_file, checked_url, crawlers_named, is_url, read, typed
 from .output import Terminal
-from .overrides import override_facts
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
@@ -228,6 +227,24 @@ class Check:
             lines = list(self.preferences.lines)
             facts["preferences"] = {**words, "use": self.preferences.use, "lines": lines}
         return facts
+
+
+def override_facts(override: Override) -> dict[str, object]:
+    """Return what an override says, for programs."""
+    crawler, until = None, None
+    if override.crawler is not None:
+        crawler = override.crawler.name
+    if override.until is not None:
+        until = override.until.isoformat()
+    return {
+        "key": override.key,
+        "what": override.what,
+        "rules": override.action.value,
+        "as": crawler,
+        "crawl_delay": override.crawl_delay,
+        "reason": override.reason,
+        "until": until,
+    }
 
 
 def state_facts(url: str, state: RobotsState) -> dict[str, Any]:

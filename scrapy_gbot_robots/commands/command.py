@@ -37,16 +37,11 @@ SUBCOMMANDS = {
     "lint": "Say what is wrong or odd in robots.txt files, the greatest harm first",
     "test": "Test a robots.txt against a file of expectations",
     "diff": "Show what changed between two versions of a robots.txt",
-    "history": "List the versions of a robots.txt that the storage has kept",
     "agents": "Show which well-known crawlers may fetch a URL, for search, AI or link previews",
     "audit": "Say for each URL of a list, however long it is, whether it may be fetched",
     "stats": "Say what the robots.txt files of an archive are like, "
     "from fields and agents to sizes and statuses",
-    "sitemaps": "List the sitemaps in robots.txt files, and say whether they can be fetched",
     "cache": "List, show or forget the robots.txt files that are stored between runs",
-    "fleet": "Show the processes that share a Redis, "
-    "with their fetches, leases and waiting requests",
-    "overrides": "List the overrides in GBOT_ROBOTS_OVERRIDES, and which of them have run out",
 }
 
 

@@ -9,8 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
-from datetime import datetime, time, timezone
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,10 +25,9 @@ from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
-from ..policy.outages import Copy, State
+from ..policy.outages import State
 from ..policy.overrides import Overrides
 from ..settings import GbotSettings
-from ..storage.base import StorageError
 from .command import CommandError, handling, on_sigterm
 from .output import Terminal
 
@@ -64,8 +62,7 @@ def typed(text: str) -> str:
 # A robots.txt as an argument: `add_argument(name, **SOURCE)`.
 SOURCE: dict[str, Any] = {
     "metavar": "FILE|URL",
-    "help": 'a file, "-" for standard input, a URL of a site whose robots.txt is fetched, or '
-    "ORIGIN@DATE for a version in the history",
+    "help": 'a file, "-" for standard input, or a URL of a site whose robots.txt is fetched',
 }
 _SHARED: dict[str, dict[str, Any]] = {
     "--as": {
@@ -295,7 +292,7 @@ class Version(NamedTuple):
 def versions(
     names: Sequence[str], settings: Settings, err: Terminal, *, may_refuse: bool = False
 ) -> list[Version]:
-    """Return the versions that `names` stand for: files, sites, "-" (standard input), ORIGIN@DATE.
+    """Return the versions that `names` stand for: files, sites, "-" (standard input).
 
     `err` gets a note on a file that looks like no robots.txt.
 
@@ -308,7 +305,7 @@ def versions(
     states = fetched(names, settings)
     every = []
     for name in names:
-        version = version_of(name, states, settings)
+        version = version_of(name, states)
         if version.refused and not may_refuse:
             why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.refused}"
             raise CommandError(f"{version.name}: there are no rules to read; {why}")
@@ -339,7 +336,7 @@ def check_file(name: str, body: bytes, settings: Settings, err: Terminal) -> Non
 
 def fetched(names: Sequence[str], settings: Settings) -> dict[str, RobotsState]:
     """Fetch the robots.txt files of the sites among `names`."""
-    sites = {name: origin_of(name) for name in names if is_url(name) and _moment(name) is None}
+    sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
         return {}
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
@@ -350,20 +347,13 @@ def fetched(names: Sequence[str], settings: Settings) -> dict[str, RobotsState]:
     return run_in_crawl(settings, work)
 
 
-def version_of(
-    name: str, states: dict[str, RobotsState], settings: Settings, *, may_lack: bool = True
-) -> Version:
+def version_of(name: str, states: dict[str, RobotsState], *, may_lack: bool = True) -> Version:
     """Return the version that `name` stands for: of a site, the one that was `fetched`.
-
-    ORIGIN@DATE is the version in the storage's history that counted at that time.
 
     Raises:
         CommandError: it cannot be had, or a site has no robots.txt and it must not lack one.
     """
     if name not in states:
-        moment = _moment(name)
-        if moment is not None:
-            return _past(name, moment, settings)
         if name != STDIN and not os.path.exists(name):  # noqa: PTH110  Path.exists raises for names that no file can have
             hint = "a site is named by its URL, such as https://example.com"
             raise CommandError(f"{name}: No such file or directory; {hint}")
@@ -381,60 +371,3 @@ def version_of(
         refused = state.why
     body = state.body or b""
     return Version(where, body, state.origin, copy is not None and copy.cut, refused)
-
-
-def history_of(origin: Origin, settings: Settings) -> list[Copy]:
-    """Return the versions of `origin` in the storage, the oldest first.
-
-    Raises:
-        CommandError: the storage is not SQLite, or is in trouble.
-    """
-    gbot = GbotSettings.of(settings)
-    if gbot.storage != "sqlite" or gbot.sqlite_path is None:
-        raise CommandError(
-            "only a SQLite file has a history: set GBOT_ROBOTS_SQLITE_PATH, or run this in the "
-            "Scrapy project"
-        )
-    from ..storage.sqlite import SqliteStorage  # noqa: PLC0415  only what is used is loaded
-
-    try:
-        with closing(
-            SqliteStorage(gbot.sqlite_path, max_body=gbot.max_bytes, read_only=True)
-        ) as storage:
-            return storage.versions(str(origin))
-    except StorageError as error:
-        raise CommandError(str(error)) from None
-
-
-def _moment(name: str) -> float | None:
-    """The time in ORIGIN@DATE, in seconds since the epoch; None for other names.
-
-    A date alone means the end of its day, and a time the end of its second: `history` shows no
-    fractions.
-    """
-    _, at_sign, date = name.rpartition("@")
-    if not at_sign:  # a file may be called "2026-01-31"
-        return None
-    try:
-        when = datetime.fromisoformat(date)
-    except ValueError:
-        return None
-    if len(date) == len("2026-01-31"):
-        when = datetime.combine(when, time.max)
-    elif "." not in date:
-        when = when.replace(microsecond=time.max.microsecond)
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=timezone.utc)
-    return when.timestamp()
-
-
-def _past(name: str, moment: float, settings: Settings) -> Version:
-    site, _, date = name.rpartition("@")
-    origin = origin_of(site)
-    last: Copy | None = None
-    for copy in history_of(origin, settings):
-        if copy.fetched_at <= moment:
-            last = copy
-    if last is None:
-        raise CommandError(f"{origin}: the history has no version from {date} or before")
-    return Version(f"{origin.robots_url}@{date}", last.body, origin)

@@ -116,7 +116,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     states = fetched([*sources], settings)
     for name in sources:
         try:
-            source = version_of(name, states, settings, may_lack=False)
+            source = version_of(name, states, may_lack=False)
         except CommandError as error:
             err.say((f"error: {error}", "bad"))
             status = FAILED

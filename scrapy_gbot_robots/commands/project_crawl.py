@@ -21,9 +21,7 @@ from typing import Any, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
-from scrapy.exceptions import StopDownload
 from scrapy.http import Response
-from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -51,7 +49,6 @@ from .command import CommandError
 _T = TypeVar("_T")
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-_STATUS_ONLY = "_gbot_robots_status_only"  # meta of a request whose response comes without its body
 
 # How servers without TLS may take a request by https: some wait for an end of its first line.
 _OF_SERVERS_WITHOUT_TLS = {Failure.TIMEOUT, Failure.RESET}
@@ -252,7 +249,6 @@ class ProjectCrawl:
         # for one look-up of an origin at a time
         self._places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))
         self._judges: dict[tuple[RobotsAgent, bool], Judge] = {}
-        crawler.signals.connect(self._headers_received, signals.headers_received)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
@@ -315,29 +311,6 @@ class ProjectCrawl:
         """Run coroutines at the same time, and return their results in order."""
         running = gatherResults([deferred_from_coro(work) for work in works], consumeErrors=True)
         return await maybe_deferred_to_future(running)
-
-    async def status(self, url: str) -> int:
-        """Request `url`, and return its status.
-
-        No redirect is followed; the caller obeys robots.txt.
-
-        Raises:
-            Exception: the download handler raised it.
-        """
-        engine: Any = self._crawler.engine
-        meta = dict.fromkeys(
-            [_STATUS_ONLY, "dont_cache", "dont_obey_robotstxt", "dont_redirect", "dont_retry"], True
-        )
-        request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=meta)
-        response: Response = await maybe_deferred_to_future(
-            deferred_from_coro(engine.download_async(request))
-        )
-        return response.status
-
-    @staticmethod
-    def _headers_received(request: Request) -> None:
-        if _STATUS_ONLY in request.meta:
-            raise StopDownload(fail=False)
 
     async def close(self) -> None:
         """Close the storage."""

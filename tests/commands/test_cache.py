@@ -1,6 +1,7 @@
 """`scrapy robots cache`: what the storage holds, as facts and as a file, and how to forget it."""
 
 import json
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.command import project, run_here
+from ..support.command import project, run, run_here
 from ..support.entries import RULES
 from ..support.redis_server import redis_server
 
@@ -130,6 +131,14 @@ def test_storage_that_does_not_exist_yet_is_told_and_not_made(
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.endswith(f"0 origins in sqlite at {path}, which does not exist yet\n")
     assert not path.exists()
+
+
+def test_without_redis_py_it_says_what_to_install(project: Path) -> None:
+    script = "import sys; sys.modules['redis'] = None; from scrapy_gbot_robots.__main__ import console; console()"
+    command = [sys.executable, "-c", script]
+    ended = run("cache", "list", "-s", "GBOT_ROBOTS_STORAGE=redis", cwd=project, command=command)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.endswith("needs redis-py: pip install 'scrapy-gbot-robots[redis]'\n")
 
 
 def test_entries_in_a_redis_are_listed_and_forgotten(project: Path) -> None:

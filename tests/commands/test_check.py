@@ -1,4 +1,4 @@
-"""`scrapy robots check`: the verdict, the line in place, what it rests on, the exit status; `overrides` and `agents`."""
+"""`scrapy robots check`: the verdict, the line in place, what it rests on, the exit status; `agents`."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import entry_points
 from pathlib import Path
 from socket import socket
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pytest
@@ -307,6 +308,25 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
 
 
+@pytest.mark.parametrize("hangs_up", [False, True], ids=["waits", "hangs-up"])
+def test_server_without_tls_gets_a_hint(hangs_up: bool, tmp_path: Path) -> None:
+    """Such a server may wait for the end of what it takes for a line."""
+
+    class Plain(BaseRequestHandler):
+        def handle(self) -> None:
+            while self.request.recv(1_000) and not hangs_up:
+                pass
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host = f"127.0.0.1:{server.server_address[1]}"
+        ended = run("check", f"https://{host}/", "-s", "GBOT_ROBOTS_TIMEOUT_SECS=2", cwd=tmp_path)
+        server.shutdown()
+    assert ended.status == 2
+    assert f" --> https://{host}/robots.txt\n" in ended.out
+    assert f"; if the server speaks no TLS, try http://{host}\n" in ended.out
+
+
 def test_the_former_name_of_the_option_for_the_file_still_works(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(b"user-agent: *\ndisallow: /x\n")
     now, before = (
@@ -431,45 +451,10 @@ def test_entry_point_is_a_scrapy_command(project: Path) -> None:
 # Overrides, and several crawlers
 
 RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /no\n"
-OVERRIDES = {
-    "partner.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-12-31"},
-    "old.example": {"rules": "disallow", "reason": "asked us to stop", "until": "2020-02-29"},
-    "*.slow.example": {"as": "otherbot", "crawl_delay": 10, "reason": "their wish"},
-}
 
 
 def given(overrides: Any) -> tuple[str, str]:
     return "-s", f"GBOT_ROBOTS_OVERRIDES={json.dumps(overrides)}"
-
-
-def test_overrides_are_listed_with_their_state(tmp_path: Path) -> None:
-    ended = run_here("overrides", *given(OVERRIDES), cwd=tmp_path)
-    assert ended.status == 1  # one has run out
-    assert [" ".join(row.split()) for row in ended.out.splitlines()] == [
-        "key what reason until state",
-        "partner.example ignore contract 17 2999-12-31 in force",
-        "old.example disallow asked us to stop 2020-02-29 run out",
-        "*.slow.example as otherbot, crawl-delay 10 s their wish in force",
-        "3 overrides, 1 run out",
-    ]
-    ended = run_here(
-        "overrides", "--json", *given({"a.example": OVERRIDES["partner.example"]}), cwd=tmp_path
-    )
-    assert ended.status == 0
-    facts = {
-        "rules": "ignore",
-        "as": None,
-        "crawl_delay": None,
-        "reason": "contract 17",
-        "until": "2999-12-31",
-    }
-    assert json.loads(ended.out) == {
-        "key": "a.example",
-        "what": "ignore",
-        **facts,
-        "state": "in force",
-    }
-    assert run_here("overrides", cwd=tmp_path) == (0, "0 overrides\n", "")
 
 
 def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Path) -> None:

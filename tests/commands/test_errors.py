@@ -44,7 +44,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("check http://a/ --robots .", ".: Is a directory"),
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
         ("check / --robots r.txt --mode all", "--mode needs --as"),
-        (f"overrides {OVERRIDE}", WHY),
+        (f"audit --urls - {OVERRIDE}", WHY),
         (
             "lint /dev/zero",
             "/dev/zero: longer than 64 MiB, so this is no robots.txt; `audit` reads archives of "
@@ -57,12 +57,7 @@ NO_SUCH_FILE = "no: No such file or directory"
             "diff r.txt no",
             f"scrapy robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
         ),
-        (
-            "diff a.example@1969-12-31 r.txt -s GBOT_ROBOTS_SQLITE_PATH=x",
-            "has no version from 1969-12-31 or before",
-        ),
         ("diff - -", '"-" cannot be both versions'),
-        ("history a.example -s GBOT_ROBOTS_STORAGE=memory", "only a SQLite file has a history"),
         ("agents /path", "is not an absolute URL, such as "),
         ("audit --urls no --robots r.txt", NO_SUCH_FILE),
         ("audit --urls - --workers 0", "--workers must be at least 1, got 0"),
@@ -89,7 +84,6 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("cache forget", "forget needs an ORIGIN, or --all"),
         ("cache forget a.example --all", "nothing else takes --all"),
         ("cache list --all", "nothing else takes --all"),
-        ("fleet --redis redis://127.0.0.1:1/0", "cannot use Redis at 127.0.0.1:1"),
         (
             "stats r.txt",
             "r.txt: not an archive by its name: .warc, .warc.gz, .parquet, .jsonl, .jsonl.gz",
@@ -225,10 +219,10 @@ def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--wrong", "--as=a b", "extra"])
 def test_unknown_argument_shows_the_usage_of_its_sub_command(option: str, tmp_path: Path) -> None:
-    ended = run_here("overrides", option, cwd=tmp_path)
+    ended = run_here("diff", "a", "b", option, cwd=tmp_path)
     assert ended.status == 2
-    assert ended.err.startswith("usage: python -m scrapy_gbot_robots overrides [-h] ")
-    assert f"overrides: error: unrecognized arguments: {option}\n" in ended.err
+    assert ended.err.startswith("usage: python -m scrapy_gbot_robots diff [-h] ")
+    assert f"diff: error: unrecognized arguments: {option}\n" in ended.err
 
 
 def test_help_of_lint_lists_its_levels_and_kinds(tmp_path: Path) -> None:

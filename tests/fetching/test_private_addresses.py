@@ -19,7 +19,6 @@ from zope.interface import implementer
 from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.fetching import private_hosts
 
-from ..support.command import run
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.sitemap_web import Sitemaps, index, urlset, xml
 from ..support.web import Content, Reply, Site, redirect
@@ -305,15 +304,3 @@ def test_names_are_resolved_without_a_reactor_too(monkeypatch: pytest.MonkeyPatc
             elsewhere.submit(asyncio.run, private_hosts._addresses("no-such-name.invalid")).result()
             == []
         )
-
-
-def test_command_does_not_ask_for_sitemaps_on_private_addresses(
-    proxy: Site, tmp_path: Path
-) -> None:
-    proxy.pages |= {
-        f"{PUBLIC}/robots.txt": "sitemap: http://10.0.0.1/s.xml\nsitemap: http://localhost/s.xml"
-    }
-    ended = run("sitemaps", PUBLIC, "-s", "GBOT_ROBOTS_REFUSE_PRIVATE=True", cwd=tmp_path)
-    assert ended.status == 1
-    assert ended.out.count("not requested: GBOT_ROBOTS_REFUSE_PRIVATE") == 2
-    assert proxy.paths() == [f"{PUBLIC}/robots.txt"]

@@ -12,7 +12,7 @@ ROOMS = {
     "policy": "tests/policy",
     "fetching": "tests/fetching",
     "obeying": "tests/obeying tests/fetching/test_http_cache.py",
-    "storage": "tests/storage tests/commands/test_fleet.py",
+    "storage": "tests/storage",
     "sitemaps": "tests/sitemaps",
     "pages": "tests/pages",
     "report": "tests/report tests/experimental/test_crawls.py",
