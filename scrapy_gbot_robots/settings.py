@@ -50,6 +50,20 @@ _OF_SCRAPY = {
     for name in ("ROBOTSTXT_OBEY", "ROBOTSTXT_PARSER", "ROBOTSTXT_USER_AGENT")
 }
 
+# Settings that release candidates had, without the prefix, and what to write instead: the rest of a
+# sentence, "" if there is nothing.
+_LEFT: Mapping[str, str] = {
+    "AGENTS_MODE": "",
+    "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
+    "CRAWL_DELAY_OVER": "",
+    "CRAWL_DELAY_SHARED": "",
+    "HISTORY": "",
+    "MAX_REDIRECTS": "five redirects are followed",
+    "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
+    "STRICT": "",
+    "TAGS_LINKS": "",
+}
+
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
@@ -290,7 +304,6 @@ class GbotSettings:
     soft_404: bool = _row(True, FLAG)
     refused: str = _row("allow", one_of("allow", "disallow"))
     max_bytes: int = _row(MAX_BYTES, count(1))
-    max_redirects: int = _row(5, count(0))
     timeout_secs: float = _row(30, seconds(zero=False))
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     refuse_private: bool = _row(False, FLAG)
@@ -436,10 +449,23 @@ def _misspelt(names: Iterable[str], rows: Mapping[str, object]) -> Iterator[str]
     for name in names:
         beginning = _LOOKS_OURS.match(name)
         if beginning is not None and name not in rows:
-            yield f"{name} is no setting{_did_you_mean(name[beginning.end() :].upper(), rows)}"
+            end = name[beginning.end() :].upper()
+            yield f"{name} is no setting{_instead(end) or _did_you_mean(end, rows)}"
         ours = PREFIX + name.partition("_")[2]
         if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
             yield f"{name} is no setting; did you mean {ours}?"
+
+
+def _instead(end: str) -> str:
+    """Say that a setting has gone, and what to write instead; "" if there never was such a one.
+
+    `end` is what follows the prefix.
+    """
+    if end not in _LEFT:
+        return ""
+    if not _LEFT[end]:
+        return " any more"
+    return f" any more: {_LEFT[end]}"
 
 
 def _did_you_mean(wanted: str, names: Iterable[str]) -> str:

@@ -39,7 +39,7 @@ def read(**settings: Any) -> GbotSettings:
         ("MAX_AGE_SECS", 0, 0),
         ("TIMEOUT_SECS", 0.001, 0.001),
         ("CACHE_SIZE", 1, 1),
-        *((name, 0, 0) for name in ("UNREACHABLE_WAIT_SECS", "MAX_REDIRECTS", "HISTORY")),
+        *((name, 0, 0) for name in ("UNREACHABLE_WAIT_SECS", "HISTORY")),
         *((name, 0, 0) for name in ("SITEMAPS_MAX", "CRAWL_DELAY_MAX_SECS")),
         ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
         ("META_KEYS", [], ()),
@@ -277,18 +277,29 @@ def test_redis_of_scrapy_redis_is_not_named() -> None:
     ("name", "meant"),
     [
         ("GBOT_ROBOTS_MAX_AGE", "; did you mean GBOT_ROBOTS_MAX_AGE_SECS?"),
-        ("GBOT_ROBOT_STRICT", "; did you mean GBOT_ROBOTS_STRICT?"),
-        ("GBOTROBOTS_STRCT", "; did you mean GBOT_ROBOTS_STRICT?"),
+        ("GBOT_ROBOT_REPORT", "; did you mean GBOT_ROBOTS_REPORT?"),
+        ("GBOTROBOTS_REPRT", "; did you mean GBOT_ROBOTS_REPORT?"),
         ("GBOT_ROBOTS_OBEY", "; did you mean ROBOTSTXT_OBEY?"),
         ("GBOT_ROBOTS_USER_AGENT", "; did you mean ROBOTSTXT_USER_AGENT?"),
-        ("gbot-robots_strict", "; did you mean GBOT_ROBOTS_STRICT?"),
-        ("GBOT_STRICT", "; did you mean GBOT_ROBOTS_STRICT?"),
+        ("gbot-robots_report", "; did you mean GBOT_ROBOTS_REPORT?"),
+        ("GBOT_REPORT", "; did you mean GBOT_ROBOTS_REPORT?"),
         ("ROBOTSTXT_CRAWL_DELAY", "; did you mean GBOT_ROBOTS_CRAWL_DELAY?"),
         ("GBOT_ROBOTS_COLOUR", ""),
     ],
 )
 def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) -> None:
     assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting{meant}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("GBOT_ROBOTS_MAX_REDIRECTS", ": five redirects are followed"),
+        ("GBOT_ROBOT_MAX_REDIRECTS", ": five redirects are followed"),
+    ],
+)
+def test_setting_that_left_is_named_with_what_to_write_instead(name: str, instead: str) -> None:
+    assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting any more{instead}"]
 
 
 def test_agent_that_is_nearly_a_known_crawler_is_named() -> None:

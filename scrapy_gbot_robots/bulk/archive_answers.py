@@ -19,8 +19,6 @@ from ..policy.outcome import REDIRECTS, Unavailable, next_hop
 from .archive_reader import Capture
 from .judging import Served
 
-MAX_REDIRECTS = 5  # Google's page: at least five hops
-
 _ROWS = 10_000  # handed to or asked of the database at a time
 _OF_ROBOTS_TXT = "regexp_full_match(url, '[a-z]+://[^/]+/robots[.]txt')"
 
@@ -41,10 +39,9 @@ class Store:
     Args:
         directory: an empty one, for temporary files.
         memory: how much DuckDB may use, such as "300MB"; the rest goes to `directory`.
-        max_redirects: how many hops are followed.
     """
 
-    def __init__(self, directory: Path, memory: str, max_redirects: int = MAX_REDIRECTS) -> None:
+    def __init__(self, directory: Path, memory: str) -> None:
         import duckdb  # noqa: PLC0415
 
         spill = str(directory / "spill")
@@ -54,7 +51,6 @@ class Store:
             "preserve_insertion_order": False,
         }
         self.database = duckdb.connect(config=config)
-        self._max_redirects = max_redirects
         self._bodies = (directory / "bodies").open("w+b")
         self._end = 0
 
@@ -154,7 +150,7 @@ class Store:
                 elif answer.served.decision is not None or answer.served.status not in REDIRECTS:
                     yield trail[0], answer
                 else:
-                    hop = next_hop(answer.served.status, location, trail, self._max_redirects)
+                    hop = next_hop(answer.served.status, location, trail)
                     target = None if isinstance(hop, Unavailable) else _normal(hop)
                     if target is not None:
                         going.append([*trail, target])

@@ -121,7 +121,7 @@ def opened(
     try:
         with (
             tempfile.TemporaryDirectory(prefix="gbot-robots-") as directory,
-            Store(Path(directory), _MEMORY, gbot.max_redirects) as store,
+            Store(Path(directory), _MEMORY) as store,
         ):
             yield store, _read(store, names, gbot.max_bytes, err)
     except duckdb.Error as error:

@@ -280,9 +280,7 @@ class Fetcher:
 
         It takes at most `secs_left` seconds.
         """
-        hop = next_hop(
-            answer.status, answer.headers.get("Location"), trail, self._settings.max_redirects
-        )
+        hop = next_hop(answer.status, answer.headers.get("Location"), trail)
         if not isinstance(hop, str) or not self._settings.refuse_private:
             return hop
         try:

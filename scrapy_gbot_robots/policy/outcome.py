@@ -22,6 +22,7 @@ from .not_found import says_not_found
 from .walls import wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+MOST_REDIRECTS = 5  # that are followed; Google's page: at least five, then as a 404
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # a longer Location leads nowhere
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -182,27 +183,24 @@ def outcome_of(
     return Unreachable(f"HTTP {status}", status, retry_after)
 
 
-def next_hop(
-    status: int, location: bytes | str | None, trail: Sequence[str], max_redirects: int
-) -> str | Unavailable:
+def next_hop(status: int, location: bytes | str | None, trail: Sequence[str]) -> str | Unavailable:
     """Return the URL to fetch after a redirect, or a 404 if there is none.
 
-    The URL has no user-info and no fragment. It is a 404 at hop `max_redirects` + 1, in a loop, and
-    at a Location that is missing, unfit, or of a scheme other than http and https.
+    The URL has no user-info and no fragment. It is a 404 after `MOST_REDIRECTS`, in a loop, and at
+    a Location that is missing, unfit, or of a scheme other than http and https.
 
     Args:
         status: one of `REDIRECTS`.
         location: the Location header.
         trail: the URLs that were asked so far; the one that redirects is the last.
-        max_redirects: how many redirects are followed.
     """
     target = _target(location, trail[-1])
     if target is None:
         why = "without a Location that can be followed"
     elif target in trail:
         why = "redirects in a loop"
-    elif len(trail) > max_redirects:
-        why = f"after {max_redirects} redirects"
+    elif len(trail) > MOST_REDIRECTS:
+        why = f"after {MOST_REDIRECTS} redirects"
     else:
         return target
     return dead_end(status, trail[-1], why)
