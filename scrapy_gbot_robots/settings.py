@@ -55,9 +55,9 @@ _OF_SCRAPY = {
 _LEFT: Mapping[str, str] = {
     "AGENTS_MODE": "",
     "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
-    "CRAWL_DELAY_OVER": "",
-    "CRAWL_DELAY_SHARED": "",
-    "HISTORY": "",
+    "CRAWL_DELAY_OVER": "a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
+    "CRAWL_DELAY_SHARED": "each process keeps the delay by itself",
+    "HISTORY": "GBOT_ROBOTS_ARCHIVE keeps each answer",
     "MAX_REDIRECTS": "five redirects are followed",
     "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
     "STRICT": "",
@@ -67,6 +67,7 @@ _LEFT: Mapping[str, str] = {
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
+DEFAULT_LONGEST_DELAY_SECS = 60.0
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 # of scrapy-redis, besides REDIS_URL
@@ -99,7 +100,18 @@ def _whole_number(value: object) -> int:
     return int(number)
 
 
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}  # a command line gives text
+# a command line gives text
+_SWITCHES = {"true": True, "false": False}
+_FLAGS = {**_SWITCHES, "1": True, "0": False}
+
+
+def _longest_delay(value: Any) -> float:
+    """Read a flag or a number of seconds. The text "1" is a number."""
+    if isinstance(value, str):
+        value = _SWITCHES.get(value.lower(), value)
+    if value is True:
+        return DEFAULT_LONGEST_DELAY_SECS
+    return float(value)
 
 
 def _words(value: object) -> tuple[str, ...]:
@@ -220,6 +232,11 @@ def _is_storage(name: str) -> bool:
 
 
 FLAG = ValueType("True or False", lambda value: _FLAGS[str(value).lower()])
+CRAWL_DELAY = ValueType(
+    "True, False or the longest crawl-delay in seconds, >= 0",
+    _longest_delay,
+    lambda secs: 0 <= secs < math.inf,
+)
 NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType(
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), '
@@ -293,10 +310,8 @@ class GbotSettings:
     strict: bool = _row(False, FLAG)
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_of_project, SQLITE, storage="sqlite")  # noqa: RUF009  it makes a field
-    redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis", crawl_delay_shared=True)
-    redis_client: str | None = _row(
-        redis_client_of_project, CALLABLE, storage="redis", crawl_delay_shared=True
-    )
+    redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis")
+    redis_client: str | None = _row(redis_client_of_project, CALLABLE, storage="redis")
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, seconds())
     unreachable: str = _row("google", one_of(*LADDERS))
@@ -307,10 +322,7 @@ class GbotSettings:
     timeout_secs: float = _row(30, seconds(zero=False))
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     refuse_private: bool = _row(False, FLAG)
-    crawl_delay: bool = _row(False, FLAG, crawl_delay_max_secs=True, crawl_delay_over="refuse")
-    crawl_delay_max_secs: float = _row(60, seconds(), crawl_delay=True)
-    crawl_delay_over: str = _row("cap", one_of("cap", "refuse"), crawl_delay=True)
-    crawl_delay_shared: bool = _row(False, FLAG, crawl_delay=True, overrides=True)
+    crawl_delay: float = _row(False, CRAWL_DELAY)  # the longest that is obeyed
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     sitemaps_max: int = _row(50, count(0))

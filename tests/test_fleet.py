@@ -16,7 +16,6 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from .support.crawls import in_sqlite
 from .support.fleet import Worker
 from .support.reactors import ways_to_run
-from .support.redis_server import redis_server
 from .support.redis_topologies import cluster, sentinels
 from .support.systems import needs_posix
 from .support.until import block_until
@@ -138,23 +137,3 @@ def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
         ]
         with closing(sqlite3.connect(path)) as database:
             assert database.execute("SELECT origin FROM leases").fetchall() == []
-
-
-def test_delay_is_kept_by_all_processes_together(start: Start) -> None:
-    delay, pages = 0.4, 6
-    rules = Reply(200, f"user-agent: *\ncrawl-delay: {delay}\n".encode())
-    with redis_server() as server, sites(1, rules) as (site,):
-        settings = {
-            "GBOT_ROBOTS_CRAWL_DELAY": True,
-            "GBOT_ROBOTS_CRAWL_DELAY_SHARED": True,
-            "GBOT_ROBOTS_STORAGE": "redis",
-            "GBOT_ROBOTS_REDIS_URL": server.url,
-        }
-        began = time.monotonic()  # a loaded machine makes all this longer, never shorter
-        crew = [
-            start([site.url(f"/{name}{number}") for number in range(pages)], settings)
-            for name in "abc"
-        ]
-        assert [len(worker.report()["crawled"]) for worker in crew] == [pages] * 3
-        assert site.asked[-1].at - began > delay * (3 * pages - 1)
-    assert [worker.warnings() for worker in crew] == [[], [], []]

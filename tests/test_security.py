@@ -110,8 +110,7 @@ async def test_nothing_forged_reaches_the_log(
     sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {
-        "GBOT_ROBOTS_CRAWL_DELAY": True,
-        "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01,
+        "GBOT_ROBOTS_CRAWL_DELAY": 0.01,
         "DOWNLOAD_TIMEOUT": 5,
     }
     hostile = [sites(robots) for robots in ROBOTS.values()]

@@ -40,7 +40,15 @@ def read(**settings: Any) -> GbotSettings:
         ("TIMEOUT_SECS", 0.001, 0.001),
         ("CACHE_SIZE", 1, 1),
         *((name, 0, 0) for name in ("UNREACHABLE_WAIT_SECS", "HISTORY")),
-        *((name, 0, 0) for name in ("SITEMAPS_MAX", "CRAWL_DELAY_MAX_SECS")),
+        ("SITEMAPS_MAX", 0, 0),
+        ("CRAWL_DELAY", False, 0),
+        ("CRAWL_DELAY", "false", 0),
+        ("CRAWL_DELAY", True, 60),
+        ("CRAWL_DELAY", "True", 60),
+        ("CRAWL_DELAY", 20, 20),
+        ("CRAWL_DELAY", "1", 1),
+        ("CRAWL_DELAY", "0.5", 0.5),
+        ("CRAWL_DELAY", 0, 0),
         ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
         ("META_KEYS", [], ()),
         ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
@@ -70,7 +78,10 @@ STORAGE_RULE = (
         ("CACHE_SIZE", 0, "a whole number >= 1"),
         ("CACHE_SIZE", True, "a whole number >= 1"),
         ("STRICT", "maybe", "True or False"),
-        ("CRAWL_DELAY_MAX_SECS", -1, "a number of seconds >= 0"),
+        *(
+            ("CRAWL_DELAY", value, "True, False or the longest crawl-delay in seconds, >= 0")
+            for value in (-1, "yes", float("inf"), float("nan"), "1d", [20], 10**400)
+        ),
         ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
         *(
             ("STORAGE", name, STORAGE_RULE)
@@ -233,9 +244,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"CRAWL_DELAY_MAX_SECS": 5}, "CRAWL_DELAY is False"),
-        ({"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 0}, "CRAWL_DELAY_MAX_SECS is 0.0"),
-        ({"CRAWL_DELAY_SHARED": True}, "CRAWL_DELAY is False"),
         ({"TAGS_DROP": ["noindex"]}, "TAGS is False"),
         ({"AGENTS_MODE": "all"}, "AGENTS is ()"),
         ({"PREFERENCES": "refuse"}, "PURPOSES is ()"),
@@ -254,13 +262,8 @@ def test_setting_that_lacks_what_it_needs_is_named(settings: dict[str, Any], why
     "settings",
     [
         {},
-        {"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 5},
-        {"CRAWL_DELAY_MAX_SECS": 60},
-        {"CRAWL_DELAY": True, "CRAWL_DELAY_MAX_SECS": 0, "CRAWL_DELAY_OVER": "refuse"},
         {"AGENTS": ["GPTBot", "ourbot"]},
         {"TAGS_DROP": []},
-        {"REDIS_URL": "redis://a", "CRAWL_DELAY": True, "CRAWL_DELAY_SHARED": True},
-        {"OVERRIDES": {"a.example": {"crawl_delay": 1}}, "CRAWL_DELAY_SHARED": True},
     ],
 )
 def test_setting_that_has_what_it_needs_or_its_default_is_not_named(
@@ -296,6 +299,15 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
     [
         ("GBOT_ROBOTS_MAX_REDIRECTS", ": five redirects are followed"),
         ("GBOT_ROBOT_MAX_REDIRECTS", ": five redirects are followed"),
+        (
+            "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS",
+            ": GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
+        ),
+        (
+            "GBOT_ROBOTS_CRAWL_DELAY_OVER",
+            ": a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
+        ),
+        ("GBOT_ROBOTS_CRAWL_DELAY_SHARED", ": each process keeps the delay by itself"),
     ],
 )
 def test_setting_that_left_is_named_with_what_to_write_instead(name: str, instead: str) -> None:

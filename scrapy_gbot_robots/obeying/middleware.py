@@ -253,7 +253,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             if refusal is not None:
                 refusal = ruling.named(refusal)
         if refusal is None and self._crawl_delays is not None:
-            refusal = self._crawl_delays.attend(request, ruling)
+            self._crawl_delays.delay_request(request, ruling)
         return refusal
 
     async def _is_against_the_site(self, url: str, ruling: Ruling) -> bool:

@@ -23,9 +23,7 @@ unknown:
 The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys
 of an origin are on one node, where one script can reach them.
 
-Besides, the processes of a fleet report here that they are alive, and take turns. A turn of a
-download slot is a lease that nobody gives back. No turn is given ahead of time: a busy process
-would use it late, close to the turn of the next one.
+Besides, the processes of a fleet report here that they are alive.
 
 Warning: a command may have been carried out though its reply was lost. A lease that is lost in this
 way ends by itself.
@@ -77,33 +75,22 @@ _ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 _RELEASE = (
     'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
 )
-# Takes a lease: 0, or after how many milliseconds it ends. One that lasts for more than a day was
-# not taken here.
-_TAKE = """
-    local function take(key, token, millisecs)
-        if redis.call("SET", key, token, "NX", "PX", millisecs) then return 0 end
-        local left = redis.call("PTTL", key)
-        if left >= 0 and left <= 86400000 then return math.max(left, 1) end
-        redis.call("PEXPIRE", key, millisecs)
-        return tonumber(millisecs)
-    end
-"""
-_TURN = _TAKE + "return take(KEYS[1], ARGV[1], ARGV[2])"
-# The entry, or else the lease, and the server's time. Only the caller can tell whether an entry is
-# good. Without a token no lease is taken, and beside an entry one only if ARGV[3] is "1".
-_FIND = (
-    _TAKE
-    + """
+# The entry, whether the lease was taken, and the server's time. Only the caller can tell whether an
+# entry is good. Without a token no lease is taken, and beside an entry one only if ARGV[3] is "1".
+# A lease that lasts for more than a day was not taken here: it gets an end.
+_FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
         if string.sub(value.err, 1, 9) ~= "WRONGTYPE" then return value end
         value = ""
     end
     local now = redis.call("TIME")[1]
-    if ARGV[1] == "" or value ~= "" and ARGV[3] ~= "1" then return {value, 1, now} end
-    return {value, take(KEYS[2], ARGV[1], ARGV[2]), now}
+    if ARGV[1] == "" or value ~= "" and ARGV[3] ~= "1" then return {value, 0, now} end
+    if redis.call("SET", KEYS[2], ARGV[1], "NX", "PX", ARGV[2]) then return {value, 1, now} end
+    local left = redis.call("PTTL", KEYS[2])
+    if left < 0 or left > 86400000 then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
+    return {value, 0, now}
 """
-)
 
 
 def place_of(url: str) -> str:
@@ -205,12 +192,12 @@ class RedisStorage(BatchStorage):
         self._lead = int(answers[-1][2]) - time.monotonic()
         ahead = self._ahead()
         results: list[Found] = []
-        for (origin, is_good), token, (value, millisecs, _) in zip(
+        for (origin, is_good), token, (value, is_taken, _) in zip(
             wanted, tokens, answers, strict=True
         ):
             entry = _shifted(decode(value, self._max_body), -ahead)
             lease = None
-            if not millisecs:  # it was taken
+            if is_taken:
                 lease = token
             if lease and is_good(entry):  # the last holder stored it since the last look
                 self.release(origin, lease)
@@ -247,15 +234,6 @@ class RedisStorage(BatchStorage):
                 if token:
                     pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
-
-    def take_turn(self, slot: str, secs: float) -> float:
-        """Take the turn of `slot` if it is free, and let the next one be free `secs` seconds later.
-
-        Returns 0 if the turn was taken; else for how many seconds it is not free yet.
-        """
-        with self._translating_errors():
-            answer = self._redis.eval(_TURN, 1, f"{_PREFIX}turn:{slot}", self._id, _millisecs(secs))
-            return max(0.0, int(answer) / 1000)
 
     def beat(self, facts: Mapping[str, object]) -> None:
         """Report that this process is alive, and `facts` about it.

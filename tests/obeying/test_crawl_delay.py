@@ -1,28 +1,17 @@
 """GBOT_ROBOTS_CRAWL_DELAY in real crawls: the times of requests, whatever else changes Scrapy's download slots."""
 
 import random
-import time
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import nullcontext
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.http import Response
-from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots.concurrency import Places
 from scrapy_gbot_robots.engine import around_sending
-from scrapy_gbot_robots.obeying import crawl_delay
-from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.storage.base import StorageError
-from scrapy_gbot_robots.storage.redis import RedisStorage
 
-from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
-from ..support.redis_server import redis_server
+from ..support.crawls import Pages, crawl, in_reactor, stats
 from ..support.web import Site, redirect
 
 DELAY = 0.2
@@ -99,6 +88,7 @@ SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
     [
         pytest.param({"GBOT_ROBOTS_CRAWL_DELAY": False}, 0, id="off-by-default"),
         pytest.param({}, DELAY, id="on"),
+        pytest.param({"GBOT_ROBOTS_CRAWL_DELAY": 20}, DELAY, id="shorter-than-the-longest"),
         pytest.param({"DOWNLOAD_DELAY": 0.01}, DELAY, id="smaller-DOWNLOAD_DELAY"),
         pytest.param(SMALLER, DELAY, id="smaller-DOWNLOAD_SLOTS"),
         pytest.param(AUTOTHROTTLE, DELAY, id="AutoThrottle"),
@@ -125,17 +115,12 @@ async def test_delay_larger_than_the_cap_is_capped_and_logged(
 ) -> None:
     caplog.set_level("INFO")
     site.pages["/robots.txt"] = "user-agent: *\ncrawl-delay: 86400"
-    crawler = await paced(
-        [site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": DELAY}
-    )
+    crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY": DELAY})
     assert crawler.spider.waits == [DELAY, DELAY]
     assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
-    said = [
-        record.getMessage()
-        for record in caplog.records
-        if "CRAWL_DELAY_MAX_SECS" in record.getMessage()
-    ]
-    assert len([line for line in said if line.startswith(site.url("/robots.txt"))]) == 1
+    said = [line for line in caplog.messages if "(GBOT_ROBOTS_CRAWL_DELAY)" in line]
+    asks = f"{site.url('/robots.txt')} asks for a crawl-delay of 86400 s; the crawl applies 0.2 s"
+    assert said == [f"{asks} (GBOT_ROBOTS_CRAWL_DELAY)"]
 
 
 @in_reactor
@@ -244,100 +229,3 @@ async def test_delay_ends_when_robots_txt_no_longer_asks_for_it(site: Site) -> N
     crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
     assert crawler.spider.waits == [DELAY, 0]
     assert Changing.jitters[0] == 0 < Changing.jitters[1]  # as Scrapy has it, and the user
-
-
-@in_reactor
-async def test_origin_that_asks_for_too_long_a_delay_is_refused_if_a_setting_says_so(
-    site: Site,
-) -> None:
-    settings = {"GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 10, "GBOT_ROBOTS_CRAWL_DELAY_OVER": "refuse"}
-    with Site({"/robots.txt": "user-agent: *\ncrawl-delay: 11", "*": b"ok"}) as other:
-        crawler = await paced([site.url("/a"), other.url("/a")], settings)
-    assert set(pages(crawler).crawled) == {site.url("/a")}
-    (error,) = pages(crawler).refused.values()
-    assert "its crawl-delay of 11 s is longer than GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS = 10" in str(
-        error
-    )
-    assert stats(crawler)["robotstxt/forbidden"] == 1
-
-
-@pytest.mark.parametrize("secs", [29.0, 31.0])
-def test_redis_of_the_turns_is_tried_again_after_thirty_seconds(
-    secs: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(crawl_delay, "time", SimpleNamespace(monotonic=lambda: now))
-    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"})
-    turns = crawl_delay.SharedTurns(GbotSettings.of(crawler.settings), crawler)
-    with pytest.raises(StorageError):
-        turns._take("a.example", 1.0)
-    now += secs
-    with nullcontext() if secs < 30 else pytest.raises(StorageError):
-        assert turns._take("a.example", 1.0) is None  # the Redis was not asked
-
-
-@as_scrapy_runs_it
-async def test_while_redis_fails_requests_that_come_together_go_one_delay_after_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = 1000.0
-    pauses: list[float] = []
-
-    async def pause(secs: float) -> None:
-        nonlocal now
-        pauses.append(secs)
-        now += secs
-
-    monkeypatch.setattr(crawl_delay, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(crawl_delay, "pause", pause)
-    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_REDIS_URL": "redis://127.0.0.1:1/0"})
-    turns = crawl_delay.SharedTurns(GbotSettings.of(crawler.settings), crawler)
-    pace: Any = SimpleNamespace(turns=Places(1), secs=5.0, next_turn_at=0.0)
-    for _ in range(3):
-        await turns.wait("a.example", pace)
-    now += 3
-    await turns.wait("a.example", pace)
-    await turns.close()
-    assert pauses == [0, 5, 5, 2]
-
-
-@in_reactor
-async def test_while_redis_hangs_each_slot_keeps_its_delay_by_itself_after_one_time_out_for_all_and_one_warning(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 1.0)
-    slots = "abcdef"
-    urls = [
-        Request(site.url(f"/{slot}{number}"), meta={"download_slot": slot})
-        for slot in slots
-        for number in "123"
-    ]
-    sent: defaultdict[str, list[float]] = defaultdict(list)  # by slot, after the wait for a turn
-
-    async def send(
-        send: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
-    ) -> Response:
-        if not request.url.endswith("/robots.txt"):
-            sent[request.meta["download_slot"]].append(time.monotonic())
-        return await send(request)
-
-    with redis_server() as server:
-        server.pause()
-        shared = {"GBOT_ROBOTS_CRAWL_DELAY_SHARED": True, "GBOT_ROBOTS_REDIS_URL": server.url}
-        crawler = await crawl(
-            Pages,
-            {**ON, **shared},
-            hears={signals.spider_opened: lambda spider: around_sending(spider.crawler, send)},
-            urls=urls,
-        )
-        server.resume()
-    assert len(pages(crawler).crawled) == len(urls)
-    first = [min(each.at for each in site.asked if each.path[1] == slot) for slot in slots]
-    # In turn they would wait for five time-outs.
-    assert max(first) - min(first) < 4
-    for slot in slots:  # those that have waited for the Redis together, too
-        times = sent[slot]
-        assert len(times) == 3
-        assert min(later - earlier for earlier, later in pairwise(times)) > DELAY - SLACK
-    (warning,) = own_warnings(caplog)
-    assert warning.startswith("This process cannot share the crawl-delay with the others now")

@@ -80,7 +80,6 @@ async def test_seven_hosts_each_with_an_override_of_its_own(
         settings = {
             "GBOT_ROBOTS_OVERRIDES": overrides,
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 3600,  # which no request of these hosts waits
-            "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01,  # for robots.txt files alone
         }
         crawler = await crawl(
             Watched, settings, urls=[site.url(path) for site in sites for path in PATHS]
@@ -188,8 +187,7 @@ async def test_robots_txt_that_comes_late_is_used_by_later_requests_of_an_overri
     crawler = await visit(
         script,
         GBOT_ROBOTS_OVERRIDES=overrides,
-        GBOT_ROBOTS_CRAWL_DELAY=True,
-        GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS=0.01,
+        GBOT_ROBOTS_CRAWL_DELAY=0.01,
     )
     assert stats(crawler)["gbot_robots/override/against_robotstxt"] == 1
     assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
@@ -235,7 +233,7 @@ class ByHost(RobotsSitemapSpider):
 @in_reactor
 async def test_crawl_delay_of_an_ignored_robots_txt_is_kept_if_that_is_on(site: Site) -> None:
     overrides = {"127.0.0.1": {"rules": "ignore", "reason": "contract"}}
-    settings = {"GBOT_ROBOTS_CRAWL_DELAY": True, "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS": 0.01}
+    settings = {"GBOT_ROBOTS_CRAWL_DELAY": 0.01}
     crawler = await crawl(
         Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, **settings}, urls=[site.url("/no")]
     )

@@ -5,7 +5,6 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
@@ -172,7 +171,6 @@ def assert_every_verb_fails(storage: RedisStorage) -> None:
         lambda: list(storage.origins()),
         lambda: storage.lease(ORIGIN, 1),
         lambda: storage.release(ORIGIN, "token"),
-        lambda: storage.take_turn("a.example", 1),
         lambda: storage.fleet(1),
     ]
     began = time.monotonic()
@@ -264,7 +262,6 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
             )
             assert storage.lease(ORIGIN, 60)
             storage.beat({})
-            assert storage.take_turn("a.example", 1) == 0
             assert storage.fleet(10)["origins"]["leased"] == 1
             assert storage.delete(ORIGIN)
 
@@ -353,33 +350,3 @@ def test_tls_with_certificates_of_ones_own_works_and_nothing_is_sent_without_the
         ):
             with closing(RedisStorage(url)) as storage, pytest.raises(StorageError, match=why):
                 storage.get(ORIGIN)
-
-
-# Turns: requests of many processes, one after the other
-
-
-def test_one_of_many_takes_a_turn_and_the_others_are_told_how_long_to_wait(redis_url: str) -> None:
-    def take(_: int) -> list[float]:
-        with closing(RedisStorage(redis_url)) as turns:
-            return [turns.take_turn("a.example", 100) for _ in range(10)]
-
-    with ThreadPoolExecutor(4) as pool:
-        waits = sorted(wait for taken in pool.map(take, range(4)) for wait in taken)
-    assert waits.count(0) == 1
-    assert all(60 < wait <= 100 for wait in waits[1:])
-    with closing(RedisStorage(redis_url)) as turns:
-        assert turns.take_turn("b.example", 0.01) == 0
-        time.sleep(0.05)
-        assert turns.take_turn("b.example", 1) == 0  # its time has come
-
-
-@pytest.mark.parametrize(
-    "millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")]
-)
-def test_forged_turn_holds_nobody_up_for_longer_than_another(
-    millisecs: int | None, redis_url: str
-) -> None:
-    with redis.Redis.from_url(redis_url) as client, closing(RedisStorage(redis_url)) as turns:
-        client.set("gbot_robots:turn:a.example", "forged", px=millisecs)
-        assert 0 < turns.take_turn("a.example", 5) <= 5
-        assert 0 < client.pttl("gbot_robots:turn:a.example") <= 5_000
