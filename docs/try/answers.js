@@ -68,7 +68,7 @@ export function showChanges(answer) {
 }
 
 /** Show lines of the file with what there is to say about each; and all answers in a sentence. */
-export function showFile({ rows, groups, lines }, lint) {
+export function showFile({ rows, isCut, groups, lines }, lint) {
   const marks = marksOf(rows, groups, lint?.findings || []);
   const items = Object.entries({ ...lines, ...lint?.lines }).map(([line, text]) => {
     const about = (marks.get(Number(line)) || []).slice(0, MOST_MARKS);
@@ -79,7 +79,8 @@ export function showFile({ rows, groups, lines }, lint) {
   const refused = rows.filter((row) => !row[2]).length.toLocaleString("en");
   const levels = Object.entries(lint?.counts || {}).map(([level, number]) => count(number, level));
   const found = lint ? `; lint: ${levels.join(", ") || "clean"}` : "";
-  $("status").textContent = `${count(rows.length, "verdict")}, ${refused} disallowed${found}`;
+  const cut = isCut ? " (the rest of the list is left out)" : "";
+  $("status").textContent = `${count(rows.length, "verdict")}${cut}, ${refused} disallowed${found}`;
 }
 
 /** Return what there is to say about lines, by line. */

@@ -43,13 +43,15 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
     if mode in asking.MODES:
         askers = [asking.as_one(names, mode)]
     robotstxt, rows = _parse(body), []
+    is_cut = False
     for text in filter(None, map(bytes.strip, urls.splitlines())):
         try:
             url = asking.checked_url(as_text(text), has_robots=True)
         except ValueError as error:
             notes.append(shown(str(error)))
             continue
-        if len(rows) + len(askers) > MOST_VERDICTS:
+        is_cut = len(rows) + len(askers) > MOST_VERDICTS
+        if is_cut:
             notes.insert(0, TOO_MANY)
             break
         for number, asker in enumerate(askers):
@@ -67,6 +69,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
         "askers": [asker.name for asker in askers],
         "notes": notes[:MOST],
         "rows": rows,
+        "isCut": is_cut,
         "groups": heeded,
         "sitemaps": [shown(url, 2_000) for url in robotstxt.sitemaps[:MOST]],
         "lines": _lines(body, marked),

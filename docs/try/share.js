@@ -66,8 +66,9 @@ export function commandOf({ parts: [robots, , urls], mode }, names) {
 }
 
 /** Return the case as a report in Markdown. */
-export function reportOf(command, link, { rows, version }) {
-  const verdicts = rows.slice(0, MOST_REPORT).map(([url, , , , words]) => `${url}: ${words}`);
+export function reportOf(command, link, { rows, askers, version }) {
+  const told = ([url, asker, , , words]) => `${url} as ${askers[asker]}: ${words}`;
+  const verdicts = rows.slice(0, MOST_REPORT).map(told);
   const blocks = [verdicts.join("\n"), command].map((text) => `~~~~text\n${text}\n~~~~\n\n`);
   const said = `scrapy-gbot-robots ${version}:\n\n${blocks.join("")}${link}`;
   return `What I expected, and why:\n\n\n${said}\n`;

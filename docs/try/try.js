@@ -95,9 +95,8 @@ async function open() {
   try {
     const linked = await caseIn(location.hash);
     if (linked) fillForm(linked);
-  } catch (error) {
-    const what = `The link is cut, damaged or too large (${error.message})`;
-    $("status").textContent = `${what}; nothing was taken from it.`;
+  } catch {
+    $("status").textContent = "The link is cut, damaged or too large; nothing was taken from it.";
   }
 }
 

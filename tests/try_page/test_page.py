@@ -249,7 +249,28 @@ def test_ten_thousand_urls_are_answered_and_shown_in_part(visit: Visit, tmp_path
     assert page.text("rows").splitlines()[1].startswith("/a90\tGooglebot\tdisallowed")
 
 
-DAMAGED = "The link is cut, damaged or too large"
+def test_status_says_that_a_list_is_cut(visit: Visit, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("/a\n" * 33_334)
+    page = visit()
+    page.page.fill("#try-crawlers", "one\ntwo\nthree")
+    page.page.fill("#try-robots", "User-agent: *\nDisallow: /b")
+    page.drop("urls", tmp_path / "urls.txt")
+    page.wait("document.getElementById('try-urls').disabled")
+    page.answered()
+    assert page.text("status").startswith("99,999 verdicts (the rest of the list is left out), 0")
+
+
+def test_report_names_the_crawler_of_each_verdict(visit: Visit) -> None:
+    page = visit()
+    page.ask("User-agent: one\nDisallow: /\n", "/", "one\ntwo")
+    page.page.click("#try-report")
+    page.wait("document.getElementById('try-copied').value.includes('What I expected')")
+    report = page.page.input_value("#try-copied")
+    assert "\n/ as one: disallowed by" in report
+    assert "\n/ as two: allowed" in report
+
+
+DAMAGED = "The link is cut, damaged or too large; nothing was taken from it."
 LINKS = {
     "cut": case_link(b"User-agent: *\nDisallow: /" + b"abc" * 99)[:-30],
     "no base64": "#1.%%%",
@@ -264,7 +285,7 @@ LINKS = {
 @pytest.mark.parametrize("link", LINKS.values(), ids=LINKS)
 def test_link_that_is_damaged_or_hostile_fills_nothing(visit: Visit, link: str) -> None:
     page = visit(link)
-    page.wait(f"document.getElementById('try-status').textContent.startsWith('{DAMAGED}')")
+    page.wait(f"document.getElementById('try-status').textContent === '{DAMAGED}'")
     assert page.page.input_value("#try-robots") == ""
     assert page.errors == []
     page.ask(ROBOTS_TXT, "/cart/1")
