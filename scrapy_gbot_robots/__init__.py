@@ -23,7 +23,6 @@ _HOME = {
     "OriginPriorityQueue": "obeying.queue",
     "ProvenanceSpiderMiddleware": "obeying.provenance",
     "RobotsArchive": "report.archive",
-    "RobotsLinkExtractor": "pages.directives",
     "RobotsReport": "report.extension",
     "RobotsSitemapSpider": "sitemaps.spider",
     "RobotsTagsMiddleware": "pages.middleware",
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from .obeying.queue import OriginPriorityQueue as OriginPriorityQueue
     from .obeying.queue import StrictOriginPriorityQueue as StrictOriginPriorityQueue
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
-    from .pages.directives import RobotsLinkExtractor as RobotsLinkExtractor
     from .pages.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
     from .policy.outages import State as State
     from .report.archive import RobotsArchive as RobotsArchive

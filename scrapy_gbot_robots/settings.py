@@ -61,7 +61,7 @@ _LEFT: Mapping[str, str] = {
     "MAX_REDIRECTS": "five redirects are followed",
     "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
     "STRICT": "",
-    "TAGS_LINKS": "",
+    "TAGS_LINKS": "GBOT_ROBOTS_TAGS = True leaves links that say ugc or sponsored, too",
 }
 
 STORAGES = ("memory", "sqlite", "redis")
@@ -337,7 +337,6 @@ class GbotSettings:
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
     preferences: str = _row("annotate", one_of("off", "annotate", "refuse"), purposes=True)
     tags: bool = _row(False, FLAG)
-    tags_links: bool = _row(False, FLAG, tags=True)
     tags_drop: tuple[str, ...] = _row([], DIRECTIVES, tags=True)
 
     @classmethod

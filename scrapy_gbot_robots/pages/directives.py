@@ -16,18 +16,16 @@ page on qualifying links; HTML's rules on where a head ends, as libxml2 has them
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import urldefrag, urljoin
 
 from lxml import etree
 from parsel import Selector
 from scrapy.http import HtmlResponse, Response, TextResponse
-from scrapy.link import Link
-from scrapy.linkextractors import LinkExtractor
 from scrapy.utils.response import get_base_url
 from w3lib.html import strip_html5_whitespace
 from w3lib.url import canonicalize_url, safe_url_string
@@ -58,8 +56,9 @@ _VALUED = frozenset({"max-snippet", "max-video-preview", "max-image-preview", _U
 _PREVIEWS = ("none", "standard", "large")
 KNOWN = _WORDS | _VALUED
 
-NOFOLLOW = frozenset({"nofollow"})
-QUALIFIED = frozenset({"nofollow", "ugc", "sponsored"})
+# Of a link; Google's page on qualifying links: none of the three will generally be followed.
+_NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
+_REL_ENDS = re.compile(r"[\s,]+")  # between values of `rel`; the same page allows commas, too
 MOST_HEAD_BYTES = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
 MOST_TAGS = 100
 _STEP = 8 * 1024
@@ -212,9 +211,7 @@ def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
 # Links
 
 
-def links_not_to_follow(
-    response: TextResponse, rels: Set[str], *, whole_page: bool = False
-) -> set[str]:
+def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> set[str]:
     """The URLs, without fragments, of the links that a page asks not to follow.
 
     Each is among them as written and in canonical form, which `LinkExtractor(canonicalize=True)`
@@ -222,11 +219,10 @@ def links_not_to_follow(
 
     Args:
         response: the page.
-        rels: the values of `rel`, in lower case, by which a link asks not to be followed.
         whole_page: whether the page asks to follow none of its links.
     """
     lower = response.body.lower()
-    if not whole_page and not any(rel.encode() in lower for rel in rels):
+    if not whole_page and not any(rel.encode() in lower for rel in _NOT_TO_FOLLOW):
         return set()
     try:
         # Scrapy keeps the parsed page, so that it is parsed once only.
@@ -244,38 +240,10 @@ def links_not_to_follow(
         with suppress(ValueError):  # no request can be made of it
             target = urljoin(base, strip_html5_whitespace(href))
             url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
-            if whole_page or not rels.isdisjoint(element.get("rel", "").lower().split()):
+            rels = _REL_ENDS.split(element.get("rel", "").lower())
+            if whole_page or not _NOT_TO_FOLLOW.isdisjoint(rels):
                 unfollowed.add(url)
             else:
                 free.add(url)
     unfollowed -= free
     return unfollowed | ({canonicalize_url(url) for url in unfollowed} - free)
-
-
-class RobotsLinkExtractor(LinkExtractor):
-    """Scrapy's `LinkExtractor` without links that say nofollow.
-
-    A page that says nofollow has no links at all.
-
-    Args:
-        rels: the values of `rel` for which a link is left out. {"nofollow"} by default; Google also
-            knows "ugc" and "sponsored".
-        args, kwargs: as for Scrapy's `LinkExtractor`.
-    """
-
-    def __init__(self, *args: Any, rels: Iterable[str] = NOFOLLOW, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._rels = frozenset(rel.lower() for rel in rels)
-
-    def extract_links(self, response: TextResponse) -> list[Link]:
-        """The links of `response` that may be followed."""
-        directives = said_by(response)
-        if directives is None:
-            directives = directives_of(response, ())
-        if "nofollow" in directives:
-            return []
-        links: list[Link] = super().extract_links(response)
-        if not links or not isinstance(response, HtmlResponse):
-            return links
-        unfollowed = links_not_to_follow(response, self._rels)
-        return [link for link in links if urldefrag(link.url).url not in unfollowed]

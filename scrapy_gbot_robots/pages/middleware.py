@@ -26,8 +26,6 @@ from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
 from .directives import (
     KNOWN,
-    NOFOLLOW,
-    QUALIFIED,
     at_time,
     directives_of,
     links_not_to_follow,
@@ -56,7 +54,6 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         if not settings.tags:
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
-        self._rels = QUALIFIED if settings.tags_links else NOFOLLOW
         # `links_not_to_follow` of pages
         self._links_not_to_follow: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._drop = frozenset(map(str.lower, settings.tags_drop))
@@ -91,7 +88,7 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             directives = said_by(response)
             whole_page = directives is not None and "nofollow" in directives
             self._links_not_to_follow[response] = links_not_to_follow(
-                response, self._rels, whole_page=whole_page
+                response, whole_page=whole_page
             )
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request

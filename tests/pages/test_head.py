@@ -45,13 +45,13 @@ def test_page_has_these_tags(page: str, tags: list[str]) -> None:
 def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
     page = b"<base href='http://[::1'><a rel=nofollow href=/left>x</a><a href=/free>x</a>"
     response = HtmlResponse("https://a.example/x", body=page)
-    assert links_not_to_follow(response, {"nofollow"}) == {"https://a.example/left"}
+    assert links_not_to_follow(response) == {"https://a.example/left"}
 
 
 def test_links_are_written_in_the_encoding_of_their_page() -> None:
     page = "<meta charset=latin-1><a rel=nofollow href='/é?q=é'>x</a>".encode("latin-1")
     response = HtmlResponse("https://a.example/", body=page)
-    assert links_not_to_follow(response, {"nofollow"}) == {"https://a.example/%C3%A9?q=%E9"}
+    assert links_not_to_follow(response) == {"https://a.example/%C3%A9?q=%E9"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])

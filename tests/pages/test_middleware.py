@@ -9,8 +9,6 @@ from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
-from scrapy_gbot_robots import RobotsLinkExtractor
-
 from ..support.crawls import crawl, handler_in_use, in_reactor, own_warnings, stats
 from ..support.web import Reply, Site
 
@@ -41,7 +39,8 @@ SITE: dict[str, Reply | bytes] = {
         body="<a name=top></a>" + link("/from-rel", "noopener NoFollow") + link("/from-rel-free")
     ),
     "/rel-query": html(body=link("/from-query?b=2&a=%7e", "nofollow")),
-    "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "sponsored")),
+    "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "Sponsored")),
+    "/rel-list": html(body=link("/from-comma", "noopener,ugc") + link("/from-word", "ugcs")),
     "/both": html(body=link("/from-both", "nofollow") + link("/from-both#again")),
     "/based": html("<base href='/sub/'><meta name=robots content=nofollow>", link("from-based")),
     "/file": Reply(
@@ -59,9 +58,11 @@ LEFT = {
     "/from-rel",
     "/from-query?b=2&a=%7e",
     "/sub/from-based",
+    "/from-ugc",
+    "/from-sponsored",
+    "/from-comma",
 }
-QUALIFIED = {"/from-ugc", "/from-sponsored"}
-FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both"}
+FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both", "/from-word"}
 
 
 class Follows(Spider):
@@ -104,12 +105,7 @@ def followed(site: Site) -> set[str]:
     ("settings", "meta", "left"),
     [
         pytest.param({}, None, set(), id="off"),
-        pytest.param(
-            {**ON, "GBOT_ROBOTS_TAGS_LINKS": True},
-            None,
-            LEFT | QUALIFIED,
-            id="ugc-and-sponsored-too",
-        ),
+        pytest.param(ON, None, LEFT, id="on"),
         pytest.param(ON, {"gbot_robots_follow": True}, set(), id="meta-key"),
     ],
 )
@@ -119,7 +115,7 @@ async def test_links_are_left_as_the_settings_and_the_request_say(
 ) -> None:
     with Site(SITE) as site:
         crawler = await crawl(Follows, settings, url=site.url(), meta=meta)
-        assert followed(site) == (LEFT | QUALIFIED | FOLLOWED) - left
+        assert followed(site) == (LEFT | FOLLOWED) - left
         if not settings:
             assert set(crawler.spider.said.values()) == {None}  # type: ignore[union-attr]
             assert not stats(crawler, "gbot_robots/tags")
@@ -132,7 +128,7 @@ async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_foll
 ) -> None:
     with Site(SITE) as site:
         crawler = await crawl(spider, ON, url=site.url())
-        assert followed(site) == QUALIFIED | FOLLOWED
+        assert followed(site) == FOLLOWED
         # strangers may make up any number of names, so "made-up" is not counted
         assert stats(crawler, "gbot_robots/tags/") == {
             "gbot_robots/tags/links_left": len(LEFT),
@@ -149,14 +145,9 @@ async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_foll
         assert said["/late"] == {"noindex": True, "unavailable_after": "2010-06-25T23:00:00+00:00"}
 
 
-@pytest.mark.parametrize("mode", ["first", "all"])
 @in_reactor
-async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt(mode: str) -> None:
-    settings = {
-        **ON,
-        "GBOT_ROBOTS_AGENTS": ["thirdbot/1.0", "OtherBot"],
-        "GBOT_ROBOTS_AGENTS_MODE": mode,
-    }
+async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt() -> None:
+    settings = {**ON, "GBOT_ROBOTS_AGENTS": ["thirdbot/1.0", "OtherBot"]}
     with Site(SITE) as site:
         crawler = await crawl(Follows, settings, url=site.url())
         said = crawler.spider.said  # type: ignore[union-attr]
@@ -206,25 +197,7 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
     [
         pytest.param(LinkExtractor(), {}, set(), id="stock"),
         pytest.param(LinkExtractor(), ON, LEFT, id="middleware"),
-        pytest.param(
-            RobotsLinkExtractor(),
-            {},
-            LEFT - {"/from-meta-own"},
-            id="extractor-heeds-what-is-said-to-everyone",
-        ),
         pytest.param(LinkExtractor(canonicalize=True), ON, LEFT, id="canonical-urls"),
-        pytest.param(
-            RobotsLinkExtractor(canonicalize=True),
-            {},
-            LEFT - {"/from-meta-own"},
-            id="extractor-makes-urls-canonical",
-        ),
-        pytest.param(
-            RobotsLinkExtractor(rels=("nofollow", "ugc", "Sponsored")),
-            ON,
-            LEFT | QUALIFIED,
-            id="both",
-        ),
     ],
 )
 @in_reactor
@@ -237,4 +210,4 @@ async def test_crawl_spider_leaves_the_same_links(
 
     with Site(SITE) as site:
         await crawl(Crawls, settings, start_urls=[site.url()])
-        assert followed(site) == (LEFT | QUALIFIED | FOLLOWED) - left
+        assert followed(site) == (LEFT | FOLLOWED) - left
