@@ -16,8 +16,7 @@ of `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
 is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), defer (deferred_from_coro,
 maybe_deferred_to_future), log (logformatter_adapter), misc (build_from_crawler, load_object),
 project (data_path, get_project_settings, inside_project), python (without_none_values), reactor
-(is_reactor_installed), response (get_base_url); and of `HttpCacheMiddleware` ignore_missing, policy
-and storage.
+(is_reactor_installed), response (get_base_url).
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 

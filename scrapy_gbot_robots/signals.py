@@ -6,8 +6,8 @@ Connect to them with `crawler.signals.connect(handler, signal)`. Handlers of `ro
 
 robotstxt_known = object()
 """`robotstxt_known(origin, robotstxt, answer, request, spider)` is sent when this crawl
-learns what the robots.txt of an origin says, or that it has none, from a server, the
-storage or Scrapy's HTTP cache. `origin` is an `Origin`, `robotstxt` the parsed
+learns what the robots.txt of an origin says, or that it has none, from a server or the
+storage. `origin` is an `Origin`, `robotstxt` the parsed
 `RobotsTxt` (empty if there is none), `answer` the `Answer` that requests of this origin
 get. `request` is the request that made the crawl ask.
 """

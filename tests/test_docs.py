@@ -137,7 +137,7 @@ def documented_stats() -> re.Pattern[str]:
     for name in re.findall(r"`((?:gbot_robots|robotstxt|\.\.\.)/[^`\s]+)`", text):
         last = name.replace(
             "...", last.rpartition("/")[0]
-        )  # `gbot_robots/http_cache/stored`, `.../recalled`
+        )  # `robotstxt/request_count`, `.../response_count`
         names.add(last)
     for below, table in re.findall(
         r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL

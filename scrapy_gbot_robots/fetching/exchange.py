@@ -69,7 +69,6 @@ _NAMES = {
     # the last two of aiohttp and httpx
     Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
     Failure.CANCELLED: "DownloadCancelledError CancelledError",
-    Failure.NOT_CACHED: "NotCachedError",
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
 }
 _FAILURES: dict[str, Failure] = {}
@@ -121,8 +120,6 @@ class Exchange:
         # how long the download handler took: without the downloader's queue and other middlewares
         self.secs = 0.0
         self.error: BaseException | None = None  # why there is no response
-        # whether it comes from Scrapy's HTTP cache: no server was asked now, or none answered
-        self.recalled = False
         self._most_bytes = most_bytes
         self._received = 0
         self._secs_left = secs_left  # for how many seconds a download handler may have it
@@ -206,16 +203,6 @@ class Exchange:
         """Whether the request went to a proxy, as it was sent in the end."""
         return bool((self.request or self.robots_request).meta.get("proxy"))
 
-    @property
-    def is_answered(self) -> bool:
-        """Whether a server has answered, or a middleware has dropped the request.
-
-        If so, no stored response counts.
-        """
-        if self.response is not None or self.headers_secs is not None:
-            return True
-        return isinstance(self.error, IgnoreRequest)
-
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means.
 
@@ -285,10 +272,6 @@ async def send_of_exchange(send: Send, request: Request) -> Response:
     if isinstance(exchange, Exchange):
         return await exchange.sent(send, request)
     return await send(request)
-
-
-class NotCachedError(Exception):
-    """`HTTPCACHE_IGNORE_MISSING` is on, and Scrapy's HTTP cache does not have this robots.txt."""
 
 
 def failure_of(

@@ -13,14 +13,11 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
@@ -31,7 +28,6 @@ from ..engine import (
     LISTENER,
     Overhearing,
     around_sending,
-    downloader_middleware,
     flags_no_unknown_length,
     is_closing,
     send_beside_limits,
@@ -45,7 +41,6 @@ from ..policy.outcome import (
     dead_end,
     failed,
     next_hop,
-    recalled,
 )
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
@@ -55,7 +50,6 @@ from .exchange import (
     NEVER_SENT,
     PROXY_HEADER,
     Exchange,
-    NotCachedError,
     error_of,
     failure_of,
     send_of_exchange,
@@ -99,61 +93,6 @@ _OWN_META = {
 MOST_WARNED = 10
 _STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
 logger = logging.getLogger(__name__)
-
-
-class HttpCache:
-    """Scrapy's HTTP cache, with which a crawl can be replayed when its servers are gone.
-
-    Each robots.txt that a server sends is stored, with its redirects, if `HTTPCACHE_POLICY` agrees.
-    It is recalled only if no server answers: a live crawl never obeys an old one. With
-    `HTTPCACHE_IGNORE_MISSING`, Scrapy asks no server, so it is recalled at once. If the cache's
-    storage or policy fails, the log says so once, and the cache counts as empty.
-    """
-
-    def __init__(self, crawler: Crawler, middleware: HttpCacheMiddleware) -> None:
-        self._crawler = crawler
-        self._middleware = middleware
-        self._has_failed = False
-
-    def replays(self, request: Request) -> bool:
-        """Whether no server is to be asked for `request`."""
-        with self._failing_safely(request):
-            return bool(
-                self._middleware.ignore_missing
-                and self._middleware.policy.should_cache_request(request)
-            )
-        return False  # after a suppressed error
-
-    def stored(self, request: Request) -> Response | None:
-        """The stored response for `request`; None if there is none."""
-        with self._failing_safely(request):
-            response: Response | None = self._middleware.storage.retrieve_response(
-                self._crawler.spider, request
-            )
-            return response
-        return None  # after a suppressed error
-
-    def store(self, request: Request, response: Response) -> None:
-        """Store what a server has sent for `request`, if the policy agrees."""
-        policy = self._middleware.policy
-        with self._failing_safely(request):
-            if policy.should_cache_request(request) and policy.should_cache_response(
-                response, request
-            ):
-                self._middleware.storage.store_response(self._crawler.spider, request, response)
-                self._crawler.stats.inc_value("gbot_robots/http_cache/stored")
-
-    @contextmanager
-    def _failing_safely(self, request: Request) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # of a policy or storage of the user's
-            self._crawler.stats.inc_value("gbot_robots/http_cache/errors")
-            if not self._has_failed:
-                logger.warning(
-                    "Scrapy's HTTP cache failed for %s: %r", request.url, error, exc_info=error
-                )
-            self._has_failed = True
 
 
 class Fetcher:
@@ -209,30 +148,10 @@ class Fetcher:
             request: the request that needs the robots.txt. The fetch takes the meta keys of
                 `GBOT_ROBOTS_META_KEYS` from it, and the credentials for its proxy.
         """
-        exchanges: list[Exchange] = []
-        outcome = await self._followed(origin, request, exchanges)
-        if any(exchange.recalled for exchange in exchanges):
-            return recalled(outcome)
-        if self._http_cache is not None and not isinstance(outcome, Unreachable):
-            for exchange in exchanges:
-                if exchange.response is not None and exchange.request is not None:
-                    self._http_cache.store(
-                        exchange.robots_request, exchange.response.replace(headers=exchange.headers)
-                    )
-        return outcome
-
-    async def _followed(
-        self, origin: Origin, request: Request | None, exchanges: list[Exchange]
-    ) -> Outcome:
-        """Fetch, follow redirects, and return the outcome.
-
-        Each exchange is added to `exchanges`.
-        """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
         while True:
-            exchange = await self._ask_or_recall(trail[-1], request, secs_left)
-            exchanges.append(exchange)
+            exchange = await self._ask(trail[-1], request, secs_left)
             answer = exchange.response
             redirected_to = ""
             if len(trail) > 1:
@@ -246,15 +165,14 @@ class Fetcher:
                 outcome = await self._read(exchange, answer, trail[-1])
                 if isinstance(outcome, Unreachable):
                     outcome = replace(outcome, redirected_to=redirected_to)
-                if not exchange.recalled:
-                    self._crawler.signals.send_catch_log(
-                        robotstxt_served,
-                        origin=origin,
-                        outcome=outcome,
-                        request=exchange.robots_request,
-                        response=answer,
-                        headers=exchange.headers,
-                    )
+                self._crawler.signals.send_catch_log(
+                    robotstxt_served,
+                    origin=origin,
+                    outcome=outcome,
+                    request=exchange.robots_request,
+                    response=answer,
+                    headers=exchange.headers,
+                )
                 return outcome
             secs_left = exchange.secs_left
             looking_at = time.monotonic()
@@ -300,39 +218,6 @@ class Fetcher:
             shown(hop),
         )
         return dead_end(answer.status, trail[-1], "to a private address")
-
-    async def _ask_or_recall(self, url: str, request: Request | None, secs_left: float) -> Exchange:
-        """Request `url`, or recall its response from Scrapy's HTTP cache.
-
-        It is recalled if the settings say so, or no server answers.
-        """
-        cache = self._http_cache
-        if cache is None:
-            return await self._ask(url, request, secs_left)
-        own = self.robots_request(url, request)
-        exchange = Exchange(own, self._settings.max_bytes, secs_left)
-        if not cache.replays(exchange.robots_request):
-            exchange = await self._ask(url, request, secs_left)
-        if not exchange.is_answered:
-            stored = cache.stored(exchange.robots_request)
-            if stored is not None:
-                self._crawler.stats.inc_value("gbot_robots/http_cache/recalled")
-                # The cache does not say whether the download was stopped.
-                exchange.keep(stored)
-                exchange.recalled = True
-                exchange.secs = 0.0  # the redirect was not slow, the server is silent
-                exchange.stopped = len(stored.body) > self._settings.max_bytes
-            if exchange.error is None:
-                exchange.error = NotCachedError()
-        return exchange
-
-    @cached_property
-    def _http_cache(self) -> HttpCache | None:
-        """Scrapy's HTTP cache; None if the crawl has none, or one of the user's own."""
-        middleware = downloader_middleware(self._crawler, HttpCacheMiddleware)
-        if middleware is None:
-            return None
-        return HttpCache(self._crawler, middleware)
 
     async def _ask(self, url: str, request: Request | None, secs_left: float) -> Exchange:
         """Request `url`.

@@ -39,7 +39,6 @@ class Source(Enum):
 
     FETCHED = "fetched"  # this process has just fetched it
     ANOTHER = "fetched by another process"  # one that shares the storage, while this process waited
-    HTTP_CACHE = "from Scrapy's HTTP cache"  # no server was asked, or none answered
     STORED = "from the storage"  # from an earlier run, or from earlier in this one
 
 

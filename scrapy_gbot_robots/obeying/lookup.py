@@ -289,9 +289,8 @@ class Lookup:
 
         If this is cancelled, `StorageClient.close` gives the lease back.
 
-        What no server has just sent is for this crawl alone, and is not stored: a response from
-        Scrapy's HTTP cache, that it has none, and that a middleware of this project has dropped the
-        request.
+        That a middleware of this project has dropped the request is for this crawl alone, and is
+        not stored.
         """
         began = time.monotonic()
         try:
@@ -304,16 +303,10 @@ class Lookup:
             outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         to_store: Entry | None = latest
-        if outcome.recalled:
-            to_store = None
         if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
             to_store = None
         await self._storage.store_and_release(str(origin), to_store)
         self._events.fetched(outcome, time.monotonic() - began)
-        if outcome.recalled:
-            if entry and self._is_good(entry):
-                return entry, Source.STORED
-            return latest, Source.HTTP_CACHE
         if entry is not None:
             self._events.compare(origin, entry.copy, latest.copy)
         return latest, Source.FETCHED

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 from urllib.parse import urljoin, urlsplit
@@ -39,7 +39,6 @@ class Fetched:
     body: bytes  # content-decoded
     cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
-    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ class Unavailable:
     url: str  # the URL that said so
     why: str
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
-    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
     wall: str = ""  # whose wall has answered in place of the site, and how that shows
 
 
@@ -77,13 +75,12 @@ class Failure(Enum):
     PROXY = "the proxy failed"
     REPLACED = "the download failed, and another middleware put a response in its place"
     DROPPED = "another middleware dropped the request"  # the project's own: no server was asked
-    NOT_CACHED = "HTTPCACHE_IGNORE_MISSING is on, and Scrapy's HTTP cache does not have it"
     OTHER = "the fetch failed"
 
 
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})  # there is none that could answer
 # this crawl's own doing, at each try again: it says nothing of the site
-NOT_ASKED = frozenset({Failure.DROPPED, Failure.NOT_CACHED})
+NOT_ASKED = frozenset({Failure.DROPPED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,6 @@ class Unreachable:
     status: int | None = None  # None: no response came at all
     # for how many seconds the server wants to be left alone; None: it does not say
     retry_after: float | None = None
-    recalled: bool = False  # from an HTTP cache: no server has confirmed it in this crawl
     failure: Failure | None = None  # None: the status says it
     redirected_to: str = ""  # the URL that was asked last, if a redirect led there
 
@@ -117,13 +113,6 @@ def failed(failure: Failure, detail: str = "", redirected_to: str = "") -> Unrea
     if detail:
         why = f"{why} ({detail})"
     return Unreachable(why, failure=failure, redirected_to=redirected_to)
-
-
-def recalled(outcome: Outcome) -> Outcome:
-    """Return `outcome` as one from an HTTP cache, fresh for no longer than any must be."""
-    if isinstance(outcome, Unreachable):
-        return replace(outcome, recalled=True)
-    return replace(outcome, recalled=True, max_age=0.0)
 
 
 # The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the

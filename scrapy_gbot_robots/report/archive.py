@@ -45,8 +45,7 @@ _SERVER_ERRORS = range(500, 600)
 _MOST_EXCHANGES = 100  # of fetches that have not decided yet; of others, the body alone is kept
 
 _IS_IN = (
-    "The record of this crawl is in %s: %s, %d fetched by it, %d from the storage or the HTTP cache"
-    ", %d unreachable"
+    "The record of this crawl is in %s: %s, %d fetched by it, %d from the storage, %d unreachable"
 )
 _CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
 _IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"

@@ -124,9 +124,7 @@ class Origins:
         origin, fetched_at, source = answer.origin, answer.fetched_at, ""
         if fetched_at is not None:
             source = answer.source.value
-            # Scrapy's HTTP cache does not say when a server gave the answer, and others may write
-            # to a storage.
-            if answer.source is Source.HTTP_CACHE or date_of(fetched_at) is None:
+            if date_of(fetched_at) is None:  # others may write to a storage
                 fetched_at = None
         if fetched_at is not None:
             self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)

@@ -7,7 +7,7 @@ from twisted.internet import error as twisted
 from twisted.python.failure import Failure as TwistedFailure
 from twisted.web.client import ResponseFailed
 
-from scrapy_gbot_robots.fetching.exchange import NotCachedError, failure_of
+from scrapy_gbot_robots.fetching.exchange import failure_of
 from scrapy_gbot_robots.policy.outcome import Failure
 
 
@@ -53,7 +53,6 @@ class UnspeakableError(Exception):
         pytest.param(named("Error", module="OpenSSL.SSL")(), Failure.TLS, id="S2.22-openssl"),
         pytest.param(named("RemoteProtocolError")(), Failure.INVALID, id="no-http"),
         pytest.param(named("TunnelError")(), Failure.PROXY, id="proxy"),
-        pytest.param(NotCachedError(), Failure.NOT_CACHED, id="replay"),
         pytest.param(NotSupported(), Failure.NO_HANDLER, id="no-handler"),
         pytest.param(with_reasons(twisted.DNSLookupError()), Failure.DNS, id="reason"),
         pytest.param(

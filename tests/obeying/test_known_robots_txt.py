@@ -51,10 +51,7 @@ async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_ca
     }
     crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
     assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
-    assert {path.read_bytes() for path in tmp_path.rglob("response_body")} == {
-        zipped,
-        b"ok",
-    }  # as the server sent it
+    assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
 
 
 @in_reactor

@@ -13,7 +13,6 @@ from scrapy_gbot_robots.policy.outcome import (
     Unreachable,
     failed,
     outcome_of,
-    recalled,
 )
 
 URL = "https://example.com/robots.txt"
@@ -103,9 +102,3 @@ def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> N
     outcome = failed(Failure.DNS, "no such\nhost: " + "x" * 10_000)
     assert outcome.why.startswith("the host name does not resolve (no such host: xxx")
     assert len(outcome.why) < 300
-
-
-def test_answer_from_an_http_cache_is_good_for_no_longer_than_any_must_be() -> None:
-    fetched = Fetched(200, URL, b"", max_age=86_400.0)
-    assert recalled(fetched) == Fetched(200, URL, b"", max_age=0.0, recalled=True)
-    assert recalled(Unreachable("HTTP 503", 503)) == Unreachable("HTTP 503", 503, recalled=True)

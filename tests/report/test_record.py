@@ -105,7 +105,7 @@ async def test_audit_by_the_archive_of_either_crawl_gives_the_crawl_s_own_verdic
             (line,) = [text for text in caplog.messages if text.startswith("The record of this")]
             assert line == (
                 f"The record of this crawl is in {archive}: 8 robots.txt answers, {fetched} fetched by it, "
-                f"{stored} from the storage or the HTTP cache, 1 unreachable"
+                f"{stored} from the storage, 1 unreachable"
             )
 
 
@@ -315,17 +315,3 @@ def test_of_what_decided_within_one_second_the_later_counts(name: str, tmp_path:
         texts = [bytes_of(record, name, is_first=False) for record in records]
         path.write_bytes(b"".join(texts))
         assert audited(path, ["http://a.example/"]) == {"http://a.example/": 2 if number else 1}
-
-
-@in_reactor
-async def test_the_log_says_that_the_http_cache_gave_a_robots_txt(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings: dict[str, Any] = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await crawl(Pages, settings, urls=[site.url("/yes")])
-    settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.warc")
-    with caplog.at_level(logging.INFO):
-        crawler = await crawl(Pages, settings, urls=[site.url("/yes")])
-    assert stats(crawler, "gbot_robots/archive/")["gbot_robots/archive/stored"] == 1
-    assert ", 0 fetched by it, 1 from the storage or the HTTP cache, 0 unreachable" in caplog.text
