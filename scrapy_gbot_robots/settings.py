@@ -1,6 +1,6 @@
 """The plugin's settings: their defaults, the values that they take, and what each needs.
 
-`GbotSettings` is the table: the setting `GBOT_ROBOTS_STRICT` is its field `strict`. To add a
+`GbotSettings` is the table: the setting `GBOT_ROBOTS_STORAGE` is its field `storage`. To add a
 setting, add a field, and a section to docs/settings.md, which a test compares with the table. No
 other module reads a `GBOT_ROBOTS_*` name.
 """
@@ -60,7 +60,7 @@ _LEFT: Mapping[str, str] = {
     "HISTORY": "GBOT_ROBOTS_ARCHIVE keeps each answer",
     "MAX_REDIRECTS": "five redirects are followed",
     "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
-    "STRICT": "",
+    "STRICT": "files are read as Google's parser does, and `lint` says what is not written so",
     "TAGS_LINKS": "GBOT_ROBOTS_TAGS = True leaves links that say ugc or sponsored, too",
 }
 
@@ -307,7 +307,6 @@ class GbotSettings:
     Durations are in seconds, sizes in bytes; docs/settings.md says what each means.
     """
 
-    strict: bool = _row(False, FLAG)
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_of_project, SQLITE, storage="sqlite")  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis")
@@ -383,7 +382,7 @@ class GbotSettings:
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
         """Read a robots.txt; `cut` says that the server sent more than `body`."""
-        return RobotsTxt.parse(body, strict=self.strict, max_bytes=self.max_bytes, cut=cut)
+        return RobotsTxt.parse(body, max_bytes=self.max_bytes, cut=cut)
 
 
 def _name_of(field_name: str) -> str:

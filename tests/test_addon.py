@@ -236,7 +236,7 @@ def test_wrong_setting_comes_up_at_start() -> None:
     ("name", "said"),
     [
         pytest.param("GBOT_ROBOTS_SITEMAP", "; did you mean GBOT_ROBOTS_SITEMAPS?", id="near"),
-        pytest.param("GBOT_ROBOT_STRICT", "; did you mean GBOT_ROBOTS_STRICT?", id="without-s"),
+        pytest.param("GBOT_ROBOT_STORAGE", "; did you mean GBOT_ROBOTS_STORAGE?", id="without-s"),
         pytest.param("GBOT_ROBOTS_xyzzy_plugh_wibble", "", id="far"),
     ],
 )
@@ -252,5 +252,5 @@ def test_misspelt_setting_is_named_once(
 
 
 def test_settings_of_the_plugin_are_not_called_misspelt(caplog: pytest.LogCaptureFixture) -> None:
-    middlewares(switched_on(GBOT_ROBOTS_STRICT=True, MY_GBOT_ROBOTS=1))
+    middlewares(switched_on(GBOT_ROBOTS_SOFT_404=True, MY_GBOT_ROBOTS=1))
     assert "is no setting" not in caplog.text

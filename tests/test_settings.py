@@ -33,7 +33,7 @@ def read(**settings: Any) -> GbotSettings:
 @pytest.mark.parametrize(
     ("name", "value", "read_as"),
     [
-        ("STRICT", "1", True),  # from the command line, settings are text
+        ("SOFT_404", "1", True),  # from the command line, settings are text
         ("CACHE_SIZE", "5", 5),
         ("MAX_AGE_SECS", "0.5", 0.5),
         ("MAX_AGE_SECS", 0, 0),
@@ -77,7 +77,7 @@ STORAGE_RULE = (
         ("TIMEOUT_SECS", float("inf"), "a number of seconds > 0"),
         ("CACHE_SIZE", 0, "a whole number >= 1"),
         ("CACHE_SIZE", True, "a whole number >= 1"),
-        ("STRICT", "maybe", "True or False"),
+        ("SOFT_404", "maybe", "True or False"),
         *(
             ("CRAWL_DELAY", value, "True, False or the longest crawl-delay in seconds, >= 0")
             for value in (-1, "yes", float("inf"), float("nan"), "1d", [20], 10**400)
@@ -299,6 +299,10 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
     [
         ("GBOT_ROBOTS_MAX_REDIRECTS", ": five redirects are followed"),
         ("GBOT_ROBOT_MAX_REDIRECTS", ": five redirects are followed"),
+        (
+            "GBOT_ROBOTS_STRICT",
+            ": files are read as Google's parser does, and `lint` says what is not written so",
+        ),
         (
             "GBOT_ROBOTS_CRAWL_DELAY_MAX_SECS",
             ": GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",

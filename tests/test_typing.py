@@ -30,7 +30,7 @@ URL = "https://example.com/x"
 
 
 def test_public_values_have_their_types() -> None:
-    robots = assert_type(RobotsTxt.parse(bytearray(ROBOTS), strict=True, max_bytes=None), RobotsTxt)
+    robots = assert_type(RobotsTxt.parse(bytearray(ROBOTS), max_bytes=None), RobotsTxt)
     assert_type(robots.allowed(URL.encode(), b"a"), bool)
     assert_type(robots.sitemaps, tuple[str, ...])
     assert_type(robots.crawl_delay("a"), "float | None")

@@ -35,7 +35,7 @@ KEPT = Path(__file__).parents[1] / ".fuzz"  # the corpus, and inputs that broke 
 LATEST = 253_402_214_400.0  # seconds since the epoch: the codec keeps no later time
 MAX_LEN = 300  # bytes of an input: enough for two groups, and short enough for thousands of inputs a second
 
-STRICT, AS_BYTES = 1, 2  # bits of the first byte of an input for the parser
+AS_BYTES = 2  # a bit of the first byte of an input for the parser
 RAW, PLAIN, PACKED, PARTS = range(4)  # kinds of input for the codec, by its first byte
 
 
@@ -44,17 +44,14 @@ def parser(data: bytes) -> None:
     options = data[0] if data else 0
     user_agent, _, rest = data[1:].partition(b"\n")
     where, _, body = rest.partition(b"\n")
-    strict = bool(options & STRICT)
     if options & AS_BYTES:
-        promises.assert_one_meaning(body, where, user_agent, strict=strict)
+        promises.assert_one_meaning(body, where, user_agent)
         promises.assert_origin_is_stable(where)
     else:
         url = where.decode("utf-8", "surrogateescape")
-        promises.assert_one_meaning(
-            body, url, user_agent.decode("utf-8", "surrogateescape"), strict=strict
-        )
+        promises.assert_one_meaning(body, url, user_agent.decode("utf-8", "surrogateescape"))
         promises.assert_origin_is_stable(url)
-    promises.assert_told_in_full(body, strict=strict)
+    promises.assert_told_in_full(body)
 
 
 def codec(data: bytes) -> None:

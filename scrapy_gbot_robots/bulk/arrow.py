@@ -43,7 +43,6 @@ def judge_batch(
     unreachable: str = "google",
     refused: str = "allow",
     soft_404: bool = True,
-    strict: bool = False,
 ) -> pa.RecordBatch:
     """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
 
@@ -55,7 +54,6 @@ def judge_batch(
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
         soft_404: as GBOT_ROBOTS_SOFT_404.
-        strict: as for `RobotsTxt.parse`.
 
     Returns:
         The batch without `body`, and with a column (int8) for each crawler, by its product token: 0
@@ -90,7 +88,6 @@ def judge_batch(
         unreachable=unreachable,
         refused=refused,
         soft_404=soft_404,
-        strict=strict,
     )
     _check_names(names, answers)
     columns = [pa.array(column, pa.int8()) for column in answers.values()]

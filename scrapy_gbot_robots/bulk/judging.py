@@ -179,7 +179,6 @@ class Judge:
     Args:
         crawlers: the crawlers.
         policy: what statuses and failures mean; by default as in a crawl without settings.
-        strict: as for `RobotsTxt.parse`.
         max_bytes: how many bytes of a robots.txt are read.
         overrides: an override counts if it is in force at `now`, in seconds since the epoch.
         purposes: what a crawl would be for; a URL is disallowed if its site refuses one of these.
@@ -188,7 +187,6 @@ class Judge:
     crawlers: Sequence[RobotsAgent]
     _: KW_ONLY
     policy: Policy = field(default_factory=Policy)
-    strict: bool = False
     max_bytes: int | None = MAX_BYTES
     overrides: Overrides | None = None
     now: float = 0.0
@@ -336,9 +334,7 @@ class Judge:
 
     def parsed(self, robots: Served) -> RobotsTxt:
         """Read the robots.txt."""
-        return RobotsTxt.parse(
-            robots.body, strict=self.strict, max_bytes=self.max_bytes, cut=robots.cut
-        )
+        return RobotsTxt.parse(robots.body, max_bytes=self.max_bytes, cut=robots.cut)
 
     def _rules(self, robots: Served, override: Override | None) -> list[Rules]:
         """Return the rules that each crawler follows."""
@@ -409,7 +405,6 @@ def judge(
     unreachable: str = "google",
     refused: str = "allow",
     soft_404: bool = True,
-    strict: bool = False,
     max_bytes: int | None = MAX_BYTES,
 ) -> dict[str, list[int | None]]:
     """Say for each URL whether each crawler may fetch it.
@@ -426,7 +421,6 @@ def judge(
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
         refused: as GBOT_ROBOTS_REFUSED.
         soft_404: as GBOT_ROBOTS_SOFT_404.
-        strict: as for `RobotsTxt.parse`.
         max_bytes: how many bytes of a robots.txt are read.
 
     Returns:
@@ -443,7 +437,7 @@ def judge(
     several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
     crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
-    judges = Judge(list(crawlers), policy=policy, strict=strict, max_bytes=max_bytes)
+    judges = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
     if isinstance(robots, Mapping):
         columns, _ = judges.judged(list(urls), _by_origin(robots))
     else:

@@ -137,7 +137,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     judge = Judge(
         [asker.crawler for asker in askers],
         policy=gbot.policy,
-        strict=gbot.strict,
         max_bytes=gbot.max_bytes,
         overrides=None if files else overrides_checked(settings),
         now=time.time(),

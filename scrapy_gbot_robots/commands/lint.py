@@ -124,7 +124,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         reported = []
         for finding in findings(
             source.body,
-            strict=gbot.strict,
             max_bytes=gbot.max_bytes,
             truncated=source.truncated,
             more=on_preferences,

@@ -295,7 +295,6 @@ class ProjectCrawl:
                 overrides = self.overrides
             judge = Judge(
                 [agent],
-                strict=self.settings.strict,
                 max_bytes=self.settings.max_bytes,
                 overrides=overrides,
                 now=time.time(),

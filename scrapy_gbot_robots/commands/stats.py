@@ -93,7 +93,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     askers = crawlers_named(options.agents, settings, err) if options.agents else []
     gbot = GbotSettings.of(settings)
     crawlers_asked = [asker.crawler for asker in askers]
-    judge = Judge(crawlers_asked, policy=gbot.policy, strict=gbot.strict, max_bytes=gbot.max_bytes)
+    judge = Judge(crawlers_asked, policy=gbot.policy, max_bytes=gbot.max_bytes)
     with (
         archives.errors_in_a_line(),
         archives.opened(options.archives, gbot, err) as (store, damage),
@@ -291,7 +291,7 @@ def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
     looked at once for all of them.
     """
     groups = groups_of(robots)
-    best = [_best_for_home(group.rules, strict=judge.strict) for group in groups]
+    best = [_best_for_home(group.rules) for group in groups]
     blocked: dict[str, bool] = {}
     for agent, numbers in groups_by_agent(groups).items():
         decisive = max(best[number] for number in numbers)
@@ -301,12 +301,12 @@ def _agents_of(robots: RobotsTxt, judge: Judge) -> dict[str, bool]:
     return blocked
 
 
-def _best_for_home(rules: Iterable[Rule], *, strict: bool) -> int:
+def _best_for_home(rules: Iterable[Rule]) -> int:
     """Return the precedence of the rule that decides about "/", whatever its line."""
     best = NO_RULE
     for rule in rules:
         patterns = [rule.pattern]
-        if rule.allow and not strict:
+        if rule.allow:
             patterns.append(directory_of_index(rule.pattern) or "")
         for pattern in filter(None, patterns):
             if matches(pattern, _HOME):

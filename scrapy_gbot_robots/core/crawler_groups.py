@@ -162,17 +162,17 @@ class ScannedGroup:
             self.content_lines.append((line, raw))
 
 
-def scan(body: bytes, agents: tuple[bytes, ...], strict: bool = False) -> Rules:
+def scan(body: bytes, agents: tuple[bytes, ...]) -> Rules:
     """Return the rules for the first of `agents` that has a group in `body`.
 
     An agent is a token in lower case, or "*".
     """
-    reader = _Scan(agents, strict)
+    reader = _Scan(agents)
     reader.read(body)
     for agent in agents if reader.groups else ():
         merged = [group for group in reader.groups if agent in group.agents]
         if merged:
-            return _rules(merged, agent, strict, reader.signals)
+            return _rules(merged, agent, reader.signals)
     reason = NO_GROUP if agents else IGNORES_ROBOTS
     return Rules(unmatched=reason, content_lines=tuple(reader.signals))
 
@@ -184,11 +184,10 @@ class _Scan:
     group.
     """
 
-    __slots__ = ("_agents", "_group", "_number", "_seen_agent", "_strict", "groups", "signals")
+    __slots__ = ("_agents", "_group", "_number", "_seen_agent", "groups", "signals")
 
-    def __init__(self, agents: tuple[bytes, ...], strict: bool) -> None:
+    def __init__(self, agents: tuple[bytes, ...]) -> None:
         self._agents = agents
-        self._strict = strict
         # the group of the present line, if it is wanted
         self._group: ScannedGroup | None = None
         self._number = 0  # of the last line read
@@ -254,7 +253,7 @@ class _Scan:
             if kind is None:
                 if not name.lstrip().lower().startswith(_BEGINNINGS):
                     continue
-                line = read_line(0, text, strict=self._strict)
+                line = read_line(0, text)
                 kind, value = line.kind, line.value
                 if kind == UNUSED:
                     kind = _OWN.get(line.key.lower(), UNUSED)
@@ -309,9 +308,7 @@ def _may_have_agents(lower: bytes) -> bool:
     return True
 
 
-def _rules(
-    groups: Sequence[ScannedGroup], agent: bytes, strict: bool, signals: list[ContentLine]
-) -> Rules:
+def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLine]) -> Rules:
     """Merge the groups of `agent` (RFC 9309 2.2.1)."""
     first, *others = groups
     for group in others:
@@ -332,7 +329,6 @@ def _rules(
         _patterns(first.disallows, first.disallow_lines),
         agent.decode("ascii"),
         delay,
-        strict,
         content_lines=tuple(content_lines),
     )
 

@@ -10,8 +10,8 @@ disallow line, and the flags for a directive, a typo and a comment.
 
 Boundary: one line at a time. robots.py finds out which group it belongs to.
 Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification"
-("File format", "Syntax"); and Google's parser, which is github.com/google/robotstxt. The parser's
-leniency is kept here unless `strict` asks for the written text alone.
+("File format", "Syntax"); and Google's parser, which is github.com/google/robotstxt. It accepts
+more than is written, such as misspelt names, and so does this reader; lint says where.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ TOO_LONG = 32
 MISSING_COLON = 64
 
 # Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this
-# order, without regard to case. Google's parser takes any key that begins with one of them. Strict
-# reading takes only the name in Google's page.
+# order, without regard to case. Google's parser takes any key that begins with one of them.
 FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -84,7 +83,7 @@ GLOBAL = b"*"
 _AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
 
-def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
+def field_of(key: bytes) -> tuple[int, bool]:
     """Return the kind of the field that `key` names, and whether it is misspelt.
 
     White space around `key` is stripped.
@@ -93,10 +92,9 @@ def field_of(key: bytes, *, strict: bool) -> tuple[int, bool]:
     for kind, name, typos in FIELDS:
         if lower == name:
             return kind, False
-        if not strict:
-            misspelt = lower.startswith(typos)
-            if misspelt or lower.startswith(name):
-                return kind, misspelt
+        misspelt = lower.startswith(typos)
+        if misspelt or lower.startswith(name):
+            return kind, misspelt
     return (UNUSED if lower in UNUSED_FIELDS else UNKNOWN), False
 
 
@@ -136,13 +134,13 @@ class Line(NamedTuple):
     value: bytes = b""
 
 
-def read_lines(body: bytes, *, strict: bool) -> Iterator[Line]:
+def read_lines(body: bytes) -> Iterator[Line]:
     """Yield each line of `body`.
 
     The text after the last line end is a line, even if it is empty.
     """
     for number, raw in enumerate(split_lines(body), 1):
-        yield read_line(number, raw, strict=strict)
+        yield read_line(number, raw)
 
 
 def split_lines(body: bytes) -> list[bytes]:
@@ -192,7 +190,7 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
         start = stop
 
 
-def read_line(number: int, raw: bytes, *, strict: bool) -> Line:
+def read_line(number: int, raw: bytes) -> Line:
     """Return what the line `raw` says. `number` becomes the number of the result.
 
     A comment is cut before all else. The fast reader does so value by value, in `ScannedGroup.add`
@@ -205,35 +203,35 @@ def read_line(number: int, raw: bytes, *, strict: bool) -> Line:
         flags |= HAS_COMMENT
     if not text:
         return Line(number, UNKNOWN, flags | (IS_COMMENT if hash_sign else EMPTY))
-    key, value, missing_colon = _split_directive(text, strict)
+    key, value, missing_colon = _split_directive(text)
     if not key:
         return Line(number, UNKNOWN, flags | missing_colon)
-    kind, misspelt = field_of(key, strict=strict)
+    kind, misspelt = field_of(key)
     flags |= HAS_DIRECTIVE | missing_colon | (TYPO if misspelt else 0)
     if kind not in {USER_AGENT, SITEMAP}:
         value = escape(value)
     return Line(number, kind, flags, key, value)
 
 
-def _split_directive(text: bytes, strict: bool) -> tuple[bytes, bytes, int]:
+def _split_directive(text: bytes) -> tuple[bytes, bytes, int]:
     """Return key, value, and `MISSING_COLON` or 0.
 
-    A line of two words without a colon is split between them (Google's parser), unless `strict`.
-    Any other line without a colon has an empty key.
+    A line of two words without a colon is split between them (Google's parser). Any other line
+    without a colon has an empty key.
     """
     key, colon, value = text.partition(b":")
     if colon:
         return key.strip(), value.strip(), 0
     first, space, rest = text.replace(b"\t", b" ").partition(b" ")
     value = rest.strip(b" ")
-    if strict or not space or b" " in value:
+    if not space or b" " in value:
         return b"", b"", 0
     return first.strip(), value.strip(), MISSING_COLON
 
 
 def as_written(raw: bytes) -> bytes:
     """Return the value of the directive in the line `raw` without escaping it."""
-    return _split_directive(_usable(raw).partition(b"#")[0].strip(), strict=False)[1]
+    return _split_directive(_usable(raw).partition(b"#")[0].strip())[1]
 
 
 def seconds(value: bytes) -> float | None:

@@ -55,7 +55,6 @@ _WORK_OF_PATH = 200  # and the path
 def findings(
     body: bytes,
     *,
-    strict: bool = False,
     max_bytes: int | None = lines.MAX_BYTES,
     truncated: bool = False,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] | None = None,
@@ -66,12 +65,11 @@ def findings(
 
     Args:
         body: the bytes of the file.
-        strict: as for `RobotsTxt.parse`.
         max_bytes: as for `RobotsTxt.parse`.
         truncated: whether more was served than `body`.
         more: adds findings, each as its line, the name of its kind, and its text.
     """
-    robotstxt = RobotsTxt.parse(body, strict=strict, max_bytes=max_bytes, cut=truncated)
+    robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=truncated)
     all_lines = lines_of(robotstxt)
     groups = groups_of(robotstxt)
     other = no_robots_file(body, robotstxt)
@@ -82,7 +80,7 @@ def findings(
         for line, kind, text in more(robotstxt):
             unsorted.add(finding(line, kind, what=text))
     unsorted.update(_on_groups(groups, all_lines))
-    unsorted.update(_on_crawlers(groups, strict=strict))
+    unsorted.update(_on_crawlers(groups))
     return sorted(unsorted, key=_place)
 
 
@@ -294,10 +292,10 @@ class _Rivals(NamedTuple):
     disallows: Index
 
     @classmethod
-    def of(cls, rules: Iterable[Rule], *, strict: bool) -> _Rivals:
+    def of(cls, rules: Iterable[Rule]) -> _Rivals:
         """Take the rules.
 
-        An allow rule for an index page is one for its directory, too, unless `strict`.
+        An allow rule for an index page is one for its directory, too.
         """
         allows: list[tuple[str, int]] = []
         disallows: list[tuple[str, int]] = []
@@ -307,17 +305,17 @@ class _Rivals(NamedTuple):
                 continue
             allows.append((pattern, line))
             directory = directory_of_index(pattern)
-            if directory is not None and not strict:
+            if directory is not None:
                 allows.append((directory, line))
         return cls(Index(allows, ()), Index((), disallows))
 
 
-def _on_crawlers(groups: Sequence[Group], *, strict: bool) -> Iterator[Finding]:
+def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
     """Compare the rules of each crawler with each other, and with those of "*"."""
     closed_to_all = _paths_closed_to_all(groups)
     work_left = _MOST_WORK
     for merged in _merged_agents(groups):
-        rivals = _Rivals.of(merged.rules, strict=strict)
+        rivals = _Rivals.of(merged.rules)
         patterns = [rule.pattern for rule in merged.rules] + closed_to_all
         wildcards = rivals.allows.wildcard_chars + rivals.disallows.wildcard_chars
         work_of_path = 2 * _WORK_OF_RULE + wildcards

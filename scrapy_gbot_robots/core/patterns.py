@@ -252,13 +252,12 @@ class Trial:
     The allow rules are seldom asked.
     """
 
-    __slots__ = ("_allowing", "_allows", "_disallowing", "_disallows", "_strict")
+    __slots__ = ("_allowing", "_allows", "_disallowing", "_disallows")
 
-    def __init__(self, disallows: Patterns, allows: Patterns, strict: bool) -> None:
+    def __init__(self, disallows: Patterns, allows: Patterns) -> None:
         self._disallowing = RulesOfKind(disallows)
         self._allowing: RulesOfKind | None = None
         self._disallows, self._allows = disallows, allows
-        self._strict = strict
 
     def allows(self, path: str) -> bool:
         """Return whether the rules allow `path`, as `path_of` gives it."""
@@ -314,6 +313,6 @@ class Trial:
             return self._disallowing
         allowing = self._allowing
         if allowing is None:
-            directories = () if self._strict else self._allows.directories()
-            self._allowing = allowing = RulesOfKind(self._allows, directories)
+            allowing = RulesOfKind(self._allows, self._allows.directories())
+            self._allowing = allowing
         return allowing

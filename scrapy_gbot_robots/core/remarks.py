@@ -17,6 +17,7 @@ from typing import NamedTuple
 from . import lines
 from .known_crawlers import is_known, meant_by
 from .lines import Line, agent_of, split_lines
+from .patterns import directory_of_index
 from .urls import as_text, is_absolute, shown
 
 ERROR = "error"  # the line does nothing, or something else than it says
@@ -119,6 +120,9 @@ _WORDS = {
         "group without rules": 'no rules follow: "{agent}" may fetch everything',
         "dollar within a path": '"$" is the end of a URL only as the last character of a rule',
         "duplicate rule": '"{rule}" is already in line {other}',
+        "index page": (
+            'Google\'s parser takes it for the directory "{directory}", too; others may not'
+        ),
         "path not escaped": "matched as {value}: write it so, for crawlers that do not escape",
         "too many rules to compare": (
             "from this group on, not all rules were compared with each other: there are too many"
@@ -133,6 +137,7 @@ for _level, _kinds in _WORDS.items():
 _NO_REMARKS = {
     "comment within a path",
     "dollar within a path",
+    "index page",
     "name of no crawler",
     "not UTF-8",
     "path not escaped",
@@ -292,6 +297,10 @@ def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
         yield finding(number, "regular expression", part=text_of(regex[0]))
     elif b"$" in path[1:-1]:
         yield finding(number, "dollar within a path")
+    if line.kind == lines.ALLOW:
+        directory = directory_of_index(path.decode("ascii"))
+        if directory is not None:
+            yield finding(number, "index page", directory=shown(directory[:-1]))
 
 
 def _on_agent(number: int, value: bytes) -> Iterator[Finding]:

@@ -90,20 +90,19 @@ class SitemapLine(NamedTuple):
 class RobotsTxt:
     """What a robots.txt says, to any crawler."""
 
-    __slots__ = ("_body", "_cut", "_rules", "_strict")
+    __slots__ = ("_body", "_cut", "_rules")
 
-    def __init__(self, body: bytes, strict: bool | None = None, cut: bool = False) -> None:
-        if strict is None:
+    def __init__(self, body: bytes, cut: bool | None = None) -> None:
+        if cut is None:
             raise TypeError("RobotsTxt.parse(body) reads a robots.txt, not RobotsTxt(body)")
         self._body = body
-        self._strict = strict
         self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
         # whether bytes past the size limit were left out (Google's page, "File format")
         self._cut = cut
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the bytes only: everything else can be read from them again."""
-        return RobotsTxt, (self._body, self._strict, self._cut)
+        return RobotsTxt, (self._body, self._cut)
 
     def __repr__(self) -> str:
         return f"<RobotsTxt of {len(self._body):,} bytes{', cut' if self._cut else ''}>"
@@ -113,7 +112,6 @@ class RobotsTxt:
         cls,
         body: bytes | bytearray | memoryview,
         *,
-        strict: bool = False,
         max_bytes: int | None = MAX_BYTES,
         cut: bool = False,
     ) -> RobotsTxt:
@@ -121,9 +119,6 @@ class RobotsTxt:
 
         Args:
             body: the bytes.
-            strict: whether to leave out what Google's parser accepts beyond the written text:
-                misspelt field names, names that only begin like a field's, a missing colon,
-                index.htm for its directory.
             max_bytes: the rest of `body` is ignored (Google's page: 500 KiB); None means no limit.
             cut: whether more was served than `body`.
 
@@ -134,8 +129,8 @@ class RobotsTxt:
             raise TypeError(f"a robots.txt is bytes, not {type(body).__name__}")
         raw = body if isinstance(body, bytes) else bytes(body)
         if max_bytes is None or len(raw) <= max_bytes:
-            return cls(raw, strict, cut)
-        return cls(raw[:max_bytes], strict, True)
+            return cls(raw, cut)
+        return cls(raw[:max_bytes], True)
 
     def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> bool:
         """Return whether the crawler may fetch `url`.
@@ -169,7 +164,7 @@ class RobotsTxt:
                     [(crawler.name, self.rules_for(crawler)) for crawler in user_agent]
                 )
             else:
-                rules = scan(self._body, agents_heeded(user_agent), self._strict)
+                rules = scan(self._body, agents_heeded(user_agent))
             self._rules[user_agent] = rules
         return rules
 
@@ -232,7 +227,7 @@ class RobotsTxt:
 
 def lines_of(robotstxt: RobotsTxt) -> list[Line]:
     """Return all lines, as in the line report of Google's parser: kind, flags, key and value."""
-    return list(read_lines(robotstxt._body, strict=robotstxt._strict))  # noqa: SLF001
+    return list(read_lines(robotstxt._body))  # noqa: SLF001
 
 
 def groups_of(robotstxt: RobotsTxt) -> list[Group]:
@@ -248,7 +243,7 @@ def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
     (RFC 9309 2.2.2).
     """
     group = Group({}, [])
-    for line in read_lines(robotstxt._body, strict=robotstxt._strict):  # noqa: SLF001
+    for line in read_lines(robotstxt._body):  # noqa: SLF001
         if line.kind == USER_AGENT:
             if group.rules or not group.agents:
                 group = Group({}, [])
@@ -299,7 +294,7 @@ def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
         for text in block.splitlines():
             number += 1
             if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
-                line = read_line(number, text, strict=robotstxt._strict)  # noqa: SLF001
+                line = read_line(number, text)
                 if line.kind == SITEMAP:
                     url: str | None = as_text(line.value)
                     if url is not None and not is_absolute(url):

@@ -68,7 +68,6 @@ class Rules:
         "_index",
         "_site",
         "_spent",
-        "_strict",
         "_trial",
         "_undecided",
         "_unmatched",
@@ -81,7 +80,6 @@ class Rules:
         disallows: Patterns = NO_PATTERNS,
         group: str | None = None,
         crawl_delay: float | None = None,
-        strict: bool = False,
         unmatched: str = NO_MATCH,
         content_lines: tuple[ContentLine, ...] = (),
     ) -> None:
@@ -91,7 +89,6 @@ class Rules:
         """
         self._allows = allows
         self._disallows = disallows
-        self._strict = strict
         # those that are for the crawler, as they are written, with their numbers
         self._content_lines = content_lines
         self._unmatched = unmatched
@@ -114,7 +111,6 @@ class Rules:
             self._disallows,
             self._group,
             self.crawl_delay,
-            self._strict,
             self._unmatched,
             self._content_lines,
         )
@@ -211,7 +207,7 @@ class Rules:
 
     def _tried(self) -> Trial:
         """Return the rules to be tried one by one."""
-        self._trial = trial = Trial(self._disallows, self._allows, self._strict)
+        self._trial = trial = Trial(self._disallows, self._allows)
         return trial
 
     def _takes_long(self, url: str | bytes) -> bool:

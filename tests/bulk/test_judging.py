@@ -184,7 +184,6 @@ def test_file_is_cut_at_its_limit_and_strict_is_heeded() -> None:
     urls = ["https://a.example/typo", "https://a.example/late"]
     assert judge(urls, robots, "a") == {"a": [0, 1]}
     assert judge(urls, robots, "a", max_bytes=None) == {"a": [0, 0]}
-    assert judge(urls, robots, "a", strict=True) == {"a": [1, 1]}
 
 
 @pytest.fixture
@@ -300,7 +299,7 @@ def test_urls_of_one_site_get_the_answers_of_asking_one_by_one(rules: int, each:
         forms = (url, *other_forms(url))
         if Origin.of_robots_txt(url) is not None:
             return True
-        return all(verdict_of(groups, form, (b"*",), False).allowed for form in forms)
+        return all(verdict_of(groups, form, (b"*",)).allowed for form in forms)
 
     expected: list[int | None] = [int(is_allowed(url)) for url in urls[:each]]
     expected += [1, int(is_allowed("https://a.example/")), None, 2]
@@ -343,7 +342,7 @@ def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(see
         if Origin.of_robots_txt(url) is not None:
             return 1
         forms = (url, *other_forms(url))
-        return int(all(verdict_of(groups[body], form, agents, False).allowed for form in forms))
+        return int(all(verdict_of(groups[body], form, agents).allowed for form in forms))
 
     def answers_by(files: list[bytes]) -> dict[str, list[int]]:
         rows = list(zip(urls, files, strict=True))

@@ -356,8 +356,8 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(
     ("arguments", "note"),
     [
         (
-            ("-s", "GBOT_ROBOTS_STRIKT=1"),
-            "GBOT_ROBOTS_STRIKT is no setting; did you mean GBOT_ROBOTS_STRICT?",
+            ("-s", "GBOT_ROBOTS_SITEMAP=1"),
+            "GBOT_ROBOTS_SITEMAP is no setting; did you mean GBOT_ROBOTS_SITEMAPS?",
         ),
         (("--as", "GPT-Bot"), 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'),
     ],

@@ -1,16 +1,17 @@
-"""What a line is and says, in lenient and in strict reading: Google's page, "File format" and "Syntax"; Google's parser."""
+"""What a line is and says, also in odd forms: Google's page, "File format" and "Syntax"; Google's parser."""
 
 import pytest
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.lines import DISALLOW, FIELDS, MAX_BYTES, MAX_LINE_BYTES, TOO_LONG
+from scrapy_gbot_robots.core.lines import MAX_BYTES, MAX_LINE_BYTES, TOO_LONG
+from scrapy_gbot_robots.core.lint import findings
 from scrapy_gbot_robots.core.robots import lines_of
 
 ROOT = "http://example.com/"
 
 
-def blocks(body: bytes, url: str = ROOT + "x", *, strict: bool = False) -> bool:
-    robots = RobotsTxt.parse(body, strict=strict)
+def blocks(body: bytes, url: str = ROOT + "x") -> bool:
+    robots = RobotsTxt.parse(body)
     assert robots.allowed(url, "foobot") == robots.verdict(url, "foobot").allowed
     return not robots.allowed(url, "foobot")
 
@@ -64,62 +65,75 @@ def blocks(body: bytes, url: str = ROOT + "x", *, strict: bool = False) -> bool:
 )
 def test_line_is_read(body: bytes, blocked: bool) -> None:
     assert blocks(body) == blocked
-    assert blocks(body, strict=True) == blocked
 
 
-# Each leniency of Google's parser: what it makes of the line, and what the written text does.
+# What Google's parser reads as a rule, though it is not written so; lint names the kind.
 LENIENT = [
-    *(
-        (f"R4-typo-{typo.decode()}", b"user-agent: *\n%b: /" % typo)
-        for kind, _, typos in FIELDS
-        if kind == DISALLOW
-        for typo in typos
+    ("R4-typo-dissallow", b"user-agent: *\ndissallow: /", "typo"),
+    ("R4-typo-dissalow", b"user-agent: *\ndissalow: /", "typo"),
+    ("R4-typo-disalow", b"user-agent: *\ndisalow: /", "typo"),
+    ("R4-typo-diasllow", b"user-agent: *\ndiasllow: /", "typo"),
+    ("R4-typo-disallaw", b"user-agent: *\ndisallaw: /", "typo"),
+    ("R4-typo-useragent", b"useragent: *\ndisallow: /", "typo"),
+    ("R4-typo-user agent", b"User Agent: *\ndisallow: /", "typo"),
+    ("R4-prefix-disallowed", b"user-agent: *\ndisallowed: /", "typo"),
+    (
+        "R4-prefix-disallow-foo",
+        b"user-agent: *\nDisallow-Foo: /",
+        "another field read as a rule",
     ),
-    ("R4-typo-useragent", b"useragent: *\ndisallow: /"),
-    ("R4-typo-user agent", b"User Agent: *\ndisallow: /"),
-    ("R4-prefix-disallowed", b"user-agent: *\ndisallowed: /"),
-    ("R4-prefix-disallow-foo", b"user-agent: *\nDisallow-Foo: /"),
-    ("R4-prefix-user-agents", b"user-agents: *\ndisallow: /"),
-    ("R3-no-colon", b"user-agent: *\ndisallow /"),
-    ("R3-no-colon-tab", b"user-agent: *\ndisallow\t\t/"),
-    ("R3-no-colon-agent", b"user-agent *\ndisallow: /"),
-    ("R3-no-colon-comment", b"user-agent: *\ndisallow / # x"),
+    ("R4-prefix-user-agents", b"user-agents: *\ndisallow: /", "typo"),
+    ("R3-no-colon", b"user-agent: *\ndisallow /", "missing colon"),
+    ("R3-no-colon-tab", b"user-agent: *\ndisallow\t\t/", "missing colon"),
+    ("R3-no-colon-agent", b"user-agent *\ndisallow: /", "missing colon"),
+    ("R3-no-colon-comment", b"user-agent: *\ndisallow / # x", "missing colon"),
 ]
 
 
-@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in LENIENT])
-def test_strict_reading_turns_off_each_leniency(body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "kind"), [pytest.param(body, kind, id=name) for name, body, kind in LENIENT]
+)
+def test_each_leniency_of_googles_parser_is_heeded_and_named_by_lint(
+    body: bytes, kind: str
+) -> None:
     assert blocks(body)
-    assert not blocks(body, strict=True)
+    assert kind in {finding.kind for finding in findings(body)}
 
 
 @pytest.mark.parametrize(
-    ("rules", "lenient", "strict"),
+    ("rules", "is_allowed"),
     [
-        pytest.param(b"allow: /index.html\ndisallow: /", True, False, id="S8.13-index"),
-        pytest.param(b"allow: /index.htm\ndisallow: /", True, False, id="S8.13-index.htm"),
-        pytest.param(b"allowance: /\ndisallow: /", True, False, id="R4-prefix-allow"),
-        pytest.param(b"allow /\ndisallow: /", True, False, id="R3-no-colon-allow"),
-        pytest.param(b"alow: /\ndisallow: /", False, False, id="R4-no-typo-of-allow"),
-        pytest.param(b"disalllow: /", True, True, id="R4-unlisted-typo"),
-        pytest.param(b"disallow / x", True, True, id="R3-three-words"),
-        pytest.param(b"disallow", True, True, id="R3-one-word"),
+        pytest.param(b"allow: /index.html\ndisallow: /", True, id="S8.13-index"),
+        pytest.param(b"allow: /index.htm\ndisallow: /", True, id="S8.13-index.htm"),
+        pytest.param(b"allowance: /\ndisallow: /", True, id="R4-prefix-allow"),
+        pytest.param(b"allow /\ndisallow: /", True, id="R3-no-colon-allow"),
+        pytest.param(b"alow: /\ndisallow: /", False, id="R4-no-typo-of-allow"),
+        pytest.param(b"disalllow: /", True, id="R4-unlisted-typo"),
+        pytest.param(b"disallow / x", True, id="R3-three-words"),
+        pytest.param(b"disallow", True, id="R3-one-word"),
     ],
 )
-def test_root_is_allowed(rules: bytes, lenient: bool, strict: bool) -> None:
-    assert blocks(b"user-agent: *\n" + rules, ROOT) != lenient
-    assert blocks(b"user-agent: *\n" + rules, ROOT, strict=True) != strict
+def test_root_is_allowed(rules: bytes, is_allowed: bool) -> None:
+    assert blocks(b"user-agent: *\n" + rules, ROOT) != is_allowed
 
 
-def test_strict_reading_turns_off_misspelt_sitemap_fields() -> None:
+def test_lint_names_rules_for_an_index_page_that_open_its_directory() -> None:
+    body = b"user-agent: *\ndisallow: /\nallow: /a/index.html\nallow: /b/index.txt\n"
+    told = [(one.line, one.level, one.text) for one in findings(body) if one.kind == "index page"]
+    assert told == [
+        (3, "note", 'Google\'s parser takes it for the directory "/a/", too; others may not')
+    ]
+
+
+def test_misspelt_sitemap_fields_are_heeded_and_named_by_lint() -> None:
     body = b"site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3"
-    assert RobotsTxt.parse(body, strict=True).sitemaps == ("http://e.com/3",)
+    assert RobotsTxt.parse(body).sitemaps == ("http://e.com/1", "http://e.com/2", "http://e.com/3")
+    assert [one.line for one in findings(body) if one.kind == "typo"] == [1, 2]
 
 
-def test_unknown_field_of_strict_reading_ends_no_run_of_agents() -> None:
-    body = b"user-agent: foobot\ndisallowed: /y\nuser-agent: other\ndisallow: /x"
-    assert not blocks(body)
-    assert blocks(body, strict=True)
+def test_unknown_field_ends_no_run_of_agents() -> None:
+    body = b"user-agent: foobot\nsomething: /y\nuser-agent: other\ndisallow: /x"
+    assert blocks(body)
 
 
 def test_line_counts_up_to_its_limit() -> None:

@@ -85,7 +85,7 @@ def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
 def tried(patterns: list[str]) -> Callable[[str], object]:
     halves = patterns[::2], patterns[1::2]
     allows, disallows = (Patterns("\n".join(half), range(len(half))) for half in halves)
-    return Trial(disallows, allows, False).decider
+    return Trial(disallows, allows).decider
 
 
 def indexed(patterns: list[str]) -> Callable[[str], object]:

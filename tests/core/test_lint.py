@@ -286,11 +286,6 @@ def test_what_several_lines_come_to_is_found(
     assert said in findings(body)[0].text
 
 
-def test_strict_reading_accepts_no_typos_and_knows_no_index_page() -> None:
-    body = HEAD + b"dissallow: /x\nfoo: /x\ndisallow: /d/$\nallow: /d/index.html"
-    assert found(body, strict=True) == [(2, "misspelt field"), (3, "unknown field")]
-
-
 def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
     assert found(HEAD + b"disallow: /x\n" * 10, max_bytes=26) == [(2, "cut")]
     assert found(HEAD + b"disallow: /x", truncated=True) == [(2, "cut")]

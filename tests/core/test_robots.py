@@ -156,10 +156,9 @@ URLS = ["/", "/no", "/no/", "/no/x", "/typo", "/a.php", "/a.php?x"] * 200
 
 
 @pytest.mark.parametrize("body", [ROBOTS, ROBOTS.replace(b"*\n", b"other\n"), b"\n" * 300 + ROBOTS])
-@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("asked", [False, True], ids=["never asked", "with an index"])
-def test_rules_say_the_same_after_a_journey(body: bytes, strict: bool, asked: bool) -> None:
-    rules = RobotsTxt.parse(body, strict=strict).rules_for("a")
+def test_rules_say_the_same_after_a_journey(body: bytes, asked: bool) -> None:
+    rules = RobotsTxt.parse(body).rules_for("a")
     if asked:
         _ = [rules.verdict(url) for url in URLS]
     for again in (pickle.loads(pickle.dumps(rules)), copy.deepcopy(rules)):  # noqa: S301
@@ -173,7 +172,7 @@ def test_rules_say_the_same_after_a_journey(body: bytes, strict: bool, asked: bo
 
 
 def test_robots_txt_says_the_same_after_a_journey() -> None:
-    robots = RobotsTxt.parse(ROBOTS, strict=True, max_bytes=60)
+    robots = RobotsTxt.parse(ROBOTS, max_bytes=60)
     again = pickle.loads(pickle.dumps(robots))  # noqa: S301
     assert (lines_of(again), again.remarks) == (lines_of(robots), robots.remarks)
     assert "cut" in {remark.kind for remark in again.remarks}

@@ -8,10 +8,18 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt, Rule, Rules
 from scrapy_gbot_robots.core import rule_index
-from scrapy_gbot_robots.core.patterns import NO_RULE, Patterns, Trial, line_of, precedence_of
+from scrapy_gbot_robots.core.patterns import (
+    NO_RULE,
+    Patterns,
+    Trial,
+    directory_of_index,
+    line_of,
+    precedence_of,
+)
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import allowed_each, takes_long
 from scrapy_gbot_robots.core.urls import path_of
+from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 
 from ..support.instructions import instructions
 from ..support.oracle import verdict_by
@@ -23,6 +31,9 @@ def index_of(rules: Iterable[Rule]) -> Index:
     entries: tuple[list[tuple[str, int]], ...] = ([], [])
     for rule in rules:
         entries[rule.allow].append((rule.pattern, rule.line))
+        directory = directory_of_index(rule.pattern)
+        if rule.allow and directory is not None:
+            entries[True].append((directory, rule.line))
     return Index(entries[True], entries[False])
 
 
@@ -34,7 +45,7 @@ def trial_of(rules: Sequence[Rule]) -> Trial:
         )
         for allow in (False, True)
     )
-    return Trial(disallows, allows, True)
+    return Trial(disallows, allows)
 
 
 def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
@@ -42,11 +53,14 @@ def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
     for written in paths:
         url = SITE + written
         path = path_of(url)
-        verdict = verdict_by(
-            rules, path, strict=True
-        )  # without index pages: `Rules` adds their directories
+        verdict = verdict_by(rules, path)
         rule = verdict.rule if verdict.rule and verdict.rule.pattern else None
-        decider = precedence_of(len(rule.pattern), rule.allow, rule.line) if rule else NO_RULE
+        decider = NO_RULE
+        if rule:
+            pattern: str | None = rule.pattern
+            if verdict.reason == INDEX_OF_DIRECTORY:
+                pattern = directory_of_index(rule.pattern)
+            decider = precedence_of(len(pattern or ""), rule.allow, rule.line)
         assert index.decider(path) == decider, path
         assert index.allows(path) == verdict.allowed, path
         for rest in ("", f"#{written}", f"\0{written}"):  # no part of the path

@@ -195,7 +195,7 @@ def test_several_urls_of_a_site_have_the_answers_of_each(
     def is_allowed(url: str) -> bool:
         tokens = [(crawler.encode(), b"*") for crawler in crawlers]
         verdicts = [
-            verdict_of(groups, form, agents_heeded, False)
+            verdict_of(groups, form, agents_heeded)
             for form in (url, *other_forms(url))
             for agents_heeded in tokens
         ]
@@ -234,6 +234,6 @@ def test_answers_to_several_paths_are_right_whatever_shapes_the_rules_have(
         paths = ["/" + "".join(source.choices(letters, k=source.randint(0, 4))) for _ in range(20)]
         paths += ["/a/", "/ab"]
         groups = groups_of(RobotsTxt.parse(body))
-        answers = [verdict_of(groups, HOST + path, (b"*",), False).allowed for path in paths]
+        answers = [verdict_of(groups, HOST + path, (b"*",)).allowed for path in paths]
         rules_asked = RobotsTxt.parse(body).rules_for("a")
         assert [*allowed_each_in_all_forms(rules_asked, paths)] == answers

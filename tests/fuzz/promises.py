@@ -42,11 +42,9 @@ def small_limits() -> Iterator[None]:
             setattr(module, name, number)
 
 
-def assert_one_meaning(
-    body: bytes, url: str | bytes, user_agent: str | bytes, *, strict: bool
-) -> None:
+def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -> None:
     """The fast reader and the index say what the oracle says by the groups of the careful reader."""
-    robots = RobotsTxt.parse(body, strict=strict)
+    robots = RobotsTxt.parse(body)
     groups = groups_of(robots)
     one_token, crawler = user_agent, Crawler.of(user_agent)
     same = agents_heeded(one_token) == agents_heeded(crawler)
@@ -60,9 +58,7 @@ def assert_one_meaning(
         )
         assert rules.crawl_delay == next((delay for delay in delays if delay is not None), None)
         assert rules._group == followed.group
-        assert [
-            lines.read_line(number, raw, strict=strict) for number, raw in rules._content_lines
-        ] == [
+        assert [lines.read_line(number, raw) for number, raw in rules._content_lines] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
             for line in oracle.lines_for(
                 lines_of(robots), agents, {b"content-usage", b"content-signal"}
@@ -70,11 +66,11 @@ def assert_one_meaning(
         ]
         assert rules._disallows.entries() == followed.entries(allow=False)
         assert rules._allows.entries() == followed.entries(allow=True)
-        expected = oracle.verdict_of(groups, url, agents, strict)
+        expected = oracle.verdict_of(groups, url, agents)
         assert str(expected).isprintable()
         assert robots.allowed(url, asker) == expected.allowed
         assert robots.verdict(url, asker) == expected
-        assert RobotsTxt.parse(body, strict=strict).verdict(url, asker) == expected
+        assert RobotsTxt.parse(body).verdict(url, asker) == expected
         assert expected.allowed or robots.preferences(url, asker) == Preferences()
         _ask_often(rules, url)
         assert {rules.allowed(url), rules.allowed(url)} == {expected.allowed}
@@ -88,9 +84,9 @@ def _ask_often(rules: Rules, url: str | bytes) -> None:
     assert rules._index is not None
 
 
-def assert_told_in_full(body: bytes, *, strict: bool) -> None:
+def assert_told_in_full(body: bytes) -> None:
     """Any bytes have lines, remarks and sitemaps, printable and consistent with one another."""
-    robots = RobotsTxt.parse(body, strict=strict)
+    robots = RobotsTxt.parse(body)
     told = lines_of(robots)
     assert [line.number for line in told] == list(range(1, len(told) + 1))
     for remark in robots.remarks:

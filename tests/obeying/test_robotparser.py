@@ -39,10 +39,10 @@ def test_crawl_delay_is_reported() -> None:
         assert parser("User-agent: a\nDisallow: /").crawl_delay(agent) is None
 
 
-def test_strict_setting_reaches_the_parser() -> None:
+def test_settings_reach_the_parser() -> None:
     text = "User-agent: *\nDissallow: /typo"
     assert not parser(text).allowed("https://site.local/typo", "any")
-    assert parser(text, {"GBOT_ROBOTS_STRICT": True}).allowed("https://site.local/typo", "any")
+    assert parser(text, {"GBOT_ROBOTS_MAX_BYTES": 20}).allowed("https://site.local/typo", "any")
 
 
 @in_reactor

@@ -152,16 +152,18 @@ def test_finding_one_of_many_does_not_go_through_them_all() -> None:
 # Reading the setting
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(*, strict: bool) -> None:
+@pytest.mark.parametrize("max_bytes", [None, 15])
+def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(
+    *, max_bytes: int | None
+) -> None:
     files = {"robots/shop.txt": b"user-agent: *\ndisalow: /x"}
     value = {"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}
     (override,) = read_overrides(
-        value, files.__getitem__, lambda body: RobotsTxt.parse(body, strict=strict)
+        value, files.__getitem__, lambda body: RobotsTxt.parse(body, max_bytes=max_bytes)
     ).values()
     assert override.what == "file:robots/shop.txt"
     assert override.robotstxt is not None
-    assert override.robotstxt.allowed("/x", "mybot") is strict
+    assert override.robotstxt.allowed("/x", "mybot") is (max_bytes == 15)
 
 
 @pytest.mark.parametrize(

@@ -67,22 +67,20 @@ def lines_for(lines: Iterable[Line], agents: Sequence[bytes], fields: set[bytes]
     return before
 
 
-def verdict_of(
-    groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes], strict: bool
-) -> Verdict:
-    """The verdict on `url` for a crawler that tries `agents` in turn; `strict` as the groups were read."""
+def verdict_of(groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes]) -> Verdict:
+    """The verdict on `url` for a crawler that tries `agents` in turn."""
     followed = followed_by(groups, agents)
     if followed.group is None:
         return Verdict(True, None, NO_GROUP if agents else IGNORES_ROBOTS, None)
-    return verdict_by(followed.rules, path_of(url), followed.group, strict)
+    return verdict_by(followed.rules, path_of(url), followed.group)
 
 
-def verdict_by(rules: Sequence[Rule], path: str, group: str = "*", strict: bool = False) -> Verdict:
+def verdict_by(rules: Sequence[Rule], path: str, group: str = "*") -> Verdict:
     """The verdict on `path` by the merged rules of `group` (RFC 9309 2.2.2)."""
     found = [
         ((len(pattern), rule.allow, -rule.line), Verdict(rule.allow, rule, reason, group))
         for rule in rules
-        for pattern, reason in _patterns_of(rule, strict)
+        for pattern, reason in _patterns_of(rule)
         if does_match(pattern, path)
     ]
     if found:
@@ -95,12 +93,12 @@ def verdict_by(rules: Sequence[Rule], path: str, group: str = "*", strict: bool 
     return Verdict(True, empty, EMPTY_RULE if empty else NO_MATCH, group)
 
 
-def _patterns_of(rule: Rule, strict: bool) -> list[tuple[str, str]]:
+def _patterns_of(rule: Rule) -> list[tuple[str, str]]:
     """The patterns that a rule stands for, each with the reason in a verdict. An index page stands for its directory, too."""
     if not rule.pattern:
         return []
     directory, slash, page = rule.pattern.rpartition("/")
-    if strict or not rule.allow or not slash or not page.startswith("index.htm"):
+    if not rule.allow or not slash or not page.startswith("index.htm"):
         return [(rule.pattern, MOST_SPECIFIC)]
     return [(rule.pattern, MOST_SPECIFIC), (f"{directory}/$", INDEX_OF_DIRECTORY)]
 
