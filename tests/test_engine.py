@@ -90,7 +90,7 @@ async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> No
         def parse(self, response: Response, **kwargs: Any) -> None:
             look(self.crawler)
 
-    settings = {"GBOT_ROBOTS_UNREACHABLE": "google-2026", "GBOT_ROBOTS_PURPOSES": ["search"]}
+    settings = {"GBOT_ROBOTS_PURPOSES": ["search"]}
     with Site({"*": b"ok"}) as site:
         await crawl(Looking, {**ADDON, **settings}, urls=[site.url("/")])
     assert replaced == {"signals.send_catch_log", "downloader.handlers.download_request_async"}

@@ -115,12 +115,10 @@ class CachedAnswer(Answer):
     __slots__ = (
         "ask_at",
         "given_at",
-        "one_page",
         "outage",
         "redirected_to",
         "refresh_at",
         "robots_sha256",
-        "site_available",
         "temporary",
         "temporary_since",
         "walled",
@@ -151,9 +149,6 @@ class CachedAnswer(Answer):
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
         self.temporary_since = time.monotonic()  # when this crawl first noticed that
-        self.site_available = False  # another page of the origin was served since then
-        # One page may be requested, to see if the site is available.
-        self.one_page = decision.one_page
         # These three are in seconds since the epoch.
         self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
@@ -163,7 +158,6 @@ class CachedAnswer(Answer):
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
         if before is not None and before.temporary and self.temporary:  # the same outage
             self.temporary_since = before.temporary_since
-            self.site_available = before.site_available
         if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)  # noqa: SLF001
             self.weight = before.weight
@@ -200,9 +194,7 @@ class CachedAnswer(Answer):
 
         A request may wait for a better answer.
         """
-        if not self.temporary or self.one_page:
-            return False
-        return self.state is State.FULL_DISALLOW
+        return self.temporary and self.state is State.FULL_DISALLOW
 
     def is_good(self, now: float) -> bool:
         """Whether the answer still counts at `now`.
@@ -235,20 +227,6 @@ class CachedAnswer(Answer):
             self.weight += weight_of(rules)
             while len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY:
                 self.weight -= weight_of(self._rules.pop(next(iter(self._rules))))
-
-    def claim_one_page(self, url: str, agent: RobotsAgent) -> bool:
-        """Take the one page of this answer for `url`, if the last copy of robots.txt allows it.
-
-        A second call gets False.
-        """
-        if not self.one_page:
-            return False
-        if self._rules:  # of the last copy
-            rules = self._rules.get(agent)
-            if rules is None or not rules.allowed(url):
-                return False
-        self.one_page = False
-        return True
 
 
 class AnswerCache:

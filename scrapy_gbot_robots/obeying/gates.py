@@ -398,8 +398,7 @@ class Gates:
         wall_now = time.time()
         served_until = answer.given_at + SERVED_SECS
         gate.open_until = now + answer.ask_at - wall_now
-        serves = not (answer.bars_for_now or answer.one_page)
-        if gate.size and serves and answer.ask_at < served_until:
+        if gate.size and not answer.bars_for_now and answer.ask_at < served_until:
             gate.passes = Passes(gate.size, now + served_until - wall_now, answer)
 
     def _hold(self, gate: Gate, answer: CachedAnswer) -> None:

@@ -33,7 +33,7 @@ from ..core.crawlers import RobotsAgent
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..fetching.fetcher import MOST_UNDER_WAY, Fetcher
-from ..policy.outages import Copy, Entry, State, available, decide, is_to_be_confirmed, renew
+from ..policy.outages import Copy, Entry, decide, is_to_be_confirmed, renew
 from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -76,7 +76,6 @@ class Lookup:
         self._storage = storage
         self._fetcher = fetcher
         self._background = Background()
-        self._keeping = Background()  # which goes on while the crawl closes
         self._events = CrawlEvents(crawler, settings, self._background)
         self._cache = AnswerCache(settings.cache_size)
         self._pending: dict[Origin, PendingLookup] = {}
@@ -174,22 +173,6 @@ class Lookup:
         elif is_new:  # without asyncio it may end at once
             self._background.start(self._look_up(pending), then=lambda: self._finish(pending))
 
-    def site_answered(self, origin: Origin) -> None:
-        """Note that a page of `origin` was served: its server is up, whatever its robots.txt."""
-        answer = self._cache.get(origin)
-        if answer is None or not answer.temporary or answer.site_available:
-            return
-        answer.site_available = True
-        if answer.state is State.FULL_DISALLOW:
-            answer.ask_at = time.time()  # the ladder may decide otherwise now
-        self._keeping.start(self._keep_available(origin))
-
-    async def _keep_available(self, origin: Origin) -> None:
-        """Store that the site is available, for the next process that asks."""
-        entry = await self._storage.get(str(origin))
-        if entry is not None and entry.outage is not None and not entry.outage.site_available:
-            await self._storage.put(str(origin), available(entry))
-
     def abandon(self) -> None:
         """Cancel all look-ups and start no more.
 
@@ -203,7 +186,6 @@ class Lookup:
         """Cancel all look-ups, and close the storage."""
         self.abandon()
         await self._background.ended()
-        await self._keeping.ended()
         await self._storage.close()
 
     # One look-up for all requests of this process.
@@ -226,16 +208,12 @@ class Lookup:
     async def _learn(self, pending: PendingLookup, entry: Entry, source: Source) -> CachedAnswer:
         """Turn an entry into an answer for the agents that asked; cache it, and tell the crawl."""
         before, settings = self._cache.get(pending.origin), self._settings
-        if before is not None and before.site_available:
-            entry = available(entry)
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
             source = Source.STORED  # the fetch has failed, and the copy from before counts
         status = _status_of(entry)
         answer = CachedAnswer(pending.origin, decision, status, source, before=before)
         copy = decision.copy
-        if copy is None and decision.one_page:
-            copy = entry.copy
         robotstxt = None
         if copy is not None:
             if settings.provenance:
@@ -245,7 +223,7 @@ class Lookup:
         if robotstxt is not None and _is_new(answer, before):
             self._events.learnt(robotstxt, answer, pending.request)
         self._events.answered(answer, before, pending.request)
-        self._events.decided(answer, decision.copy)
+        self._events.decided(answer, copy)
         return answer
 
     # One fetch for all processes that share a storage.

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from inspect import isclass, signature
-from typing import Any, TypeVar
+from inspect import isclass
+from typing import TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -19,7 +19,6 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
-from typing_extensions import Self
 
 from ..concurrency import Closing, OneThread, pause
 from ..core.crawlers import RobotsAgent
@@ -49,7 +48,6 @@ from .subject_to_robots import is_subject, is_unchecked_sitemap, origin_of, rest
 
 _T = TypeVar("_T")
 
-_TROUBLE = frozenset({407, 429, *range(500, 600)})  # statuses that do not show that a site is up
 _LONGEST_URL = 2_000  # characters in the log
 
 logger = logging.getLogger(__name__)
@@ -101,19 +99,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         _warn_of_what_is_not_used(self)
         _warn_of_another(crawler.settings)
         warn_of_mistakes(crawler.settings)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the middleware.
-
-        It looks at responses only if a setting needs that: other crawls pay nothing for it.
-        """
-        settings = GbotSettings.of(crawler.settings)
-        if settings.unreachable == "google-2026" or settings.purposes:
-            bases = (_LooksAtResponses, cls)
-            middleware: Self = type(cls.__name__, bases, {"__module__": cls.__module__})(crawler)
-            return middleware
-        return cls(crawler)
 
     async def process_request(  # type: ignore[override]
         self, request: Request, spider: Spider | None = None
@@ -245,7 +230,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         agent = ruling.agent
         url = request.url
         ask = partial(self._asked, answer, url, agent)
-        if not await ask(answer.allowed) and not answer.claim_one_page(url, agent):
+        if not await ask(answer.allowed):
             return ruling.named(await ask(answer.verdict))
         refusal = None
         if self._preferences is not None:
@@ -278,19 +263,20 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             return await self._hard_questions.run(partial(question, url, agent))
         return question(url, agent)
 
-    def _look_at(self, request: Request, response: Response) -> None:
-        """Note that a site answers (Google's page of 2026), and what a page prefers.
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Let `response` go on to the spider, if it says nothing against a purpose of this crawl.
+
+        A subclass that overrides this calls it.
 
         Raises:
-            ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
+            ForbiddenByRobotsTxt: a header of the page refuses a purpose of this crawl.
         """
-        if response.status not in _TROUBLE and Origin.of_robots_txt(response.url) is None:
-            with suppress(ValueError):
-                self._lookup.site_answered(Origin.of(request.url))
-        refusal = None if self._preferences is None else self._preferences.after(request, response)
-        provenance.add_preferences(request)
-        if refusal is not None:
-            raise self._forbidden(request, refusal, None)
+        if self._preferences is not None:
+            refusal = self._preferences.after(request, response)
+            provenance.add_preferences(request)
+            if refusal is not None:
+                raise self._forbidden(request, refusal, None)
+        return response
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known.
@@ -356,28 +342,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
-
-
-class _LooksAtResponses:
-    """Stands before the middleware's class, or a subclass with a `process_response`."""
-
-    def process_response(
-        self, request: Request, response: Response, spider: Spider | None = None
-    ) -> Any:
-        """Look at `response`; then let the user's class process it.
-
-        Raises:
-            ForbiddenByRobotsTxt: the page refuses a purpose of this crawl.
-        """
-        middleware: Any = self
-        middleware._look_at(request, response)  # noqa: SLF001  of this module
-        process = getattr(super(), "process_response", None)
-        if process is None:
-            return response
-        named: dict[str, Any] = {"request": request, "response": response}
-        if "spider" in signature(process).parameters:
-            named["spider"] = middleware.crawler.spider
-        return process(**named)
 
 
 def _is_named_as_add_on(cls: type, settings: BaseSettings) -> bool:

@@ -81,9 +81,7 @@ class Outage:
     status: int | None  # of the last failure; None: no response came at all
     why: str  # of the last failure, for people
     retry_at: float  # when to ask again
-    site_available: bool = False  # another URL of the origin was served since the first failure
-    # What the last fetch failed of; None: the status says it, or an older version of this package
-    # has written the entry.
+    # What the last fetch failed of; None: the status says it.
     failure: Failure | None = None
     alike: int = 1  # so many of the last failures in a row were of this kind
     failed_at: float = 0.0  # the last failure; 0.0: not known
@@ -110,7 +108,7 @@ class Meaning(Enum):
 
     DISALLOW = "full disallow"
     COPY = "the last good copy, else full allow"
-    ALLOW_IF_SITE_AVAILABLE = "full allow if the site is available, else full disallow"
+    ALLOW = "full allow"
 
 
 # What an outage means until it is so many seconds old.
@@ -120,7 +118,8 @@ LADDERS: dict[str, tuple[tuple[float, Meaning], ...]] = {
     "google-2026": (  # Google's page of 2026
         (12 * HOUR, Meaning.DISALLOW),
         (12 * HOUR + 30 * DAY, Meaning.COPY),
-        (math.inf, Meaning.ALLOW_IF_SITE_AVAILABLE),
+        # "If the site is available", says the page: one that is not serves nothing anyway.
+        (math.inf, Meaning.ALLOW),
     ),
     # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
     "rfc9309": _THIRTY_DAYS,
@@ -170,8 +169,6 @@ class Decision:
     refresh_at: float  # from then on, the crawl fetches robots.txt again in the background
     ask_at: float  # from then on, requests wait for that fetch
     copy: Copy | None = None  # the definite answer that this rests on
-    # no page has shown yet that the site is available: one may be requested to find out
-    one_page: bool = False
     outage: Outage | None = None  # the outage for which this is temporary, if there is one
 
 
@@ -210,12 +207,10 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     """
     since = now
     failures = 1
-    site_available = False
     alike = 1
     if before is not None:
         since = min(before.since, now)
         failures = before.failures + 1
-        site_available = before.site_available
         if outcome.failure is before.failure:
             alike = before.alike + 1
     # no server is burdened by a try to find it: the pauses begin anew when it disappears
@@ -228,22 +223,11 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
         status=outcome.status,
         why=outcome.why,
         retry_at=now + _wait(outcome, tries),
-        site_available=site_available,
         failure=outcome.failure,
         alike=alike,
         failed_at=now,
         redirected_to=outcome.redirected_to,
     )
-
-
-def available(entry: Entry) -> Entry:
-    """Return `entry` with the note that its site is there, if it has an outage.
-
-    Call it when another URL of the origin has been served since the outage began.
-    """
-    if entry.outage is None:
-        return entry
-    return replace(entry, outage=replace(entry.outage, site_available=True))
 
 
 def _wait(outcome: Unreachable, failures: int) -> float:
@@ -326,28 +310,20 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
         why = f"{why}; the last answer counts"
         decision = _definite(copy, why, retry_at, stands_until, policy, temporary=True)
         return replace(decision, outage=outage)
-    one_page = meaning is Meaning.ALLOW_IF_SITE_AVAILABLE and not outage.site_available
-    if one_page or meaning is Meaning.DISALLOW:
-        return Decision(
-            State.FULL_DISALLOW, why, True, retry_at, retry_at, one_page=one_page, outage=outage
-        )
+    if meaning is Meaning.DISALLOW:
+        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, outage=outage)
     return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until, outage=outage)
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
     """Whether a run that began at `began_at` should try a missing server though it is early.
 
-    One try burdens no server, and shows at once that a host is back. An entry of 1.0.0rc1 does not
-    say what failed.
+    One try burdens no server, and shows at once that a host is back.
     """
     outage = decision.outage
     if outage is None or decision.state is not State.FULL_DISALLOW:
         return False
-    if outage.status is not None or outage.failed_at >= began_at:
-        return False
-    if outage.failure is None:
-        return True
-    return outage.failure in NO_SERVER
+    return outage.failure in NO_SERVER and outage.failed_at < began_at
 
 
 def span(secs: float) -> str:

@@ -8,9 +8,8 @@ entry is one line that people can read, and the body:
     disallow:
 
 `GRB3` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then
-the facts as JSON in ASCII with sorted names. A new field makes a new version. Entries of the last
-version, `GRB2`, are read, too: its outages have no failure, and do not say when the last one was.
-An entry of any other version is a miss.
+the facts as JSON in ASCII with sorted names. A new field makes a new version. An entry of any other
+version is a miss.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def encode_unpacked(entry: Entry) -> bytes:
 
 
 def _encoded(entry: Entry, body: bytes, *, packed: bool) -> bytes:
-    summed = _facts(entry, _OUTAGE, packed=packed) + b"\n" + body
+    summed = _facts(entry, packed=packed) + b"\n" + body
     return b"%s %08x %s" % (VERSION, zlib.crc32(summed), summed)
 
 
@@ -77,8 +76,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
     None if `data` is no entry, or has a body of more than `max_body` bytes.
     """
-    outage_fields = _OUTAGE_FIELDS.get(data[: len(VERSION)])
-    if outage_fields is None:
+    if data[: len(VERSION)] != VERSION:
         return None
     if data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
         return None
@@ -92,7 +90,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
         if packed:
             body = _unpacked(body, facts["body"]["bytes"], max_body)
         entry = Entry(_copy(facts["copy"], body), _outage(facts["outage"]))
-        is_as_written = _facts(entry, outage_fields, packed=packed) == head
+        is_as_written = _facts(entry, packed=packed) == head
     except (
         ValueError,
         KeyError,
@@ -138,21 +136,18 @@ def _copy(facts: dict[str, Any] | None, body: bytes) -> Copy | None:
 def _outage(facts: dict[str, Any] | None) -> Outage | None:
     if facts is None:
         return None
-    failure = facts.get("failure")
+    failure = facts["failure"]
     if failure is not None:
         facts = {**facts, "failure": Failure[failure]}
     return Outage(**facts)
 
 
-def _facts(entry: Entry, outage_fields: _Fields, *, packed: bool) -> bytes:
-    """Return all of `entry` but its body, as the JSON of the version that has `outage_fields`.
-
-    `packed` says whether the body is compressed.
-    """
+def _facts(entry: Entry, *, packed: bool) -> bytes:
+    """Return all of `entry` but its body, as JSON; `packed` says whether that is compressed."""
     facts = {
         "body": {"bytes": len(_body(entry)), "zlib": packed},
         "copy": _written(entry.copy, _COPY),
-        "outage": _written(entry.outage, outage_fields),
+        "outage": _written(entry.outage, _OUTAGE),
     }
     return _JSON.encode(facts).encode("ascii")
 
@@ -203,19 +198,14 @@ _COPY: _Fields = {
     "url": _text,
     "why": _text,
 }
-_OUTAGE_OF_GRB2: _Fields = {
-    "failures": _number,
-    "retry_at": _time,
-    "since": _time,
-    "site_available": bool,
-    "status": _status_or_none,
-    "why": _text,
-}
 _OUTAGE: _Fields = {
-    **_OUTAGE_OF_GRB2,
     "alike": _number,
     "failed_at": _time,
     "failure": _name_or_none,
+    "failures": _number,
     "redirected_to": _text,
+    "retry_at": _time,
+    "since": _time,
+    "status": _status_or_none,
+    "why": _text,
 }
-_OUTAGE_FIELDS = {VERSION: _OUTAGE, b"GRB2": _OUTAGE_OF_GRB2}

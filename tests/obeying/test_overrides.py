@@ -13,12 +13,11 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from typing_extensions import Self
 
-from scrapy_gbot_robots import Crawler as RobotsCrawler
-from scrapy_gbot_robots import Origin, RobotsSitemapSpider
+from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import middleware, queue
-from scrapy_gbot_robots.obeying.overrides import answer_of, overrides_of
+from scrapy_gbot_robots.obeying.overrides import overrides_of
 from scrapy_gbot_robots.policy.overrides import Overrides
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
@@ -191,17 +190,6 @@ async def test_robots_txt_that_comes_late_is_used_by_later_requests_of_an_overri
     )
     assert stats(crawler)["gbot_robots/override/against_robotstxt"] == 1
     assert stats(crawler)["gbot_robots/crawl_delay/capped"] == 1
-
-
-@pytest.mark.parametrize("rules", ["disallow", "user-agent: *\ndisallow: /"])
-def test_override_that_decides_lets_no_page_show_whether_a_site_is_up(rules: str) -> None:
-    (override,) = overrides_of(
-        settings_of(OVERRIDES={"a.example": {"rules": rules, "reason": "x"}})
-    ).values()
-    agent = RobotsCrawler.of("testbot")
-    answer = answer_of(override, Origin.of("https://a.example"), agent)
-    assert not answer.claim_one_page("/", agent)
-    assert not answer.allowed("/", agent)
 
 
 @in_reactor

@@ -58,7 +58,6 @@ OUTAGES = st.builds(
     st.one_of(st.none(), STATUSES),
     TEXTS,
     TIMES,
-    st.booleans(),
     st.one_of(st.none(), st.sampled_from(Failure)),
     st.integers(0, 2**32 - 1),
     TIMES,
