@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from scrapy_gbot_robots import __version__
@@ -28,7 +28,7 @@ _parse = lru_cache(maxsize=2)(RobotsTxt.parse)  # the file, and its second versi
 _groups = lru_cache(maxsize=1)(groups_of)
 
 
-def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: str) -> str:
+def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
     """Return the verdict on each URL for each crawler, and the group that each crawler heeds.
 
     Args:
@@ -36,12 +36,8 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
         other: a second version of it, or None; a verdict that it turns is told, too.
         urls: one URL or path a line.
         named: crawlers in lines: product tokens with commas between them, or a header.
-        mode: "first" or "all", as for `check`; "" asks for each crawler by itself.
     """
     askers, notes = _askers(named)
-    names = [asker.text for asker in askers]
-    if mode in asking.MODES:
-        askers = [asking.as_one(names, mode)]
     robotstxt, rows = _parse(body), []
     is_cut = False
     for text in filter(None, map(bytes.strip, urls.splitlines())):
@@ -61,11 +57,11 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
                 turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))
-    heeded = [group for asker in askers for group in _heeded(robotstxt, asker)]
+    heeded = [_heeded(robotstxt, asker.crawler) for asker in askers]
     marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in heeded))
     answer = {
         "version": __version__,
-        "names": names,
+        "names": [asker.text for asker in askers],
         "askers": [asker.name for asker in askers],
         "notes": notes[:MOST],
         "rows": rows,
@@ -79,7 +75,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str, mode: st
 
 def _askers(named: str) -> tuple[list[asking.Asker], list[str]]:
     """Return the crawlers that are named, each once, and what is to be said about their names."""
-    askers: dict[crawlers.RobotsAgent, asking.Asker] = {}
+    askers: dict[crawlers.Crawler, asking.Asker] = {}
     notes: list[str] = []
     for line in named.splitlines():
         for name in filter(None, asking.names_in(line)):
@@ -99,15 +95,13 @@ def _askers(named: str) -> tuple[list[asking.Asker], list[str]]:
     return [*askers.values()][:MOST_CRAWLERS], notes
 
 
-def _heeded(robotstxt: RobotsTxt, asker: asking.Asker) -> Iterator[tuple[str, str, list[int]]]:
-    """Yield the name of each crawler, which group it heeds in words, and the lines that name it."""
-    several = asker.crawler if isinstance(asker.crawler, crawlers.AllOf) else [asker.crawler]
-    for crawler in several:
-        agent = robotstxt.verdict("/", crawler).group
-        heeded = [group for group in _groups(robotstxt) if agent in group.agents]
-        numbers = [group.agents[agent] for group in heeded]
-        words = asking.group_in_words(crawler, agent, numbers[0] if numbers else None)
-        yield crawler.name or "*", words, numbers[:MOST]
+def _heeded(robotstxt: RobotsTxt, crawler: crawlers.Crawler) -> tuple[str, str, list[int]]:
+    """Return the name of a crawler, which group it heeds in words, and the lines that name it."""
+    agent = robotstxt.verdict("/", crawler).group
+    heeded = [group for group in _groups(robotstxt) if agent in group.agents]
+    numbers = [group.agents[agent] for group in heeded]
+    words = asking.group_in_words(crawler, agent, numbers[0] if numbers else None)
+    return crawler.name or "*", words, numbers[:MOST]
 
 
 @lru_cache(maxsize=2)

@@ -17,8 +17,8 @@ async function through(stream, blob, most) {
 }
 
 /** Return the address of this page with the case in it. Throw if it is too large. */
-export async function linkOf({ parts, crawlers, mode }) {
-  const head = JSON.stringify({ sizes: parts.map((bytes) => bytes.length), crawlers, mode });
+export async function linkOf({ parts, crawlers }) {
+  const head = JSON.stringify({ sizes: parts.map((bytes) => bytes.length), crawlers });
   const blob = new Blob([`${head}\n`, ...parts]);
   const packed = await through(new CompressionStream("deflate-raw"), blob, (MOST_LINK * 3) / 4);
   const code = btoa(String.fromCharCode(...packed)).replaceAll("+", "-").replaceAll("/", "_");
@@ -34,11 +34,11 @@ export async function caseIn(hash) {
   const blob = new Blob([Uint8Array.from(packed, (char) => char.charCodeAt())]);
   const bytes = await through(new DecompressionStream("deflate-raw"), blob, MOST_CASE);
   const end = bytes.indexOf(10);
-  const { sizes, crawlers, mode } = JSON.parse(new TextDecoder().decode(bytes.slice(0, end)));
+  const { sizes, crawlers } = JSON.parse(new TextDecoder().decode(bytes.slice(0, end)));
   let at = end + 1;
   const parts = sizes.map((size) => bytes.slice(at, (at += size)));
   if (parts.length !== 3 || at !== bytes.length) throw new Error("a part is missing");
-  return { parts, crawlers: String(crawlers), mode: String(mode) };
+  return { parts, crawlers: String(crawlers) };
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -55,11 +55,10 @@ function format(bytes) {
 }
 
 /** Return the case as a command for a POSIX shell. `names` are those of the crawlers that count. */
-export function commandOf({ parts: [robots, , urls], mode }, names) {
+export function commandOf({ parts: [robots, , urls] }, names) {
   const lines = new TextDecoder().decode(urls).split(/[\r\n]+/).map((line) => line.trim());
   const asked = lines.filter((line) => line.startsWith("/") || line.includes("://"));
   const words = [...(asked.length ? asked : ["/"]), ...names.flatMap((name) => ["--as", name])];
-  if (mode) words.push("--mode", mode);
   const check = `gbot-robots check ${words.map(quoted).join(" ")} --robots`;
   if (robots.length > MOST_COMMAND) return `${check} robots.txt # under which name you save it`;
   return `printf ${quoted(format(robots))} | ${check} -`;

@@ -39,7 +39,7 @@ function start() {
 /** Return what the form holds. */
 function formCase() {
   const parts = boxes.map((box) => box.bytes);
-  return { parts, crawlers: $("crawlers").value, mode: $("mode").value };
+  return { parts, crawlers: $("crawlers").value };
 }
 
 /** Ask what the form holds. `changed` is the name of the box that has changed, if any. */
@@ -83,9 +83,8 @@ function stop() {
   start(); // so that the next question need not wait
 }
 
-function fillForm({ parts, crawlers, mode }) {
+function fillForm({ parts, crawlers }) {
   $("crawlers").value = crawlers;
-  $("mode").value = mode;
   boxes.forEach((box, at) => box.put(parts[at]));
   $("second").open = parts[1].length > 0;
 }
@@ -112,7 +111,6 @@ const link = () => linkOf(formCase()).catch(() => "This case is too large for a 
 
 const boxes = ["robots", "other", "urls"].map((name) => new Box(name, () => ask(name)));
 $("crawlers").oninput = ask;
-$("mode").onchange = ask;
 $("refused").onchange = () => showVerdicts(verdicts);
 $("stop").onclick = stop;
 $("add").onclick = () => {

@@ -24,12 +24,12 @@ started.then(
 );
 
 let newest = 0;
-onmessage = async ({ data: { id, skipsLint, parts, crawlers, mode } }) => {
+onmessage = async ({ data: { id, skipsLint, parts, crawlers } }) => {
   newest = id;
   const [robots, second, urls] = parts;
   const other = second.length ? second : undefined; // None
   const questions = {
-    verdicts: ["verdicts", robots, other, urls, crawlers, mode],
+    verdicts: ["verdicts", robots, other, urls, crawlers],
     changes: other && ["on_change", robots, other],
     lint: !skipsLint && ["on_file", robots],
   };

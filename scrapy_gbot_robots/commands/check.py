@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from ..core.asker import MODES, Asker, group_in_words, group_line, verdict_on
+from ..core.asker import Asker, group_in_words, group_line, verdict_on
 from ..core.crawlers import Crawler
 from ..core.lines import split_lines
 from ..core.robots import RobotsTxt
@@ -46,12 +46,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="an absolute URL; with --robots also a path that begins with /",
     )
     add_shared(parser, "--as", "--purpose", "--json")
-    parser.add_argument(
-        "--mode",
-        choices=MODES,
-        help='take the crawlers of --as as one: "first" heeds the group of the first that has one, '
-        '"all" heeds those of all; without --mode, each crawler gets its own verdict',
-    )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--robots",
@@ -64,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    askers = crawlers_named(options.agents, settings, err, options.mode)
+    askers = crawlers_named(options.agents, settings, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
     if options.robots is None:
@@ -150,7 +144,7 @@ class Check:
     @property
     def crawler(self) -> Crawler:
         """The crawler that the verdict is about."""
-        return self.asker.judged(self.verdict)
+        return self.asker.crawler
 
     @property
     def is_for_robots_txt(self) -> bool:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.settings import BaseSettings, Settings
 
 from ..core import asker
-from ..core.asker import NAMED, Asker, as_one, hints_on, names_in
-from ..core.crawlers import Crawler, RobotsAgent
+from ..core.asker import NAMED, Asker, hints_on, names_in
+from ..core.crawlers import Crawler
 from ..core.known_crawlers import meant_by
 from ..core.lines import without_bom
 from ..core.lint import no_robots_file
@@ -121,9 +121,7 @@ def origin_of(text: str) -> Origin:
         raise CommandError(str(error)) from None
 
 
-def crawlers_named(
-    texts: list[str] | None, settings: BaseSettings, err: Terminal, mode: str | None = None
-) -> list[Asker]:
+def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Terminal) -> list[Asker]:
     """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
@@ -131,17 +129,14 @@ def crawlers_named(
             User-Agent header.
         settings: the project's.
         err: gets a hint if a name looks like that of a known crawler.
-        mode: "first", "all" or None.
 
     Raises:
-        CommandError: a name has no product token, or there is a mode without `--as`.
+        CommandError: a name has no product token.
     """
     if texts is None:
-        if mode is not None:
-            raise CommandError("--mode needs --as")
         return [_own_asker(settings)]
     names = list(chain.from_iterable(map(names_in, texts)))
-    askers: dict[RobotsAgent, Asker] = {}
+    askers: dict[Crawler, Asker] = {}
     for name in names:
         try:
             asker = Asker.of(name, NAMED)
@@ -150,18 +145,16 @@ def crawlers_named(
         askers[asker.crawler] = asker
     for hint in hints_on(asker.name for asker in askers.values()):
         err.say((f"note: {hint}", "warning"))
-    if mode is not None:
-        return [as_one(names, mode)]
     return list(askers.values())
 
 
 def _own_asker(settings: BaseSettings) -> Asker:
     """Return the crawler that the project's settings name."""
-    gbot, sent = GbotSettings.of(settings), of_project(settings)
-    if gbot.asked_as is None:
-        return Asker(Crawler.of(sent.text), sent.source, sent.text)
-    source = f"GBOT_ROBOTS_AGENTS ({gbot.agents_mode})"
-    return Asker(gbot.asked_as, source, ", ".join(gbot.agents))
+    agents = GbotSettings.of(settings).agents
+    if agents:
+        return Asker(Crawler.of(agents), "GBOT_ROBOTS_AGENTS", ", ".join(agents))
+    sent = of_project(settings)
+    return Asker(Crawler.of(sent.text), sent.source, sent.text)
 
 
 def _advice_on(name: str) -> str:

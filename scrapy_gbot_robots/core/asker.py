@@ -14,20 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .crawlers import AllOf, Crawler, RobotsAgent, cut_token
+from .crawlers import Crawler, cut_token
 from .known_crawlers import meant_by
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # the option of the command that names crawlers
-MODES = ("first", "all")  # how several crawlers are taken as one
 
 
 class Asker(NamedTuple):
-    """The crawler for which somebody asks, or several taken as one."""
+    """The crawler for which somebody asks."""
 
-    crawler: RobotsAgent
+    crawler: Crawler
     source: str  # where it was named, such as "--as" or the name of a setting
     text: str  # there
 
@@ -61,18 +60,6 @@ class Asker(NamedTuple):
         """The crawler's name; "*" if it has none."""
         return self.crawler.name or "*"
 
-    def judged(self, verdict: Verdict) -> Crawler:
-        """Return the crawler that `verdict` is about.
-
-        Of several, that is the disallowed one, else the first.
-        """
-        if not isinstance(self.crawler, AllOf):
-            return self.crawler
-        for crawler in self.crawler:
-            if (crawler.name or "*") == verdict.crawler:
-                return crawler
-        return self.crawler[0]
-
 
 def names_in(text: str) -> list[str]:
     """Return the names of crawlers in a text, parted by commas.
@@ -82,12 +69,6 @@ def names_in(text: str) -> list[str]:
     if "(" in text:
         return [text.strip()]
     return [name.strip() for name in text.split(",")]
-
-
-def as_one(names: list[str], mode: str) -> Asker:
-    """Return the asker that several crawlers are together. `mode` is one of `MODES`."""
-    crawler = AllOf(names) if mode == "all" else Crawler.of(names)
-    return Asker(crawler, f"{NAMED} ({mode})", ", ".join(names))
 
 
 def hints_on(names: Iterable[str]) -> list[str]:

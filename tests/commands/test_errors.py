@@ -43,7 +43,6 @@ NO_SUCH_FILE = "no: No such file or directory"
         ),
         ("check http://a/ --robots .", ".: Is a directory"),
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
-        ("check / --robots r.txt --mode all", "--mode needs --as"),
         (f"audit --urls - {OVERRIDE}", WHY),
         (
             "lint /dev/zero",

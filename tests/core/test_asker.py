@@ -5,7 +5,6 @@ import pytest
 from scrapy_gbot_robots import Crawler, RobotsTxt
 from scrapy_gbot_robots.core.asker import (
     Asker,
-    as_one,
     checked_url,
     group_in_words,
     group_line,
@@ -58,22 +57,6 @@ def test_commas_part_names_but_a_header_is_one() -> None:
     assert names_in(f" {header} ") == [header]
 
 
-def test_several_crawlers_are_one_asker() -> None:
-    robotstxt = RobotsTxt.parse(ROBOTS_TXT)
-    first, every = as_one(["b", "c"], "first"), as_one(["b", "c"], "all")
-    assert (str(first), str(every)) == (
-        "b, c, from --as (first)",
-        "b, c, from --as (all)",
-    )
-    assert verdict_on("/one", first, robotstxt).allowed
-    refused = verdict_on("/one", every, robotstxt)
-    assert (refused.allowed, every.judged(refused).name) == (False, "c")
-    assert every.judged(verdict_on("/robots.txt", every, robotstxt)).name == "b"
-    assert first.judged(refused).tokens == ("b", "c")
-    with_star = as_one(["b", "*"], "all")
-    assert with_star.judged(verdict_on("/", with_star, robotstxt)).tokens == ()
-
-
 def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
     assert hints_on(["GPT-Bot", "GPTBot", "mybot"]) == [
         'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
@@ -115,7 +98,7 @@ def test_words_for_the_group_that_a_crawler_heeds(
     robotstxt, asker = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as")
     verdict = verdict_on(url, asker, robotstxt)
     assert group_line(robotstxt, verdict) == line
-    assert group_in_words(asker.judged(verdict), verdict.group, line) == words
+    assert group_in_words(asker.crawler, verdict.group, line) == words
 
 
 def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:

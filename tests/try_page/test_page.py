@@ -42,7 +42,7 @@ SLOW = b"".join(
 def case_link(robots: bytes, urls: bytes = b"/a", other: bytes = b"") -> str:
     """A link as the page makes them."""
     sizes = [len(robots), len(other), len(urls)]
-    head = json.dumps({"sizes": sizes, "crawlers": "Googlebot", "mode": ""}).encode()
+    head = json.dumps({"sizes": sizes, "crawlers": "Googlebot"}).encode()
     return link(head + b"\n" + robots + other + urls)
 
 
@@ -79,14 +79,13 @@ def test_case_is_answered_as_one_types(visit: Visit) -> None:
     assert page.errors == []
 
 
-def test_several_crawlers_are_one_and_the_table_has_names(visit: Visit) -> None:
+def test_each_crawler_gets_its_verdict_and_the_table_has_names(visit: Visit) -> None:
     page = visit()
     page.ask("User-agent: GPTBot\nDisallow: /", "/a", "Bingbot")
     page.page.select_option("#try-table", "GPTBot")
     page.page.click("#try-add")
-    page.page.select_option("#try-mode", "all")
     page.answered()
-    assert 'Bingbot, GPTBot\tdisallowed for GPTBot by "Disallow: /"' in page.text("rows")
+    assert '/a\tGPTBot\tdisallowed by "Disallow: /"' in page.text("rows")
 
 
 def test_nothing_is_loaded_before_the_first_touch_and_nothing_is_sent_after(
@@ -151,8 +150,6 @@ def _decoded(code: str) -> bytes:
 def test_command_that_is_copied_gives_the_same_verdicts(visit: Visit) -> None:
     page = visit()
     page.ask("User-agent: a\nDisallow: /it's 100%\n", "/it's\n/x?a=1&b=$HOME\nno", "bot2000, a")
-    page.page.select_option("#try-mode", "all")
-    page.answered()
     page.page.click("#try-command")
     page.wait("document.getElementById('try-copied').value.includes('printf')")
     command = page.page.input_value("#try-copied")
@@ -277,8 +274,8 @@ LINKS = {
     "empty": "#1.",
     "huge": "#1." + "A" * 100_000,
     "a bomb": case_link(b"\n" * 20_000_000),
-    "lacks a box": link(b'{"sizes":[1],"crawlers":"a","mode":""}\nx'),
-    "other sizes": link(b'{"sizes":[1,1,9],"crawlers":"a","mode":""}\nxyz'),
+    "lacks a box": link(b'{"sizes":[1],"crawlers":"a"}\nx'),
+    "other sizes": link(b'{"sizes":[1,1,9],"crawlers":"a"}\nxyz'),
 }
 
 
@@ -369,7 +366,7 @@ def test_form_is_used_with_the_keyboard_alone(visit: Visit) -> None:
     for _ in range(30):
         page.page.keyboard.press("Tab")
         visited.append(page.page.evaluate("document.activeElement.id"))
-    wanted = ["robots", "urls", "crawlers", "table", "add", "mode", "refused", "file", "link"]
+    wanted = ["robots", "urls", "crawlers", "table", "add", "refused", "file", "link"]
     wanted += ["command", "report", "copied"]
     assert [name for name in visited if name[4:] in wanted] == [f"try-{name}" for name in wanted]
     page.page.focus("#try-command")

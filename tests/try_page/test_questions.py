@@ -20,8 +20,8 @@ EXAMPLES = {title: code for code, title in re.findall(r'<a href="#1\.([^"]*)">(.
 
 
 def verdicts(body: bytes, urls: str = "", crawlers: str = "a", **more: Any) -> dict[str, Any]:
-    options = {"other": None, "mode": "", **more}
-    answer = questions().verdicts(body, options["other"], urls.encode(), crawlers, options["mode"])
+    options = {"other": None, **more}
+    answer = questions().verdicts(body, options["other"], urls.encode(), crawlers)
     return dict(json.loads(answer))
 
 
@@ -110,19 +110,11 @@ def test_words_are_those_of_the_command(url: str, name: str, tmp_path: Path) -> 
         assert f"= group: {group}\n" in shown
 
 
-def test_crawlers_are_one_by_one_or_as_one() -> None:
+def test_crawlers_are_asked_for_one_by_one() -> None:
     by_one = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot\nc")
     assert [row[2] for row in by_one["rows"]] == [True, False, True]
     assert by_one["askers"] == by_one["names"] == ["b", "Googlebot", "c"]
     assert [lines for _, _, lines in by_one["groups"]] == [[4], [1, 8], []]
-    first = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot", mode="first")
-    every = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot", mode="all")
-    assert ([row[2] for row in first["rows"]], [row[2] for row in every["rows"]]) == (
-        [True],
-        [False],
-    )
-    assert [name for name, _, _ in every["groups"]] == ["b", "Googlebot"]
-    assert every["names"] == ["b", "Googlebot"]
 
 
 def test_what_counts_of_a_name_is_told() -> None:
@@ -146,7 +138,7 @@ def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
     assert [row[0] for row in answer["rows"]] == ["/b"]
     assert answer["notes"] == ['"shop.example/a" is not an absolute URL, or a path such as /a']
     raw = json.loads(
-        questions().verdicts(b"user-agent: *\ndisallow: /%E4", None, b"/\xe4", "a", "")
+        questions().verdicts(b"user-agent: *\ndisallow: /%E4", None, b"/\xe4", "a")
     )
     assert raw["rows"][0][2:4] == [False, 2]
 
