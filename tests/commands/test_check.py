@@ -536,7 +536,7 @@ def test_agents_of_the_settings_are_one_crawler(tmp_path: Path) -> None:
     agents = ("-s", "GBOT_ROBOTS_AGENTS=nobot,otherbot,mybot")
     ended = run_here("check", "/other", "--robots", "robots.txt", *agents, cwd=tmp_path)
     assert ended.status == 1
-    assert '= crawler: nobot, otherbot, mybot, from GBOT_ROBOTS_AGENTS\n' in ended.out
+    assert "= crawler: nobot, otherbot, mybot, from GBOT_ROBOTS_AGENTS\n" in ended.out
     assert '= group: "otherbot" (line 1): no group names nobot\n' in ended.out
 
 

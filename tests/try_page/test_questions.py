@@ -137,9 +137,7 @@ def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
     answer = verdicts(b"", "\r\nshop.example/a\r\n  /b  \n")
     assert [row[0] for row in answer["rows"]] == ["/b"]
     assert answer["notes"] == ['"shop.example/a" is not an absolute URL, or a path such as /a']
-    raw = json.loads(
-        questions().verdicts(b"user-agent: *\ndisallow: /%E4", None, b"/\xe4", "a")
-    )
+    raw = json.loads(questions().verdicts(b"user-agent: *\ndisallow: /%E4", None, b"/\xe4", "a"))
     assert raw["rows"][0][2:4] == [False, 2]
 
 
