@@ -12,6 +12,7 @@ import logging
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -39,17 +40,6 @@ def reactor() -> Any:
     from twisted.internet import reactor as installed  # noqa: PLC0415  not before one is installed
 
     return installed
-
-
-async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
-    """Call `func` in a thread and return its result."""
-    if is_asyncio_available():
-        return await asyncio.to_thread(func, *args)
-    from twisted.internet.threads import deferToThread  # noqa: PLC0415  installs a reactor where there is none
-
-    in_thread: Any = deferToThread  # older Twisteds give it no types
-    result: _T = await in_thread(func, *args)
-    return result
 
 
 async def pause(secs: float) -> None:
@@ -88,12 +78,10 @@ class OneThread:
     """
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Callable[[], Any], Callable[..., object]] | None] = (
-            SimpleQueue()
-        )
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._has_begun = False
 
-    async def run(self, func: Callable[[], _T]) -> _T:
+    async def run(self, func: Callable[..., _T], *args: Any) -> _T:
         """Call `func` in the thread and return its result.
 
         Cancelling this does not end the call.
@@ -107,7 +95,7 @@ class OneThread:
             else:
                 over.errback(error)
 
-        self.call(func, end)
+        self.call(partial(func, *args), end)
         returned: _T = await maybe_deferred_to_future(over)
         return returned
 
@@ -117,18 +105,13 @@ class OneThread:
         """Call `func` in the thread, then `then` in this one, with the result or exception."""
         if not self._has_begun:
             self._has_begun = True
-            is_asyncio = is_asyncio_available()
-            call_reactor = (
-                asyncio.get_running_loop().call_soon_threadsafe
-                if is_asyncio
-                else reactor().callFromThread
-            )
-            Thread(target=self._serve, args=[call_reactor], name="gbot_robots", daemon=True).start()
-        self._calls.put((func, then))
+            Thread(target=self._serve, name="gbot_robots", daemon=True).start()
+        if is_asyncio_available():
+            call_back = asyncio.get_running_loop().call_soon_threadsafe
+        else:
+            call_back = reactor().callFromThread
 
-    def _serve(self, call_reactor: Callable[..., object]) -> None:
-        while (call := self._calls.get()) is not None:
-            func, then = call
+        def make() -> None:
             result = None
             failure = None
             try:
@@ -136,11 +119,34 @@ class OneThread:
             except Exception as error:
                 failure = error
             with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
-                call_reactor(then, result, failure)
+                call_back(then, result, failure)
+
+        self._calls.put(make)
+
+    def _serve(self) -> None:
+        while True:
+            call = self._calls.get()
+            if call is None:
+                return
+            call()
+            del call  # it would keep what it was called with in memory until the next one
 
     def end(self) -> None:
         """Take no further calls; the thread still makes the calls that wait."""
         self._calls.put(None)
+
+
+# Several threads that read large files at a time would fight with the event loop for the right to
+# run Python (the GIL), and the loop would stand still for tenths of a second.
+_READING = OneThread()
+
+
+async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
+    """Call `func`, which computes for long, in a thread and return its result.
+
+    The whole process has one thread for this.
+    """
+    return await _READING.run(func, *args)
 
 
 class Turnstile:

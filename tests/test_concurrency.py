@@ -1,13 +1,15 @@
 """Waiting and background work: what is cancelled harms no other, and what must happen happens."""
 
+import asyncio
 import logging
+import threading
 from collections.abc import Awaitable
 
 import pytest
 
-from scrapy_gbot_robots.concurrency import Background, Turnstile, pause, within
+from scrapy_gbot_robots.concurrency import Background, Turnstile, pause, run_in_thread, within
 
-from .support.crawls import as_scrapy_runs_it, together, under_way
+from .support.crawls import QUIET, as_scrapy_runs_it, together, under_way
 
 
 async def outcome_of(work: Awaitable[object], outcomes: list[str], name: str) -> None:
@@ -83,3 +85,44 @@ async def test_background_work_that_ends_in_any_way_is_followed_by_what_must_hap
     assert sorted(followed) == ["cancelled", "done", "failed"]
     (error,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert error.endswith("the crawl goes on: by nothing")
+
+
+@as_scrapy_runs_it
+async def test_long_computations_have_one_thread_in_which_they_follow_each_other() -> None:
+    under_way_now, most, threads = 0, 0, set[threading.Thread]()
+
+    def compute(number: int) -> int:
+        nonlocal under_way_now, most
+        under_way_now += 1
+        most = max(most, under_way_now)
+        threads.add(threading.current_thread())
+        threading.Event().wait(0.01)
+        under_way_now -= 1
+        return 10 // number
+
+    works = [under_way(run_in_thread(compute, number)) for number in (1, 2, 5)]
+    with pytest.raises(ZeroDivisionError):
+        await run_in_thread(compute, 0)
+    assert await together(*works) == [10, 5, 2]
+    assert most == len(threads) == 1
+    assert threading.current_thread() not in threads
+    (thread,) = threads
+    assert thread.daemon  # it keeps no process from ending
+
+
+def test_thread_of_long_computations_serves_one_event_loop_after_another() -> None:
+    if "TWISTED_REACTOR" in QUIET:
+        pytest.skip("needs the asyncio reactor")
+
+    async def answer() -> int:
+        return await run_in_thread(int, "7")
+
+    def in_a_loop_of_its_own(answers: list[int]) -> None:
+        answers.append(asyncio.run(answer()))
+
+    answers: list[int] = []
+    for _ in range(2):
+        loop = threading.Thread(target=in_a_loop_of_its_own, args=[answers])
+        loop.start()
+        loop.join()
+    assert answers == [7, 7]
