@@ -23,7 +23,7 @@ for room in pkgutil.iter_modules(core.__path__):
     for node in ast.walk(ast.parse(Path(module.__file__).read_bytes())):
         if isinstance(node, ast.ImportFrom) and not node.level:
             importlib.import_module(node.module)
-questions.verdicts(b"", None, "https://exämple.com/\nhttps://faß.example/".encode(), "", "")
+questions.verdicts(b"", None, "https://exämple.com/\nhttps://faß.example/".encode(), "")
 
 with zipfile.ZipFile("/packed.zip", "w") as packed:
     for name, module in sorted(sys.modules.items()):
