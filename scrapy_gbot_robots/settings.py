@@ -27,7 +27,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import data_path, inside_project
 
 from .core.asker import hints_on
-from .core.crawlers import AllOf, Crawler, RobotsAgent, cut_token
+from .core.crawlers import Crawler, RobotsAgent, cut_token
 from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
 from .engine import is_for_one_page
@@ -53,7 +53,7 @@ _OF_SCRAPY = {
 # Settings that release candidates had, without the prefix, and what to write instead: the rest of a
 # sentence, "" if there is nothing.
 _LEFT: Mapping[str, str] = {
-    "AGENTS_MODE": "",
+    "AGENTS_MODE": "the first of GBOT_ROBOTS_AGENTS that a group names counts",
     "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
     "CRAWL_DELAY_OVER": "a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
     "CRAWL_DELAY_SHARED": "each process keeps the delay by itself",
@@ -327,7 +327,6 @@ class GbotSettings:
     sitemaps_max: int = _row(50, count(0))
     overrides: Mapping[str, Any] | Path = _row({}, OVERRIDES)  # noqa: RUF009  it makes a field
     agents: tuple[str, ...] = _row([], AGENTS)
-    agents_mode: str = _row("first", one_of("first", "all"), agents=True)
     provenance: bool = _row(False, FLAG)
     provenance_field: str | None = _row(None, NAME, provenance=True)
     archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
@@ -366,11 +365,9 @@ class GbotSettings:
 
     @property
     def asked_as(self) -> RobotsAgent | None:
-        """The crawlers of `GBOT_ROBOTS_AGENTS`; None: each request's user agent counts."""
+        """The crawler of `GBOT_ROBOTS_AGENTS`; None: each request's user agent counts."""
         if not self.agents:
             return None
-        if self.agents_mode == "all":
-            return AllOf(self.agents)
         return Crawler.of(self.agents)
 
     @cached_property

@@ -245,7 +245,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
     ("settings", "why"),
     [
         ({"TAGS_DROP": ["noindex"]}, "TAGS is False"),
-        ({"AGENTS_MODE": "all"}, "AGENTS is ()"),
         ({"PREFERENCES": "refuse"}, "PURPOSES is ()"),
         ({"PROVENANCE_FIELD": "proof"}, "PROVENANCE is False"),
         ({"SQLITE_PATH": "x.sqlite", "STORAGE": "memory"}, "STORAGE is 'memory'"),
@@ -297,6 +296,10 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
+        (
+            "GBOT_ROBOTS_AGENTS_MODE",
+            ": the first of GBOT_ROBOTS_AGENTS that a group names counts",
+        ),
         ("GBOT_ROBOTS_MAX_REDIRECTS", ": five redirects are followed"),
         ("GBOT_ROBOT_MAX_REDIRECTS", ": five redirects are followed"),
         (

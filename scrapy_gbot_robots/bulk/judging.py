@@ -17,7 +17,7 @@ from math import isnan
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
-from ..core.crawlers import AllOf, Crawler, RobotsAgent
+from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of, weight_of
@@ -72,7 +72,7 @@ _NOT_ASKED = Served(None)
 
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 _FileKey: TypeAlias = tuple[object, ...]
-Agent: TypeAlias = "str | bytes | Crawler | AllOf"
+Agent: TypeAlias = "str | bytes | Crawler"
 
 
 def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
@@ -184,7 +184,7 @@ class Judge:
         purposes: what a crawl would be for; a URL is disallowed if its site refuses one of these.
     """
 
-    crawlers: Sequence[RobotsAgent]
+    crawlers: Sequence[Crawler]
     _: KW_ONLY
     policy: Policy = field(default_factory=Policy)
     max_bytes: int | None = MAX_BYTES
@@ -434,7 +434,7 @@ def judge(
             `robots` is of another type.
     """
     _check_columns(urls, robots)
-    several = [agents] if isinstance(agents, (str, bytes, Crawler, AllOf)) else agents
+    several = [agents] if isinstance(agents, (str, bytes, Crawler)) else agents
     crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     judges = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
@@ -459,8 +459,8 @@ def _check_columns(urls: object, robots: object) -> None:
         )
 
 
-def _crawler_of(agent: Agent) -> RobotsAgent:
-    if isinstance(agent, (Crawler, AllOf)):
+def _crawler_of(agent: Agent) -> Crawler:
+    if isinstance(agent, Crawler):
         return agent
     return Crawler.of(agent)
 

@@ -131,50 +131,11 @@ def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
         for token in crawler.tokens:
             tokens.setdefault(token.lower(), token)
     heeds_global = any(crawler.heeds_global for crawler in crawlers)
-    return Crawler(_names(crawlers), tuple(tokens.values()), heeds_global)
+    names = dict.fromkeys(crawler.name for crawler in crawlers if crawler.name)
+    return Crawler(", ".join(names), tuple(tokens.values()), heeds_global)
 
 
-def _names(crawlers: Iterable[Crawler]) -> str:
-    return ", ".join(dict.fromkeys(crawler.name for crawler in crawlers if crawler.name))
-
-
-class AllOf(tuple[Crawler, ...]):
-    """Several crawlers at once.
-
-    A URL is disallowed if it is disallowed to any of them; the largest crawl-delay counts. Every
-    function that takes a `Crawler` takes an `AllOf`, too.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, user_agents: Iterable[str | bytes | Crawler]) -> AllOf:
-        """Take product tokens, User-Agent headers and `Crawler`s.
-
-        They are asked in this order. Each counts once.
-
-        Raises:
-            ValueError: `user_agents` is empty.
-            TypeError: `user_agents` is one name, or holds something that is neither a name nor a
-                crawler.
-        """
-        if isinstance(user_agents, (str, bytes, Crawler)):
-            raise TypeError("AllOf takes a list of crawlers, not one")
-        crawlers: dict[Crawler, None] = {}
-        for crawler in user_agents:
-            if not isinstance(crawler, Crawler):
-                crawler = Crawler.of(crawler)  # noqa: PLW2901
-            crawlers[crawler] = None
-        if not crawlers:
-            raise ValueError("no crawler is named")
-        return super().__new__(cls, crawlers)
-
-    @property
-    def name(self) -> str:
-        """The names of all crawlers, with commas between them."""
-        return _names(self)
-
-
-RobotsAgent: TypeAlias = Crawler | AllOf
+RobotsAgent: TypeAlias = Crawler  # where Scrapy's `Crawler` is known, too
 
 
 @lru_cache(maxsize=1_000)

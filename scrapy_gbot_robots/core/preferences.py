@@ -14,7 +14,7 @@ draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.o
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -110,12 +110,12 @@ class PreferenceChange(NamedTuple):
 NOTHING_SAID = Preferences()
 
 
-def said_by(stated: Collection[tuple[ContentLine, ...]], url: str | bytes) -> Preferences:
+def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
     """Return what the site says about the content of `url`.
 
-    `stated` are the lines for each of the crawlers that ask.
+    `lines` are those for the crawler that asks.
     """
-    return combined(_statements(lines).of(path_of(url)) for lines in stated)
+    return _statements(lines).of(path_of(url))
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:

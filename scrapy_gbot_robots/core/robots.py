@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .crawler_groups import scan
-from .crawlers import AllOf, Crawler, agents_heeded
+from .crawlers import Crawler, agents_heeded
 from .lines import (
     ALLOW,
     CRAWL_DELAY,
@@ -35,7 +35,7 @@ from .lines import (
     read_line,
     read_lines,
 )
-from .rules import Rules, RulesOfAll, preferences_of
+from .rules import Rules, preferences_of
 from .urls import as_text, is_absolute
 from .verdict import Rule, Verdict
 
@@ -96,7 +96,7 @@ class RobotsTxt:
         if cut is None:
             raise TypeError("RobotsTxt.parse(body) reads a robots.txt, not RobotsTxt(body)")
         self._body = body
-        self._rules: dict[str | bytes | Crawler | AllOf, Rules] = {}
+        self._rules: dict[str | bytes | Crawler, Rules] = {}
         # whether bytes past the size limit were left out (Google's page, "File format")
         self._cut = cut
 
@@ -132,7 +132,7 @@ class RobotsTxt:
             return cls(raw, cut)
         return cls(raw[:max_bytes], True)
 
-    def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> bool:
+    def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:
         """Return whether the crawler may fetch `url`.
 
         This is the answer of `verdict` without its reason, and faster.
@@ -143,41 +143,33 @@ class RobotsTxt:
             rules = self.rules_for(user_agent)
         return rules.allowed(url)
 
-    def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf) -> Verdict:
+    def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
         A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309
         2.2.1); if it has no token, as " ", it means "*" alone. A `Crawler` falls back from token to
-        token, then to "*". `AllOf` refuses a URL that is refused to any of its crawlers. Only the
-        path of `url` counts, in the form in which it is written.
+        token, then to "*". Only the path of `url` counts, in the form in which it is written.
         """
         return self.rules_for(user_agent).verdict(url)
 
-    def rules_for(self, user_agent: str | bytes | Crawler | AllOf) -> Rules:
+    def rules_for(self, user_agent: str | bytes | Crawler) -> Rules:
         """Return the merged rules that the crawler follows. They do not keep this object alive."""
         rules = self._rules.get(user_agent)
         if rules is None:
             if len(self._rules) >= _MOST_AGENTS:
                 self._rules.clear()
-            if isinstance(user_agent, AllOf):
-                rules = RulesOfAll(
-                    [(crawler.name, self.rules_for(crawler)) for crawler in user_agent]
-                )
-            else:
-                rules = scan(self._body, agents_heeded(user_agent))
+            rules = scan(self._body, agents_heeded(user_agent))
             self._rules[user_agent] = rules
         return rules
 
-    def crawl_delay(self, user_agent: str | bytes | Crawler | AllOf) -> float | None:
+    def crawl_delay(self, user_agent: str | bytes | Crawler) -> float | None:
         """Return the crawl delay in seconds for the crawler, None if there is none.
 
         Google ignores this field.
         """
         return self.rules_for(user_agent).crawl_delay
 
-    def preferences(
-        self, url: str | bytes, user_agent: str | bytes | Crawler | AllOf
-    ) -> Preferences:
+    def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Preferences:
         """Return what the site says about the use of the content of `url`.
 
         `Content-Usage` and `Content-Signal` lines say it. The lines of the crawler's group count,

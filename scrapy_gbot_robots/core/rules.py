@@ -243,53 +243,7 @@ class Rules:
         return index
 
 
-class RulesOfAll(Rules):
-    """The rules of several crawlers. `crawl_delay` is the largest, in seconds."""
-
-    __slots__ = ("by_crawler",)
-
-    def __init__(self, by_crawler: Sequence[tuple[str, Rules]]) -> None:
-        """Take the name of each crawler and its rules, in the order in which to ask them."""
-        delays = [rules.crawl_delay for _, rules in by_crawler if rules.crawl_delay is not None]
-        super().__init__(crawl_delay=max(delays, default=None))
-        self.by_crawler = tuple(by_crawler)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rules of each crawler."""
-        return RulesOfAll, (self.by_crawler,)
-
-    def __repr__(self) -> str:
-        rules_by_name = (f"{name} {rules!r}" for name, rules in self.by_crawler)
-        return f"<RulesOfAll: {', '.join(rules_by_name)}>"
-
-    def allowed(self, url: str | bytes) -> bool:
-        """Return whether all of the crawlers may fetch `url`."""
-        return all(rules.allowed(url) for _, rules in self.by_crawler)
-
-    def _allowed_each(self, paths: Sequence[str]) -> bytearray:
-        columns = [allowed_each(rules, paths) for _, rules in self.by_crawler]
-        return bytearray(map(min, zip(*columns, strict=True)))
-
-    def verdict(self, url: str | bytes) -> Verdict:
-        """Return the verdict for the first crawler that may not fetch `url`, with its name.
-
-        If all may, it is that for the first.
-        """
-        for name, rules in self.by_crawler:
-            verdict = rules.verdict(url)
-            if not verdict.allowed:
-                return verdict._replace(crawler=name or "*")
-        return self.by_crawler[0][1].verdict(url)
-
-
 # What a crawl needs to know of rules, and no user of `Rules`.
-
-
-def parts_of(rules: Rules) -> tuple[Rules, ...]:
-    """Return the rules of each of the crawlers that `rules` are for."""
-    if isinstance(rules, RulesOfAll):
-        return tuple(part for _, part in rules.by_crawler)
-    return (rules,)
 
 
 def weight_of(rules: Rules) -> int:
@@ -297,7 +251,7 @@ def weight_of(rules: Rules) -> int:
 
     This is an estimate from measurements.
     """
-    return sum(part._weight() for part in parts_of(rules))  # noqa: SLF001
+    return rules._weight()  # noqa: SLF001
 
 
 def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
@@ -305,10 +259,12 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 
     It says nothing if `url` is disallowed.
     """
-    from .preferences import said_by  # noqa: PLC0415 - most crawls never ask
+    from .preferences import NOTHING_SAID, said_by  # noqa: PLC0415 - most crawls never ask
 
-    stated = [lines for part in parts_of(rules) if (lines := content_lines_of(part))]
-    return said_by(stated if stated and rules.allowed(url) else (), url)
+    lines = content_lines_of(rules)
+    if not lines or not rules.allowed(url):
+        return NOTHING_SAID
+    return said_by(lines, url)
 
 
 def allowed_each(rules: Rules, paths: Sequence[str]) -> bytearray:
@@ -327,7 +283,7 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
     such a question in a thread. The estimate is on the safe side: each pattern with a wildcard
     counts as the most hostile one, and as one that is tried.
     """
-    return any(part._takes_long(url) for part in parts_of(rules))  # noqa: SLF001
+    return rules._takes_long(url)  # noqa: SLF001
 
 
 def entries_of(rules: Rules) -> list[Rule]:

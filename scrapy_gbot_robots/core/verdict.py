@@ -51,7 +51,6 @@ class Verdict(NamedTuple):
         reason: a short English phrase.
         group: the product token whose rules were used, in lower case, "*" for the global group,
             None if there is no group.
-        crawler: if several crawlers were asked for, the name of the one that is refused.
         override: the key of the user's override that counted, None if none did.
     """
 
@@ -59,7 +58,6 @@ class Verdict(NamedTuple):
     rule: Rule | None = None
     reason: str = NO_MATCH
     group: str | None = None
-    crawler: str | None = None
     override: str | None = None
 
     def __str__(self) -> str:
@@ -68,8 +66,6 @@ class Verdict(NamedTuple):
         It is printable and of bounded length, whatever the robots.txt holds.
         """
         answer = "allowed" if self.allowed else "disallowed"
-        if self.crawler is not None:
-            answer += f" for {shown(self.crawler)}"
         places = [] if self.rule is None else [f"line {self.rule.line}"]
         if self.group is not None:
             places.append(f'group "{shown(self.group)}"')

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request, Spider, signals
@@ -13,8 +12,8 @@ from scrapy.http import Headers
 from scrapy.settings import BaseSettings
 from scrapy.utils.python import without_none_values
 
-from ..core.crawlers import AllOf, RobotsAgent, agents_heeded, cut_token, is_browser_like
 from ..core.crawlers import Crawler as RobotsCrawler
+from ..core.crawlers import RobotsAgent, agents_heeded, cut_token, is_browser_like
 from ..core.known_crawlers import is_known
 from ..core.urls import shown
 
@@ -93,7 +92,7 @@ class CrawlerIdentity:
     Their rules count, in robots.txt files and on pages.
 
     Args:
-        asked_as: the crawlers of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request
+        asked_as: the crawler of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request
         counts.
     """
 
@@ -155,10 +154,10 @@ class CrawlerIdentity:
             )
 
     def agent(self, request: Request) -> RobotsAgent:
-        """The crawler, or crawlers, whose rules count for `request`.
+        """The crawler whose rules count for `request`.
 
-        They are those of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the header
-        that it will get.
+        It is that of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the header that
+        it will get.
         """
         if self._asked_as is not None:
             return self._asked_as
@@ -175,7 +174,4 @@ class CrawlerIdentity:
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""
-        agent = self.agent(request)
-        crawlers = agent if isinstance(agent, AllOf) else [agent]
-        tokens = chain.from_iterable(crawler.tokens for crawler in crawlers)
-        return frozenset(map(str.lower, tokens))
+        return frozenset(map(str.lower, self.agent(request).tokens))

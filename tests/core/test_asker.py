@@ -77,7 +77,7 @@ def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
 @pytest.mark.parametrize("url", ["/robots.txt", "https://a.example/robots.txt"])
 def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     verdict = verdict_on(url, Asker.of("*", "--as"), RobotsTxt.parse(ROBOTS_TXT))
-    assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None, None)
+    assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core.crawlers import AllOf
+from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.preferences import (
     NOTHING_SAID,
     Preferences,
@@ -175,13 +174,6 @@ def test_statement_counts_for_its_crawlers_and_paths(
     body: bytes, agent: str, path: str, expected: tuple[bool | str | None, ...]
 ) -> None:
     assert said(body, path, agent) == expected
-
-
-def test_of_several_crawlers_the_more_restrictive_counts() -> None:
-    body = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\ndisallow: /x\ncontent-usage: train-ai=y, search=y"
-    both = AllOf([Crawler.of("a"), Crawler.of("b")])
-    assert RobotsTxt.parse(body).preferences("https://e.com/", both)[:2] == (False, True)
-    assert RobotsTxt.parse(body).preferences("https://e.com/x", both) == NOTHING_SAID
 
 
 def test_headers_speak_of_a_response() -> None:

@@ -11,7 +11,6 @@ from string import ascii_lowercase
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
-from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 
@@ -123,9 +122,7 @@ def test_what_is_printed_says_what_it_is() -> None:
         repr(robots) == repr(RobotsTxt.parse(bytes(40), cut=True)) == "<RobotsTxt of 40 bytes, cut>"
     )
     assert repr(robots.rules_for("a")) == "<Rules of group 'a': 1 allow, 0 disallow>"
-    assert repr(robots.rules_for(AllOf(["a", "c"]))) == (
-        "<RulesOfAll: a <Rules of group 'a': 1 allow, 0 disallow>, c <Rules of group None: 0 allow, 0 disallow>>"
-    )
+    assert repr(robots.rules_for("c")) == "<Rules of group None: 0 allow, 0 disallow>"
 
 
 def test_robots_txt_that_is_not_parsed_is_a_type_error_that_says_how() -> None:

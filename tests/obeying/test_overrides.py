@@ -14,7 +14,6 @@ from scrapy.settings import Settings
 from typing_extensions import Self
 
 from scrapy_gbot_robots import RobotsSitemapSpider
-from scrapy_gbot_robots.core.crawlers import AllOf
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import middleware, queue
 from scrapy_gbot_robots.obeying.overrides import overrides_of
@@ -390,33 +389,20 @@ async def test_file_is_read_once(site: Site, tmp_path: Path) -> None:
 TWO = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /mine\n\nuser-agent: *\ndisallow: /\n"
 
 
-@pytest.mark.parametrize(
-    ("mode", "crawled"),
-    [
-        pytest.param("first", {"/yes", "/other"}, id="first"),
-        pytest.param("all", {"/yes"}, id="all"),
-    ],
-)
 @in_reactor
-async def test_rules_of_two_crawlers_count(
-    mode: str, crawled: set[str], site: Site, caplog: pytest.LogCaptureFixture
+async def test_rules_of_the_first_crawler_that_a_group_names_count(
+    site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = {
-        "GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"][mode == "all" :],
-        "GBOT_ROBOTS_AGENTS_MODE": mode,
-    }
+    settings = {"GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"], "USER_AGENT": "Mozilla/5.0"}
     site.pages["/robots.txt"] = TWO
     urls = [site.url(path) for path in ("/yes", "/mine", "/other")]
-    crawler = await crawl(Pages, {**settings, "USER_AGENT": "Mozilla/5.0"}, urls=urls)
-    assert paths_of(crawler, site) == crawled
-    refused = {
-        url.rpartition("/")[2]: error.verdict.crawler for url, error in refusals(crawler).items()
-    }
-    assert refused == ({"mine": "mybot", "other": "otherbot"} if mode == "all" else {"mine": None})
+    crawler = await crawl(Pages, settings, urls=urls)
+    assert paths_of(crawler, site) == {"/yes", "/other"}
+    assert {url.rpartition("/")[2] for url in refusals(crawler)} == {"mine"}
     assert own_warnings(caplog) == []  # the User-Agent does not count, so nothing is said of it
 
 
 def test_crawlers_are_settings() -> None:
     assert settings_of().asked_as is None
     assert settings_of(AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
-    assert settings_of(AGENTS="a,b", AGENTS_MODE="all").asked_as == AllOf(["a", "b"])
+    assert settings_of(AGENTS="a,b").asked_as == ("a, b", ("a", "b"), True)
