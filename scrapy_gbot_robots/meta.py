@@ -27,11 +27,10 @@ last answer. `line` is that of the verdict's rule, `group` the group that was us
 """
 
 PREFERENCES = "gbot_robots_preferences"
-"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl, and
-`GBOT_ROBOTS_PREFERENCES` is not "off": a dict of what the site says about the use of the
-page. "train-ai", "search" and "ai-use" are each "granted", "refused" or "unsaid". "use"
-is "immediate", "reference", "full" or None. "lines" are the lines of the robots.txt that
-say so. Experimental.
+"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl: a dict
+of what the site says about the use of the page. "train-ai", "search" and "ai-use" are each
+"granted", "refused" or "unsaid". "use" is "immediate", "reference", "full" or None. "lines"
+are the lines of the robots.txt that say so. Experimental.
 """
 
 TAGS = "robots_tags"

@@ -333,7 +333,7 @@ class GbotSettings:
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     history: int = _row(0, count(0))
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
-    preferences: str = _row("annotate", one_of("off", "annotate", "refuse"), purposes=True)
+    preferences: str = _row("annotate", one_of("annotate", "refuse"), purposes=True)
     tags: bool = _row(False, FLAG)
     tags_drop: tuple[str, ...] = _row([], DIRECTIVES, tags=True)
 

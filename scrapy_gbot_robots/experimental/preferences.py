@@ -15,7 +15,7 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.preferences import (
@@ -35,7 +35,7 @@ from ..core.preferences import (
 from ..core.robots import FieldLine, RobotsTxt, groups_of
 from ..core.urls import is_absolute, shown
 from ..core.verdict import Verdict
-from ..meta import PREFERENCES
+from ..meta import PREFERENCES, PROVENANCE
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -229,9 +229,9 @@ class PreferenceCheck:
     ) -> PreferenceCheck | None:
         """Return the check for the settings of a crawl.
 
-        Return None if the crawl has no purposes, or reads no preferences.
+        Return None if the crawl has no purposes.
         """
-        if not purposes or preferences == "off":
+        if not purposes:
             return None
         return cls(purposes, crawler, refuses=preferences == "refuse")
 
@@ -261,7 +261,10 @@ class PreferenceCheck:
             name: min(noted[name], header_note[name], key=words.index)
             for name, words in _STRICTEST_FIRST.items()
         }
-        request.meta[PREFERENCES] = {**noted, **stricter}
+        request.meta[PREFERENCES] = noted = {**noted, **stricter}
+        proof = request.meta.get(PROVENANCE)
+        if isinstance(proof, dict):
+            proof["preferences"] = noted
         self._count(stricter)
         for purpose in self._purposes:
             if header_note[purpose] == REFUSED:
@@ -273,6 +276,18 @@ class PreferenceCheck:
     def _count(self, note: dict[str, Any]) -> None:
         for purpose in self._purposes:
             self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{note[purpose]}")
+
+
+def pages_in_words(purposes: Iterable[str], stat: Callable[[str, int], int]) -> Iterator[str]:
+    """Yield a line on each purpose with pages. `stat` gives a stat of the crawl."""
+    for purpose in purposes:
+        refused, granted, unsaid = (
+            stat(f"gbot_robots/preference/{purpose}/{word}", 0)
+            for word in (REFUSED, GRANTED, UNSAID)
+        )
+        if refused or granted or unsaid:
+            told = f"{refused:,} refused, {granted:,} granted, {unsaid:,} not said"
+            yield f"pages for {purpose}: {told}"
 
 
 def _note(stated: Preferences) -> dict[str, Any]:

@@ -273,7 +273,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         """
         if self._preferences is not None:
             refusal = self._preferences.after(request, response)
-            provenance.add_preferences(request)
             if refusal is not None:
                 raise self._forbidden(request, refusal, None)
         return response

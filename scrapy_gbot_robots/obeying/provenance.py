@@ -53,13 +53,6 @@ def write(request: Request, own: CachedAnswer | None, verdict: Verdict) -> None:
     request.meta[PROVENANCE] = proof
 
 
-def add_preferences(request: Request) -> None:
-    """Add what the site says about the use of the page, if that is known."""
-    proof = request.meta.get(PROVENANCE)
-    if isinstance(proof, dict) and PREFERENCES in request.meta:
-        proof["preferences"] = request.meta[PREFERENCES]
-
-
 def remove(request: Request) -> None:
     """Remove what is another page's, if the request was made from that page's meta."""
     request.meta.pop(PROVENANCE, None)

@@ -204,8 +204,7 @@ class CrawlCounts:
         self.rules: Tally[Rule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self.overrides: dict[str, OverrideUse] = {}  # by key; the user has written all of them
-        # by purpose: how many pages' sites refuse, grant, say nothing
-        self.preferences: dict[str, Sequence[int]] = {}
+        self.preferences: list[str] = []  # a line for each purpose of the crawl
         self.waiting = 0  # requests that still waited when the crawl was closed
         self.walled = 0  # answers of bot walls in place of sites
         self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out

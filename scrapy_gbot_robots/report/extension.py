@@ -12,7 +12,7 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 
 from ..concurrency import run_in_thread
-from ..experimental.preferences import GRANTED, REFUSED, UNSAID
+from ..experimental.preferences import pages_in_words
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from ..sitemaps.discovery import left_out
@@ -79,9 +79,5 @@ class RobotsReport:
         counts.waiting = get("gbot_robots/waiting", 0)
         counts.walled = get("gbot_robots/walled", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
-        for purpose in self._purposes:
-            words = (REFUSED, GRANTED, UNSAID)
-            numbers = [get(f"gbot_robots/preference/{purpose}/{word}", 0) for word in words]
-            if any(numbers):
-                counts.preferences[purpose] = numbers
+        counts.preferences = [*pages_in_words(self._purposes, get)]
         return counts

@@ -42,7 +42,6 @@ _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
 # The heads of tables.
 _OF_OVERRIDES = ("Requests", "Blocked", "Against robots.txt", "Override", "What", "Reason", "Until")
-_OF_PREFERENCES = ("Purpose", "Refused", "Granted", "Not said")
 _OF_RULES = ("Blocked", "Rule", "Group", "robots.txt", "Line", "Such as")
 _OF_ORIGINS = ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as")
 
@@ -119,10 +118,6 @@ def _tables(counts: CrawlCounts) -> Iterator[str]:
         rows = map(_override_row, islice(most_used(counts), _ROWS))
         note = _left_out(len(counts.overrides), most="requests")
         yield _table("overrides", "Overrides", _OF_OVERRIDES, rows, note)
-    if counts.preferences:
-        title = "What sites say about the use of their pages"
-        pages = [(purpose, *numbers) for purpose, numbers in counts.preferences.items()]
-        yield _table("preferences", title, _OF_PREFERENCES, pages)
     note = _left_out(len(counts.rules), exact=counts.rules.exact)
     yield _table("rules", "All rules that blocked", _OF_RULES, _rule_rows(counts), note)
     note = _left_out(len(counts.origins), exact=counts.origins.exact)

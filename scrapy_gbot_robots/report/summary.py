@@ -91,7 +91,7 @@ def summary(counts: CrawlCounts) -> str:
         _unreachable(counts),
         _rules(counts),
         _overrides(counts),
-        _preferences(counts),
+        counts.preferences,
     )
     return "\n".join([first, *(f"  {line}" for line in more)])
 
@@ -143,9 +143,3 @@ def _overrides(counts: CrawlCounts) -> Iterator[str]:
 def most_used(counts: CrawlCounts) -> Iterator[OverrideUse]:
     """Yield the overrides that decided about requests, those with most requests first."""
     yield from sorted(counts.overrides.values(), key=lambda use: -use.requests)
-
-
-def _preferences(counts: CrawlCounts) -> Iterator[str]:
-    for purpose, (refused, granted, unsaid) in counts.preferences.items():
-        pages = count(refused, "page")
-        yield f"{purpose}: {pages} refused, {granted:,} granted, {unsaid:,} not said"

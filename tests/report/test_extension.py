@@ -189,7 +189,7 @@ def test_purpose_without_pages_is_left_out_and_what_no_site_says_counts_as_0() -
     crawler.stats.set_value("gbot_robots/preference/train-ai/refused", 2)
     assert summary(RobotsReport.from_crawler(crawler)._finished()).splitlines() == [
         "robots.txt: 0 origins, 0 requests blocked",
-        "  train-ai: 2 pages refused, 0 granted, 0 not said",
+        "  pages for train-ai: 2 refused, 0 granted, 0 not said",
     ]
 
 

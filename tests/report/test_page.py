@@ -47,7 +47,6 @@ def example_counts() -> CrawlCounts:
         {"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b""
     ).values()
     counts.use(override, None, against_robotstxt=True)
-    counts.preferences = {EVIL: [1, 2, 3]}
     return counts
 
 
