@@ -7,6 +7,7 @@ other module reads a `GBOT_ROBOTS_*` name.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
@@ -33,7 +34,6 @@ from .core.robots import RobotsTxt
 from .engine import is_for_one_page
 from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
-from .policy.overrides import json_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler as ScrapyCrawler
@@ -102,6 +102,20 @@ def _whole_number(value: object) -> int:
 
 # a command line gives text
 _SWITCHES = {"true": True, "false": False}
+
+
+def _json_of(text: str) -> Any:
+    """Return what a JSON text says; a ValueError if it says two things of one key."""
+    return json.loads(text, object_pairs_hook=_once_each)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key is there twice")
+    return fields
+
+
 _FLAGS = {**_SWITCHES, "1": True, "0": False}
 
 
@@ -121,7 +135,7 @@ def _words(value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         if value.lstrip().startswith("["):
-            value = json_of(value)
+            value = _json_of(value)
         elif not value.lstrip().startswith("{"):
             value = [word for word in value.split(",") if word.strip()]
     if not isinstance(value, (list, tuple, set, frozenset)):
@@ -152,12 +166,12 @@ def path_of(value: object) -> Path:
     return Path(closest_scrapy_cfg()).parent / path
 
 
-def _mapping_or_file(value: object) -> Mapping[str, Any] | Path:
-    if isinstance(value, str) and value.lstrip().startswith("{"):  # on the command line
-        value = json_of(value)
-    if isinstance(value, Mapping):
-        return value
-    return path_of(value)
+def _mapping(value: object) -> Mapping[str, Any]:
+    if isinstance(value, str):  # on the command line
+        value = _json_of(value)
+    if not isinstance(value, Mapping):
+        raise TypeError
+    return value
 
 
 _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every system
@@ -268,11 +282,7 @@ ARCHIVE = ValueType(
     path_of,
     _is_archive,
 )
-OVERRIDES = ValueType(
-    "a dict, or the path of a .toml or .json file",
-    _mapping_or_file,
-    lambda value: isinstance(value, Mapping) or value.suffix.lower() in {".toml", ".json"},
-)
+OVERRIDES = ValueType("a dict", _mapping)
 META_KEYS = ValueType(
     "a list of request.meta keys", _words, lambda keys: not any(" " in key for key in keys)
 )
@@ -325,7 +335,7 @@ class GbotSettings:
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     sitemaps_max: int = _row(50, count(0))
-    overrides: Mapping[str, Any] | Path = _row({}, OVERRIDES)  # noqa: RUF009  it makes a field
+    overrides: Mapping[str, Any] = _row({}, OVERRIDES)
     agents: tuple[str, ...] = _row([], AGENTS)
     provenance: bool = _row(False, FLAG)
     provenance_field: str | None = _row(None, NAME, provenance=True)

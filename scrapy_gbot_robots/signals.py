@@ -39,11 +39,9 @@ of the response.
 """
 
 override_used = object()
-"""`override_used(override, origin, refusal, against_robotstxt)` is sent when an override
-of `GBOT_ROBOTS_OVERRIDES` counts for a request. `override` has its `key`, `reason` and
+"""`override_used(override, origin, refusal)` is sent when an override of
+`GBOT_ROBOTS_OVERRIDES` decides about a request. `override` has its `key`, `reason` and
 `until`. `refusal` is the verdict if the request is forbidden, None if it goes on.
-`against_robotstxt` says whether the request goes on though the site's own robots.txt
-forbids it.
 """
 
 sitemap_found = object()

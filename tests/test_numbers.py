@@ -7,7 +7,7 @@ import pytest
 from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import answer, gates, giving_up, identity, overrides
+from scrapy_gbot_robots.obeying import answer, gates, giving_up, identity
 from scrapy_gbot_robots.obeying import other_schedulers as front
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
@@ -21,7 +21,6 @@ from .support.documentation import HOME
 WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"}
 
 NUMBERS = [
-    ("agreements", "requests wait at most {} seconds for a slow one", overrides.WAIT_SECS),
     ("agreements", "one that runs out within {} days", SOON_DAYS),
     ("bulk", "in {} of memory", archives._MEMORY.replace("MB", " MB")),
     ("stats", "Tables list the {} rules", page._ROWS),

@@ -340,7 +340,7 @@ class Judge:
         """Return the rules that each crawler follows."""
         if override is not None:
             parsed = override.robotstxt or self.parsed(robots)
-            return [parsed.rules_for(override.crawler or crawler) for crawler in self.crawlers]
+            return [parsed.rules_for(crawler) for crawler in self.crawlers]
         key = _file_key(robots)
         rules = self._rules_read.get(key)
         if rules is None:

@@ -104,9 +104,6 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
             state, override = states[origin], crawl.overrides.of(origin, time.time())
-            if override is not None and override.crawler is not None:
-                crawler = override.crawler
-                asker = Asker(crawler, "the override", crawler.name)  # noqa: PLW2901
             verdict = crawl.verdict(url, asker.crawler, state.served, overridden=False)
             decided = crawl.verdict(url, asker.crawler, state.served)
             source = (state.body, state.robotstxt, options.purposes, state, override, decided)
@@ -156,7 +153,7 @@ class Check:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
         if self.is_for_robots_txt or self.state is None:
             return False
-        if self.override is not None and self.override.decides:
+        if self.override is not None:
             return False
         return self.state.unreachable
 
@@ -177,7 +174,7 @@ class Check:
         override = self.override
         if self.is_for_robots_txt:
             return None
-        if override is not None and override.decides and override.robotstxt is None:
+        if override is not None and override.robotstxt is None:
             return None
         verdict = refusal(self.purposes, self.preferences)
         if verdict is not None and override is not None:
@@ -225,17 +222,12 @@ class Check:
 
 def override_facts(override: Override) -> dict[str, object]:
     """Return what an override says, for programs."""
-    crawler, until = None, None
-    if override.crawler is not None:
-        crawler = override.crawler.name
+    until = None
     if override.until is not None:
         until = override.until.isoformat()
     return {
         "key": override.key,
-        "what": override.what,
         "rules": override.action.value,
-        "as": crawler,
-        "crawl_delay": override.crawl_delay,
         "reason": override.reason,
         "until": until,
     }
@@ -333,7 +325,7 @@ def _show(check: Check, out: Terminal) -> None:
         word += " for now"
     out.say((word, style), ": ", (check.url, "strong"))
     if check.override is not None:
-        out.fact(f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]", check.override.what)
+        out.fact(f"GBOT_ROBOTS_OVERRIDES[{check.override.key!r}]", check.override.action.value)
         out.fact("it says", str(verdict))
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)

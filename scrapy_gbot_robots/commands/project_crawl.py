@@ -277,7 +277,7 @@ class ProjectCrawl:
         lookups: list[Coroutine[Any, Any, RobotsState]] = []
         for origin in origins:
             override = self.overrides.of(origin, time.time())
-            if override is None or not override.decides:
+            if override is None:
                 lookups.append(self.state_of(origin))
         return {state.origin: state.served for state in await self.together(lookups)}
 

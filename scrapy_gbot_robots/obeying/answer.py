@@ -23,6 +23,7 @@ from .giving_up import Trouble
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
+    from ..policy.overrides import Override
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
@@ -40,6 +41,7 @@ class Source(Enum):
     FETCHED = "fetched"  # this process has just fetched it
     ANOTHER = "fetched by another process"  # one that shares the storage, while this process waited
     STORED = "from the storage"  # from an earlier run, or from earlier in this one
+    OVERRIDE = "from an override"  # which says what counts in place of the robots.txt
 
 
 class Answer:
@@ -116,6 +118,7 @@ class CachedAnswer(Answer):
         "ask_at",
         "given_at",
         "outage",
+        "override",
         "redirected_to",
         "refresh_at",
         "robots_sha256",
@@ -133,12 +136,15 @@ class CachedAnswer(Answer):
         source: Source = Source.STORED,
         *,
         before: CachedAnswer | None = None,
+        override: Override | None = None,
     ) -> None:
         """Make the answer for `origin` from a decision.
 
-        `before` is the answer until now: what it knows may still hold.
+        `before` is the answer until now: what it knows may still hold. `override` is the one behind
+        the decision.
         """
         super().__init__(origin, decision, status, source)
+        self.override: Final = override
         copy = decision.copy
         self.redirected_to = ""  # the URL that the robots.txt came from, if not its own
         self.walled = False  # a bot wall answered, not the site
@@ -164,6 +170,13 @@ class CachedAnswer(Answer):
             if source is not Source.FETCHED:  # another process fetches it, or has the same
                 self.refresh_at = max(self.refresh_at, before.refresh_at)
 
+    def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
+        """Whether `agent` may fetch `url`, and why; an override behind it is named."""
+        verdict = super().verdict(url, agent)
+        if self.override is None:
+            return verdict
+        return self.override.named(verdict)
+
     @property
     def why(self) -> str:
         """The reason for the state, in words."""
@@ -182,6 +195,11 @@ class CachedAnswer(Answer):
         if self.outage is None:
             return self.why
         return self.outage.cause
+
+    @property
+    def forbids_its_file(self) -> bool:
+        """Whether nothing of the origin may be fetched, its robots.txt neither."""
+        return self.override is not None and self.state is State.FULL_DISALLOW
 
     @property
     def trouble(self) -> Trouble:

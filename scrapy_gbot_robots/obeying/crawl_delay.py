@@ -24,7 +24,7 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots
 from ..settings import GbotSettings
-from .overrides import Ruling
+from .answer import CachedAnswer
 
 _SLOT = "download_slot"  # Scrapy's request.meta key
 # Ours: the slot, if Scrapy or this module has chosen it, and not the user.
@@ -42,7 +42,7 @@ class _CrawlDelay(NamedTuple):
     origin: Origin
     agent: RobotsAgent
     secs: float  # that apply
-    requested: float  # that the robots.txt, or the override, asks for
+    requested: float  # that the rules ask for
 
 
 class _DelayedSlot:
@@ -88,18 +88,15 @@ class CrawlDelays:
         """Connect so late that other handlers, such as AutoThrottle's, are called first."""
         self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
-    def delay_request(self, request: Request, ruling: Ruling) -> None:
-        """Apply the crawl-delay of `ruling` to `request`, on its way to the downloader.
+    def delay_request(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
+        """Apply the crawl-delay for `agent` to `request`, on its way to the downloader.
 
         The request goes through the slot of its host, unless the code that made the request chose
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
         """
-        requested = ruling.crawl_delay or 0.0
+        requested = answer.crawl_delay(agent) or 0.0
         secs = min(requested, self._longest_secs)
-        override = ruling.override
-        if override is not None and override.crawl_delay is not None:
-            requested = secs = override.crawl_delay
-        self._delays[request] = _CrawlDelay(ruling.answer.origin, ruling.agent, secs, requested)
+        self._delays[request] = _CrawlDelay(answer.origin, agent, secs, requested)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)

@@ -33,7 +33,6 @@ from typing import NamedTuple, Protocol
 from scrapy import Request
 
 from ..core.urls import Origin
-from ..policy.overrides import Override
 from .answer import CachedAnswer
 
 
@@ -101,7 +100,6 @@ class Gate:
     """The gate of one origin. Times are on the monotonic clock."""
 
     origin: Origin
-    override: Override | None
     state: State = State.NEW
     lines: tuple[Line, ...] = ()  # that wait here
     size: int = 0  # requests in all lines of the origin, whether they wait here or not

@@ -30,12 +30,11 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import is_closing, pull_soon
 from ..meta import RETURNED
-from ..policy.overrides import Override
 from .answer import CachedAnswer, Source, is_waited_for
 from .gate import Gate, Handed, Line, Passes, State
 from .giving_up import Patience
+from .identity import CrawlerIdentity
 from .lookup import Lookup, Pace
-from .overrides import CrawlOverrides
 
 SERVED_SECS = 600.0  # for how long an answer serves the requests that waited for it
 LOOK_SECS = 0.1  # between two looks at what is due
@@ -66,11 +65,11 @@ class Gates:
     """
 
     def __init__(
-        self, crawler: Crawler, lookup: Lookup, overrides: CrawlOverrides, wait_secs: float
+        self, crawler: Crawler, lookup: Lookup, identity: CrawlerIdentity, wait_secs: float
     ) -> None:
         self._crawler = crawler
         self._lookup = lookup
-        self._overrides = overrides
+        self._identity = identity
         self._patience = Patience(wait_secs)
         self._gates: dict[Origin, Gate] = {}
         self._to_ask: defaultdict[int, deque[Gate]] = defaultdict(deque)  # queued, by urgency
@@ -141,13 +140,11 @@ class Gates:
         """Whether `request` may go on without a gate: its answer is in memory, and good."""
         if origin in self._gates:
             return False
-        return self._known(origin, self._overrides.of(origin), request) is not None
+        return self._known(origin, request) is not None
 
-    def _known(
-        self, origin: Origin, override: Override | None, request: Request
-    ) -> CachedAnswer | None:
+    def _known(self, origin: Origin, request: Request) -> CachedAnswer | None:
         """The answer for `request`, if it is in memory, and good."""
-        answer = self._overrides.cached(origin, override, request)
+        answer = self._lookup.cached(origin, self._identity.agent(request))
         if answer is None or self.is_worth_waiting(answer):
             return None
         return answer
@@ -316,12 +313,12 @@ class Gates:
 
     def _ask(self, gate: Gate) -> None:
         request = gate.lines[0].next_request() or Request(gate.origin.robots_url)
+        agent = self._identity.agent(request)
         if not gate.is_unreachable:
-            answer = self._overrides.cached(gate.origin, gate.override, request)
+            answer = self._lookup.cached(gate.origin, agent)
             if answer is not None:
                 self._settle(gate, answer)
                 return
-        agent = self._overrides.agent(gate.override, request)
         self._go(gate, State.ASKING)
         self._pace.look_up_began(gate.origin)
         self._lookup.look_up(gate.origin, agent, request, lambda answer: self._end(gate, answer))
@@ -358,9 +355,8 @@ class Gates:
             del self._gates[gate.origin]
 
     def _new_gate(self, origin: Origin, request: Request) -> Gate:
-        override = self._overrides.of(origin)
-        gate = self._gates[origin] = Gate(origin, override)
-        answer = self._known(origin, override, request)
+        gate = self._gates[origin] = Gate(origin)
+        answer = self._known(origin, request)
         if answer is not None:
             self._open(gate, answer)
         return gate

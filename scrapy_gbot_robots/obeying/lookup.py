@@ -40,6 +40,7 @@ from ..storage.client import StorageClient
 from . import provenance
 from .answer import AnswerCache, CachedAnswer, Source, failed_look_up
 from .events import CrawlEvents
+from .overrides import answer_of, overrides_of, tell_of
 
 # A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
 READ_IN_THREAD_BYTES = 32 * 2**10
@@ -73,6 +74,8 @@ class Lookup:
         self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher
     ) -> None:
         self._settings = settings
+        self._overrides = overrides_of(settings)
+        tell_of(self._overrides)
         self._storage = storage
         self._fetcher = fetcher
         self._background = Background()
@@ -83,9 +86,21 @@ class Lookup:
         self._began_at = time.time()
 
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
-        """The answer for `origin` in memory; None unless it is good and knows `agent`'s rules."""
+        """The answer for `origin` in memory; None unless it is good and knows `agent`'s rules.
+
+        The answer of an override is always known.
+        """
+        now = time.time()
         answer = self._cache.get(origin)
-        if answer is None or not answer.is_good(time.time()) or not answer.knows(agent):
+        if answer is None or not answer.is_good(now):
+            override = self._overrides.of(origin, now)
+            if override is None:
+                return None
+            answer = answer_of(override, origin)
+            self._cache.put(answer)
+        if answer.override is not None and answer.override.robotstxt is not None:
+            answer.learn(answer.override.robotstxt, (agent,))
+        if not answer.knows(agent):
             return None
         return answer
 
@@ -208,6 +223,8 @@ class Lookup:
     async def _learn(self, pending: PendingLookup, entry: Entry, source: Source) -> CachedAnswer:
         """Turn an entry into an answer for the agents that asked; cache it, and tell the crawl."""
         before, settings = self._cache.get(pending.origin), self._settings
+        if before is not None and before.override is not None:
+            before = None  # it has run out, and says nothing of the site
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
             source = Source.STORED  # the fetch has failed, and the copy from before counts

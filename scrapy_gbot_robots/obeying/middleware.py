@@ -31,9 +31,9 @@ from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED
 from ..policy.outages import State
-from ..policy.overrides import Action
+from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
-from ..signals import request_forbidden
+from ..signals import override_used, request_forbidden
 from ..storage.client import StorageClient
 from . import provenance
 from .answer import CachedAnswer
@@ -42,13 +42,18 @@ from .gate import Handed
 from .gates import Gatekeeper, Gates
 from .identity import CrawlerIdentity
 from .lookup import Lookup
-from .overrides import CrawlOverrides, Ruling
 from .robotparser import GbotRobotParser
 from .subject_to_robots import is_subject, is_unchecked_sitemap, origin_of, restore, returned
 
 _T = TypeVar("_T")
 
 _LONGEST_URL = 2_000  # characters in the log
+
+_STATS_OF_OVERRIDES = {
+    Action.IGNORE: "gbot_robots/override/ignored",
+    Action.REPLACE: "gbot_robots/override/rules",
+    Action.DISALLOW: "gbot_robots/override/disallowed",
+}
 
 logger = logging.getLogger(__name__)
 
@@ -80,15 +85,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         self._lookup = Lookup(
             crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings)
         )
-        identity = CrawlerIdentity(crawler, self._settings.asked_as)
-        identity.watch()
-        self._overrides = CrawlOverrides(crawler, self._settings, self._lookup, identity)
+        self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
+        self._identity.watch()
         self._hard_questions = OneThread()
         self.gates = Gates(
-            crawler, self._lookup, self._overrides, self._settings.unreachable_wait_secs
+            crawler, self._lookup, self._identity, self._settings.unreachable_wait_secs
         )
         self._crawl_delays: CrawlDelays | None = None
-        if self._settings.crawl_delay or self._settings.overrides:
+        if self._settings.crawl_delay:
             self._crawl_delays = CrawlDelays(crawler, self._settings)
         self._preferences = PreferenceCheck.of_crawl(
             crawler, self._settings.purposes, self._settings.preferences
@@ -121,17 +125,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
                 self.gates.went_on(handed)
             return None
         origin = self._origin(request, handed)
-        override = self._overrides.of(origin)
-        agent = self._overrides.agent(override, request)
-        is_robots_txt = Origin.of_robots_txt(request.url) is not None
-        if is_robots_txt and override is not None and override.action is not Action.DISALLOW:
-            override = None  # it says what a robots.txt means, not whether to fetch it
+        agent = self._identity.agent(request)
         try:
-            if override is not None and override.decides:
-                ruling = await self._overrides.ruling(override, origin, agent, request)
-            else:
-                answer = await self._answer(origin, agent, request, handed, is_scout=is_scout)
-                ruling = Ruling(answer, agent, answer, override)
+            answer = await self._answer(origin, agent, request, handed, is_scout=is_scout)
         except _GoesBack:
             if handed is not None:
                 self.gates.came_back(handed)
@@ -141,9 +137,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
                 allowed=False, rule=None, reason="the crawl closed before robots.txt was known"
             )
             raise ForbiddenByRobotsTxt(verdict, origin) from None
-        if is_robots_txt and override is None:
-            return await self._known_robots_txt(request, ruling.answer)
-        await self._judge(request, ruling, handed)
+        if Origin.of_robots_txt(request.url) is not None and not answer.forbids_its_file:
+            return await self._known_robots_txt(request, answer)
+        await self._judge(request, answer, agent, handed)
         return None
 
     def subject_to_robots(self, request: Request) -> bool:
@@ -201,52 +197,48 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
                 raise
             raise _GoesBack from None
 
-    async def _judge(self, request: Request, ruling: Ruling, handed: Handed | None) -> None:
-        """Let `ruling` decide about `request`.
+    async def _judge(
+        self, request: Request, answer: CachedAnswer, agent: RobotsAgent, handed: Handed | None
+    ) -> None:
+        """Let `answer` decide about `request` by `agent`.
 
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        answer = ruling.answer
-        url = request.url
-        agent = ruling.agent
-        refusal = await self._refusal(request, ruling)
-        if ruling.override is not None:
-            is_against = refusal is None and await self._is_against_the_site(url, ruling)
-            self._overrides.note_use(
-                ruling.override, answer.origin, refusal, against_robotstxt=is_against
-            )
+        refusal = await self._refusal(request, answer, agent)
+        if answer.override is not None:
+            self._note_use(answer.override, answer.origin, refusal)
         if refusal is not None:
             if handed is not None and handed.line is not None:
                 handed.line.note_refused()
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
-            verdict = ruling.named(await self._asked(answer, url, agent, answer.verdict))
-            provenance.write(request, ruling.of_site, verdict)
+            verdict = await self._asked(answer, request.url, agent, answer.verdict)
+            provenance.write(request, answer, verdict)
 
-    async def _refusal(self, request: Request, ruling: Ruling) -> Verdict | None:
+    async def _refusal(
+        self, request: Request, answer: CachedAnswer, agent: RobotsAgent
+    ) -> Verdict | None:
         """Return the verdict that refuses `request`; None if it goes on."""
-        answer = ruling.answer
-        agent = ruling.agent
-        url = request.url
-        ask = partial(self._asked, answer, url, agent)
+        ask = partial(self._asked, answer, request.url, agent)
         if not await ask(answer.allowed):
-            return ruling.named(await ask(answer.verdict))
-        refusal = None
+            return await ask(answer.verdict)
         if self._preferences is not None:
             refusal = self._preferences.before(request, await ask(answer.preferences))
+            if refusal is not None and answer.override is not None:
+                refusal = answer.override.named(refusal)
             if refusal is not None:
-                refusal = ruling.named(refusal)
-        if refusal is None and self._crawl_delays is not None:
-            self._crawl_delays.delay_request(request, ruling)
-        return refusal
+                return refusal
+        if self._crawl_delays is not None:
+            self._crawl_delays.delay_request(request, answer, agent)
+        return None
 
-    async def _is_against_the_site(self, url: str, ruling: Ruling) -> bool:
-        """Whether the site's own robots.txt refuses `url`, though another answer decides."""
-        own = ruling.of_site
-        if own is None or own is ruling.answer or own.state is not State.RULES:
-            return False
-        return not await self._asked(own, url, ruling.agent, own.allowed)
+    def _note_use(self, override: Override, origin: Origin, refusal: Verdict | None) -> None:
+        """Count that `override` decides about a request, and tell the crawl."""
+        self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
+        self.crawler.signals.send_catch_log(
+            override_used, override=override, origin=origin, refusal=refusal
+        )
 
     async def _asked(
         self,
@@ -280,11 +272,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, from what is known.
 
-        Return None if it has to be fetched after all.
+        Return None if it has to be fetched after all, as where an override counts: that says what a
+        robots.txt means, and not what it has.
 
         Raises:
             UnreachableRobotsTxt: the server did not answer.
         """
+        if answer.override is not None:
+            return None
         status = answer.status
         body = b""
         entry = None

@@ -32,20 +32,18 @@ def hash_of(copy: Copy) -> str | None:
     return sha256(copy.body).hexdigest() if copy.kind is Kind.RULES else None
 
 
-def write(request: Request, own: CachedAnswer | None, verdict: Verdict) -> None:
-    """Say by which `verdict` the request goes on; `own` is the site's own answer, if known."""
+def write(request: Request, answer: CachedAnswer, verdict: Verdict) -> None:
+    """Say by which `answer` and `verdict` the request goes on."""
     proof: dict[str, Any] = {
-        "robots": None,
+        "robots": answer.robots_sha256,
         "fetched": None,
-        "status": None,
+        "status": answer.status,
         "line": None,
         "group": verdict.group,
         "override": verdict.override,
     }
-    if own is not None:
-        proof["robots"] = own.robots_sha256
-        proof["status"] = own.status
-        date = None if own.fetched_at is None else date_of(own.fetched_at)
+    if answer.fetched_at is not None:
+        date = date_of(answer.fetched_at)
         if date is not None:
             proof["fetched"] = date.isoformat(timespec="seconds")
     if verdict.rule is not None:

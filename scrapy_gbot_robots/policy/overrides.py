@@ -2,28 +2,27 @@
 
 It says which override counts for an origin, and what it does.
 
-Pure: the caller passes in the time, and a function that reads files. Finding the override of an
-origin takes a look-up for the origin and one for each label of its host, however many overrides
-there are. A wrong value is a ValueError.
+Pure: the caller passes in the time. Finding the override of an origin takes a look-up for the
+origin and one for each label of its host, however many overrides there are. A wrong value is a
+ValueError.
 Source: our own; no standard has agreed exceptions.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timezone
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
+from math import inf
 from socket import inet_aton, inet_ntoa
 from typing import Any
 
-from ..core.crawlers import Crawler
+from ..core.remarks import ERROR
 from ..core.robots import RobotsTxt, groups_of
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, may_resolve, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
@@ -35,8 +34,11 @@ _KEY_RULE = (
 )
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
+_ADDRESS = re.compile(r"\[.*\]|[0-9]+(\.[0-9]+){3}")  # has no subdomains
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_FILE = "file:"
+_FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")  # beside the rules
+# Kinds of remarks, at the level of errors, on rules that do not do what their author means.
+_FAULTS = frozenset({"unknown field", "rule before any group"})
 
 
 class Action(Enum):
@@ -44,16 +46,15 @@ class Action(Enum):
 
     IGNORE = "ignore"  # they are not obeyed
     DISALLOW = "disallow"  # nothing is fetched, whatever they say
-    REPLACE = "rules"  # others are obeyed
-    KEEP = "keep"  # they are obeyed, as another crawler or with another delay
+    REPLACE = "own rules"  # others are obeyed
 
 
 class Standing(Enum):
     """Whether an override counts."""
 
+    RUN_OUT = "run out and not applied"
+    RUNS_OUT_SOON = "about to run out"
     IN_FORCE = "in force"
-    RUNS_OUT_SOON = "runs out soon"
-    RUN_OUT = "run out"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,49 +64,37 @@ class Override:
     key: str  # where it applies, as the user wrote it
     action: Action
     reason: str  # in the user's words
-    # "ignore", "disallow", the `file:PATH` of the rules to obey instead, or "own rules"
-    rules: str = ""
-    robotstxt: RobotsTxt | None = None  # these rules
-    crawler: Crawler | None = None  # whose rules are obeyed; None: the crawl's own
-    # seconds between requests; None: as the robots.txt and the settings say
-    crawl_delay: float | None = None
+    robotstxt: RobotsTxt | None = None  # the rules to obey instead
     until: date | None = None  # the last day, in UTC; None: it has no end
 
     @property
-    def decides(self) -> bool:
-        """Whether the override decides in place of the site's own robots.txt."""
-        return self.action is not Action.KEEP
-
-    @property
-    def what(self) -> str:
-        """What the override does, in a few words."""
-        words: list[str] = []
-        if self.rules:
-            words.append(self.rules)
-        if self.crawler is not None:
-            words.append(f"as {self.crawler.name}")
-        if self.crawl_delay is not None:
-            words.append(f"crawl-delay {self.crawl_delay:g} s")
-        return ", ".join(words)
+    def ends_at(self) -> float:
+        """When the last day is over, in seconds since the epoch; infinity if it has no end."""
+        if self.until is None or self.until == date.max:
+            return inf
+        midnight = datetime.combine(self.until + timedelta(days=1), time(), timezone.utc)
+        return midnight.timestamp()
 
     def standing(self, now: float) -> Standing:
         """Whether the override counts at `now`, in seconds since the epoch.
 
         Its last day counts to its end.
         """
-        if self.until is None:
-            return Standing.IN_FORCE
-        days_left = (self.until - datetime.fromtimestamp(now, timezone.utc).date()).days
-        if days_left < 0:
+        if now >= self.ends_at:
             return Standing.RUN_OUT
-        if days_left < SOON_DAYS:
+        if now >= self.ends_at - SOON_DAYS * 86_400:
             return Standing.RUNS_OUT_SOON
         return Standing.IN_FORCE
 
+    @property
+    def why(self) -> str:
+        """The reason of verdicts."""
+        return f"override for {shown(self.key)} ({shown(self.reason)})"
+
     def named(self, verdict: Verdict) -> Verdict:
         """Return `verdict` with this override named in it."""
-        reason = f"override for {shown(self.key)} ({shown(self.reason)})"
-        if verdict.reason != MOST_SPECIFIC:
+        reason = self.why
+        if verdict.reason not in {MOST_SPECIFIC, reason}:
             reason = f"{reason}: {verdict.reason}"
         return verdict._replace(reason=reason, override=self.key)
 
@@ -123,12 +112,14 @@ class Overrides(dict[str, Override]):
 
         `now` is in seconds since the epoch.
         """
+        if not self:
+            return None
         host = _in_one_spelling(origin.host)
         labels = host.split(".")
         domains = (f"*.{'.'.join(labels[start:])}" for start in range(1, len(labels)))
         for place in (str(origin._replace(host=host)), host, *domains):
             override = self.get(place)
-            if override is not None and override.standing(now) is not Standing.RUN_OUT:
+            if override is not None and now < override.ends_at:
                 return override
         return None
 
@@ -139,19 +130,25 @@ def _place(key: str) -> str:
     It is like "https://example.com", "example.com" or "*.example.com".
 
     Raises:
-        ValueError: it names none, or more than scheme, host and port.
+        ValueError: it names none that a request can go to, or more than scheme, host and port.
     """
     with suppress(ValueError):
-        if _ORIGIN.fullmatch(key):
-            origin = Origin.of(key)
-            return str(origin._replace(host=_in_one_spelling(origin.host)))
+        below = ""
+        origin = None
         match = _HOST.fullmatch(key)
         if match is not None:
-            below = match[1]
-            host = Origin.of(f"http://{match[2]}/").host
-            if below:
-                return below + host.rstrip(".")
-            return _in_one_spelling(host)
+            below = match[1] or ""
+            origin = Origin.of(f"http://{match[2]}/")
+        elif _ORIGIN.fullmatch(key):
+            origin = Origin.of(key)
+        if origin is not None and may_resolve(origin.host):
+            host = _in_one_spelling(origin.host)
+            if match is None:
+                return str(origin._replace(host=host))
+            if not below:
+                return host
+            if not _ADDRESS.fullmatch(origin.host):
+                return below + origin.host.rstrip(".")
     raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
 
 
@@ -170,38 +167,10 @@ def _in_one_spelling(host: str) -> str:
 # Reading the setting.
 
 
-def json_of(text: str) -> Any:
-    """Return what a JSON text says.
-
-    Raises:
-        ValueError: it is no JSON, an object has one key twice, or it is nested too deeply.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_once_each)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in fields:
-            raise ValueError(f"the key {shown(repr(key))} is there twice")
-        fields[key] = value
-    return fields
-
-
 def read_overrides(
-    value: object,
-    file: Callable[[str], bytes],
-    parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse,
+    value: object, parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
 ) -> Overrides:
-    """Read the value of the setting.
-
-    Args:
-        value: a mapping from keys to mappings.
-        file: returns the content of the file of a `file:PATH`, or raises OSError or ValueError.
-        parse: reads a robots.txt.
+    """Read the value of the setting, a mapping from keys to mappings; `parse` reads a robots.txt.
 
     Raises:
         ValueError: a key or a value is wrong; the message names the key, the value and the rule.
@@ -213,109 +182,87 @@ def read_overrides(
             raise ValueError(
                 f"a key of {SETTING} must be there once, got {overrides[place].key!r} and {key!r}"
             )
-        overrides[place] = _override(key, fields, file, parse)
+        overrides[place] = _override(key, fields, parse)
     return overrides
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValueError(
-            f"{name} must be a dict, or a .toml or .json file of one, got {shown(repr(value))}"
-        )
+        raise ValueError(f"{name} must be a dict, got {shown(repr(value))}")
     return value
 
 
-def _override(
-    key: str, value: object, file: Callable[[str], bytes], parse: Callable[[bytes], RobotsTxt]
-) -> Override:
+def _override(key: str, value: object, parse: Callable[[bytes], RobotsTxt]) -> Override:
     name = f"{SETTING}[{key!r}]"
     fields = _mapping(name, value)
-    if fields.keys().isdisjoint({"rules", "as", "crawl_delay"}):
-        raise ValueError(f"{name} must have rules, as or crawl_delay, got {shown(repr(value))}")
     for field in fields:
         if field not in _FIELDS:
             raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
     read: dict[str, Any] = {}
-    for field, given in {"reason": None, **fields}.items():
-        reader, rule = _FIELDS[field]
+    for field, (reader, rule) in _FIELDS.items():
+        given = fields.get(field)
         try:
             read[field] = reader(given)
         except ValueError:
             message = f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}"
             raise ValueError(message) from None
-    override = Override(
-        key,
-        Action.KEEP,
-        reason=read["reason"].strip(),
-        crawler=read.get("as"),
-        crawl_delay=read.get("crawl_delay"),
-        until=read.get("until"),
-    )
-    rules = read.get("rules")
-    if rules is None:
-        return override
+    rules = read["rules"]
+    action = Action.REPLACE
+    robotstxt = None
     if rules in {"ignore", "disallow"}:
-        return replace(override, action=Action(rules), rules=rules)
-    words = "own rules"
-    if rules.startswith(_FILE):
-        words = rules
-    robotstxt = parse(_body_of(name, rules, file))
-    if not groups_of(robotstxt):
-        _, rule = _FIELDS["rules"]
-        raise ValueError(f"{name}['rules'] must be {rule}, got {shown(repr(rules))}")
-    return replace(override, action=Action.REPLACE, rules=words, robotstxt=robotstxt)
+        action = Action(rules)
+    else:
+        robotstxt = _own_rules(f"{name}['rules']", rules, parse)
+    return Override(key, action, read["reason"], robotstxt, read["until"])
 
 
-def _body_of(name: str, rules: str, file: Callable[[str], bytes]) -> bytes:
-    """Return the robots.txt that `rules` contain, or that is in the file they name."""
-    try:
-        if rules.startswith(_FILE):
-            return file(rules.removeprefix(_FILE))
-        return rules.encode("utf-8", "surrogateescape")
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"{name}['rules'] must name a file that can be read, got {rules!r}: {error}"
-        ) from error
+def _own_rules(name: str, text: str, parse: Callable[[bytes], RobotsTxt]) -> RobotsTxt:
+    """Return the rules that a user has written.
+
+    Raises:
+        ValueError: there are none, or a line is ignored that looks like one.
+    """
+    robotstxt = parse(text.encode("utf-8", "surrogateescape"))
+    faults = [
+        remark for remark in robotstxt.remarks if remark.level == ERROR and remark.kind in _FAULTS
+    ]
+    if not faults and _has_rules(robotstxt):
+        return robotstxt
+    _, rule = _FIELDS["rules"]
+    why = "".join(f"; {shown(str(fault))}" for fault in faults[:1])
+    raise ValueError(f"{name} must be {rule}, got {shown(repr(text))}{why}")
+
+
+def _has_rules(robotstxt: RobotsTxt) -> bool:
+    """Whether a group has rules, or another field that a crawl may heed."""
+    groups = groups_of(robotstxt)
+    if any(group.rules for group in groups):
+        return True
+    return bool(groups) and any(map(robotstxt.fields, _FIELDS_OF_GROUPS))
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError
-    return value
-
-
-def _crawler(value: object) -> Crawler:
-    crawler = Crawler.of(_text(value))
-    if not crawler.name:
-        raise ValueError
-    return crawler
-
-
-def _secs(value: Any) -> float:
-    if type(value) not in {int, float} or not 0 <= value <= sys.float_info.max:
-        raise ValueError
-    return float(value)
+    return value.strip()
 
 
 def _day(value: object) -> date | None:
-    if value is None:  # JSON's null: it has no end
+    if value is None:
         return None
-    if type(value) is date:  # TOML gives one; a datetime is a date, too, but is not wanted
+    if type(value) is date:  # a datetime is a date, too, but is not wanted
         return value
-    text = _text(value)
-    if not _DAY.fullmatch(text):
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
         raise ValueError
-    return date.fromisoformat(text)
+    return date.fromisoformat(value)
 
 
 # How each key is read, and the rule for its value.
 _FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "rules": (
         _text,
-        '"ignore", "disallow", "file:PATH" or the text of a robots.txt with a User-agent line',
+        '"ignore", "disallow" or the text of a robots.txt, with a User-agent line and a rule',
     ),
     "reason": (_text, "a text that says why"),
-    "as": (_crawler, 'the product token of a crawler: letters, "-" and "_"'),
-    "crawl_delay": (_secs, "a number of seconds >= 0"),
     "until": (_day, 'a date such as "2027-03-31"'),
 }

@@ -181,11 +181,11 @@ class Origins:
 
 
 class OverrideUse:
-    """How many requests an override decided about, blocked, or let go on against robots.txt."""
+    """How many requests an override decided about, and how many of them it blocked."""
 
     def __init__(self, override: Override) -> None:
         self.override = override
-        self.requests = self.blocked = self.let_go_on = 0  # the last: against robots.txt
+        self.requests = self.blocked = 0
 
 
 class CrawlCounts:
@@ -224,9 +224,8 @@ class CrawlCounts:
             group = "" if verdict.group is None else verdict.group
             self.rules.add(Rule(origin.robots_url, rule.line, str(rule), group), url)
 
-    def use(self, override: Override, refusal: Verdict | None, against_robotstxt: bool) -> None:
+    def use(self, override: Override, refusal: Verdict | None) -> None:
         """Count a request about which an override decided."""
         use = self.overrides.setdefault(override.key, OverrideUse(override))
         use.requests += 1
         use.blocked += refusal is not None
-        use.let_go_on += against_robotstxt

@@ -41,7 +41,7 @@ _Row: TypeAlias = Sequence[object]  # of a table
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
 # The heads of tables.
-_OF_OVERRIDES = ("Requests", "Blocked", "Against robots.txt", "Override", "What", "Reason", "Until")
+_OF_OVERRIDES = ("Requests", "Blocked", "Override", "Rules", "Reason", "Until")
 _OF_RULES = ("Blocked", "Rule", "Group", "robots.txt", "Line", "Such as")
 _OF_ORIGINS = ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as")
 
@@ -126,8 +126,8 @@ def _tables(counts: CrawlCounts) -> Iterator[str]:
 
 def _override_row(use: OverrideUse) -> _Row:
     override = use.override
-    numbers = (use.requests, use.blocked, use.let_go_on)
-    return (*numbers, override.key, override.what, override.reason, override.until)
+    words = (override.key, override.action.value, override.reason, override.until)
+    return (use.requests, use.blocked, *words)
 
 
 def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:

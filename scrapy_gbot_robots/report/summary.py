@@ -131,11 +131,9 @@ def _rules(counts: CrawlCounts) -> Iterator[str]:
 
 def _overrides(counts: CrawlCounts) -> Iterator[str]:
     for use in islice(most_used(counts), _MOST):
-        about = (
-            f"{shown(use.override.key)} ({shown(use.override.what)}, {shown(use.override.reason)})"
-        )
-        requests = f"{count(use.requests, 'request')}, {use.blocked:,} blocked"
-        yield f"override for {about}: {requests}, {use.let_go_on:,} against robots.txt"
+        override = use.override
+        about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
+        yield f"override for {about}: {count(use.requests, 'request')}, {use.blocked:,} blocked"
     if len(counts.overrides) > _MOST:
         yield f"overrides: {len(counts.overrides) - _MOST:,} more"
 

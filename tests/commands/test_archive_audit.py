@@ -235,36 +235,6 @@ def test_deciding_rule_is_written_where_it_is_asked_for(
     }
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_overrides_of_the_project_count(home: Path, workers: int) -> None:
-    overrides = {
-        "a.example": {"rules": "User-agent: *\nDisallow: /own", "reason": "agreed"},
-        "b.example": {"rules": "disallow", "reason": "asked to"},
-        "c.example": {"rules": "ignore", "reason": "ours"},
-        "d.example": {"as": "googlebot", "reason": "a contract"},
-        "e.example": {"rules": "disallow", "reason": "over", "until": "2020-01-01"},
-    }
-    (home / "overrides.json").write_text(json.dumps(overrides))
-    warc(
-        home / "a.warc.gz",
-        [response(f"https://{name}.example/robots.txt", ROBOTS) for name in "abde"],
-    )
-    expected = {
-        "https://a.example/no": (1, None, "override for a.example (agreed): no rule matches"),
-        "https://a.example/own": (0, "Disallow: /own", "override for a.example (agreed)"),
-        "https://a.example/robots.txt": (1, None, "a robots.txt itself is never disallowed"),
-        "https://b.example/": (0, None, "override for b.example (asked to)"),
-        "https://c.example/": (1, None, "override for c.example (ours)"),
-        "https://d.example/google": (0, "Disallow: /google", "override for d.example (a contract)"),
-        "https://d.example/no": (1, None, "override for d.example (a contract): no rule matches"),
-        "https://e.example/": (1, None, "no rule matches"),
-    }
-    (home / "urls.txt").write_text("\n".join(expected))
-    audit(home, f"-s GBOT_ROBOTS_OVERRIDES=overrides.json --rules --as a --workers {workers}")
-    rows = answers(home / "out.jsonl")
-    assert {row["url"]: (row["a"], row["a_rule"], row["a_reason"]) for row in rows} == expected
-
-
 @pytest.mark.parametrize(
     ("url", "options", "status"),
     [

@@ -47,12 +47,11 @@ def test_check_says_what_the_site_says_of_a_purpose(
 @pytest.mark.parametrize(
     ("override", "word", "status"),
     [
-        ({"crawl_delay": 1}, "refused (line 3)", 1),
         ({"rules": "ignore"}, "refused (line 3)", 0),
         ({"rules": "user-agent: *\nallow: /"}, "unsaid", 0),
         ({"rules": "user-agent: *\ncontent-usage: train-ai=n"}, "refused (line 2)", 1),
     ],
-    ids=["delay", "ignore", "rules", "rules-that-refuse"],
+    ids=["ignore", "rules", "rules-that-refuse"],
 )
 def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
     override: dict[str, object], word: str, status: int, tmp_path: Path

@@ -94,13 +94,10 @@ class World:
 
     # What the gates ask.
 
-    def of(self, origin: Origin) -> None:
-        return None
-
-    def agent(self, override: None, request: object) -> object:
+    def agent(self, request: object) -> object:
         return AGENT
 
-    def cached(self, origin: Origin, override: None, request: object) -> CachedAnswer | None:
+    def cached(self, origin: Origin, agent: object) -> CachedAnswer | None:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 

@@ -13,7 +13,6 @@ from scrapy_gbot_robots.policy.overrides import (
     Override,
     Overrides,
     Standing,
-    json_of,
     read_overrides,
 )
 
@@ -21,16 +20,15 @@ NOW = datetime(2027, 3, 10, 12, tzinfo=timezone.utc).timestamp()
 IGNORE = {"rules": "ignore", "reason": "contract"}
 WRONG_KEYS = (
     " * *. *.*.example a.example:8443 a.example/x https://a.example/x https://a.example?x https://u@a.example "
-    "gopher://a.example https:// http://a.example:99999 a\\b ::1 *.a.example:80"
+    "gopher://a.example https:// http://a.example:99999 a\\b ::1 *.a.example:80 "
+    # these can match nothing
+    ".shop.example *..shop.example a..example https://.a.example *.127.0.0.1 *.[::1] "
+    "*..example"
 )
 
 
-def no_file(path: str) -> bytes:
-    raise FileNotFoundError(2, "No such file or directory", path)
-
-
 def read(value: Any) -> Overrides:
-    return read_overrides(value, no_file)
+    return read_overrides(value)
 
 
 def one(**fields: Any) -> Override:
@@ -83,8 +81,8 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
     ("until", "standing"),
     [
         pytest.param("2027-03-31", Standing.IN_FORCE, id="far"),
-        pytest.param(None, Standing.IN_FORCE, id="null-as-json-has-it"),
-        pytest.param(date(2027, 3, 17), Standing.IN_FORCE, id="eight-days-as-toml-has-it"),
+        pytest.param(None, Standing.IN_FORCE, id="none"),
+        pytest.param(date(2027, 3, 17), Standing.IN_FORCE, id="eight-days-as-a-date"),
         pytest.param("2027-03-16", Standing.RUNS_OUT_SOON, id="seven-days"),
         pytest.param("2027-03-10", Standing.RUNS_OUT_SOON, id="last-day"),
         pytest.param("2027-03-09", Standing.RUN_OUT, id="yesterday"),
@@ -99,29 +97,22 @@ def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standin
 
 
 @pytest.mark.parametrize(
-    ("fields", "action", "what"),
+    ("rules", "action", "words"),
     [
-        pytest.param({"rules": "ignore"}, Action.IGNORE, "ignore", id="ignore"),
-        pytest.param({"rules": "disallow"}, Action.DISALLOW, "disallow", id="disallow"),
+        pytest.param("ignore", Action.IGNORE, "ignore", id="ignore"),
+        pytest.param(" disallow ", Action.DISALLOW, "disallow", id="disallow"),
+        pytest.param("user-agent: *\ndisallow: /x", Action.REPLACE, "own rules", id="text"),
+        pytest.param("user-agent: *\ndisallow:", Action.REPLACE, "own rules", id="rule-for-none"),
+        pytest.param("user-agent: *\ncrawl-delay: 3", Action.REPLACE, "own rules", id="delay"),
         pytest.param(
-            {"rules": "user-agent: *\ndisallow: /x"}, Action.REPLACE, "own rules", id="text"
-        ),
-        pytest.param({"as": "otherbot"}, Action.KEEP, "as otherbot", id="as"),
-        pytest.param({"crawl_delay": 10}, Action.KEEP, "crawl-delay 10 s", id="delay"),
-        pytest.param(
-            {"rules": "ignore", "as": "b", "crawl_delay": 0.5},
-            Action.IGNORE,
-            "ignore, as b, crawl-delay 0.5 s",
-            id="all",
+            "user-agent: *\ncontent-usage: train-ai=n", Action.REPLACE, "own rules", id="preference"
         ),
     ],
 )
-def test_what_an_override_does_is_said_in_few_words(
-    fields: dict[str, Any], action: Action, what: str
-) -> None:
-    override = one(**fields)
-    assert (override.action, override.what) == (action, what)
-    assert override.decides == ("rules" in fields)
+def test_what_an_override_does_is_said_in_few_words(rules: str, action: Action, words: str) -> None:
+    override = one(rules=rules)
+    assert (override.action, override.action.value) == (action, words)
+    assert (override.robotstxt is not None) == (action is Action.REPLACE)
 
 
 def test_verdicts_name_the_override() -> None:
@@ -152,25 +143,19 @@ def test_finding_one_of_many_does_not_go_through_them_all() -> None:
 # Reading the setting
 
 
-@pytest.mark.parametrize("max_bytes", [None, 15])
-def test_rules_may_come_from_a_file_and_are_read_as_the_caller_wants(
-    *, max_bytes: int | None
-) -> None:
-    files = {"robots/shop.txt": b"user-agent: *\ndisalow: /x"}
-    value = {"a.example": {"rules": "file:robots/shop.txt", "reason": "mail"}}
-    (override,) = read_overrides(
-        value, files.__getitem__, lambda body: RobotsTxt.parse(body, max_bytes=max_bytes)
-    ).values()
-    assert override.what == "file:robots/shop.txt"
+def test_rules_are_read_as_the_caller_wants() -> None:
+    value = {"a.example": {"rules": "user-agent: *\ndisallow: /x\ndisallow: /y", "reason": "mail"}}
+    (override,) = read_overrides(value, lambda body: RobotsTxt.parse(body, max_bytes=27)).values()
     assert override.robotstxt is not None
-    assert override.robotstxt.allowed("/x", "mybot") is (max_bytes == 15)
+    allowed = [override.robotstxt.allowed(path, "mybot") for path in ("/x", "/y")]
+    assert allowed == [False, True]
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (["a.example"], "GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"),
-        ({7: IGNORE}, "GBOT_ROBOTS_OVERRIDES must be a dict, or a .toml or .json file of one"),
+        (["a.example"], "GBOT_ROBOTS_OVERRIDES must be a dict, got "),
+        ({7: IGNORE}, "GBOT_ROBOTS_OVERRIDES must be a dict, got "),
         (
             {"a.example": IGNORE, "A.EXAMPLE": IGNORE},
             "must be there once, got 'a.example' and 'A.EXAMPLE'",
@@ -204,12 +189,12 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         ),
         pytest.param(
             {"reason": "x"},
-            " must have rules, as or crawl_delay, got {'reason': 'x'}",
+            '[\'rules\'] must be "ignore", "disallow" or the text of a robots.txt',
             id="nothing",
         ),
         pytest.param(
             {**IGNORE, "untill": 1},
-            " must have no keys but rules, reason, as, crawl_delay, until, got 'untill'",
+            " must have no keys but rules, reason, until, got 'untill'",
             id="unknown-field",
         ),
         pytest.param(
@@ -220,14 +205,31 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         pytest.param({**IGNORE, "rules": ""}, "['rules'] must be \"ignore\"", id="empty-rules"),
         pytest.param(
             {**IGNORE, "rules": "disallow: /x"},
-            "with a User-agent line, got",
+            "with a User-agent line and a rule, got 'disallow: /x'; "
+            "line 1: a rule before the first user-agent line is ignored",
             id="rules-without-group",
         ),
         pytest.param(
-            {**IGNORE, "rules": "file:x.txt"},
-            "['rules'] must name a file that can be read, got 'file:x.txt': [Errno 2] No such file",
-            id="missing-file",
+            {**IGNORE, "rules": "user-agent: *\ndisalllow: /x"},
+            "got 'user-agent: *\\ndisalllow: /x'; "
+            'line 2: unknown field "disalllow", so the line is ignored; did you mean "disallow"?',
+            id="rules-with-an-unknown-field-only",
         ),
+        pytest.param(
+            {**IGNORE, "rules": "user-agent: *\ndisallow: /a\ndisalllow: /x"},
+            'line 3: unknown field "disalllow", so the line is ignored; did you mean "disallow"?',
+            id="a-misspelt-rule-beside-a-good-one",
+        ),
+        pytest.param(
+            {**IGNORE, "rules": "user-agent: *"}, "and a rule, got 'user-agent: *'", id="no-rule"
+        ),
+        pytest.param(
+            {**IGNORE, "rules": "user-agent: *\nhost: a"}, "and a rule, got", id="unused-field-only"
+        ),
+        pytest.param(
+            {**IGNORE, "rules": "file:x.txt"}, "and a rule, got 'file:x.txt'", id="path-of-a-file"
+        ),
+        pytest.param({**IGNORE, "as": "b"}, "but rules, reason, until, got 'as'", id="as"),
         pytest.param(
             {**IGNORE, "until": "31.3.2027"},
             "['until'] must be a date such as \"2027-03-31\"",
@@ -241,36 +243,10 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
         pytest.param(
             {**IGNORE, "until": datetime(2027, 3, 31)}, "got datetime.datetime(2027", id="datetime"
         ),
-        pytest.param(
-            {"as": "7", "reason": "x"},
-            "['as'] must be the product token of a crawler",
-            id="no-token",
-        ),
-        pytest.param({"crawl_delay": -1, "reason": "x"}, "got -1", id="negative-delay"),
-        pytest.param({"crawl_delay": float("nan"), "reason": "x"}, "got nan", id="nan-delay"),
-        pytest.param({"crawl_delay": True, "reason": "x"}, "got True", id="flag-delay"),
-        pytest.param(
-            "ignore", " must be a dict, or a .toml or .json file of one, got 'ignore'", id="no-dict"
-        ),
+        pytest.param("ignore", " must be a dict, got 'ignore'", id="no-dict"),
     ],
 )
 def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]") as error:
         read({"a.example": fields})
     assert said in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        pytest.param(
-            '{"a": {"rules": "disallow"}, "a": {"rules": "ignore"}}',
-            "the key 'a' is there twice",
-            id="key",
-        ),
-        pytest.param('{"a": ' * 100_000, "it is nested too deeply", id="deep"),
-    ],
-)
-def test_json_that_says_two_things_or_is_nested_too_deeply_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        json_of(text)

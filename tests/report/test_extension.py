@@ -151,14 +151,14 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
             Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}, urls=urls
         )
     summary, _ = summaries(caplog)
-    assert summary.splitlines()[2:] == [
-        f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked, 2 against robots.txt",
-        "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked, 0 against robots.txt",
+    assert summary.splitlines()[1:] == [
+        f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked",
+        "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
     ]
     rows = Selector(text=path.read_text(encoding="utf-8")).css("#overrides tbody tr")
     assert [row.css("td::text").getall() for row in rows] == [
-        ["3", "0", "2", partner.url(), "ignore", "contract <17>", "2999-03-31"],
-        ["1", "1", "0", "127.0.0.2", "own rules", "asked us to stop"],
+        ["3", "0", partner.url(), "ignore", "contract <17>", "2999-03-31"],
+        ["1", "1", "127.0.0.2", "own rules", "asked us to stop"],
     ]
 
 
@@ -168,9 +168,9 @@ def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_f
     decision = Decision(State.FULL_DISALLOW, "a\nb", True, 0, 0)
     counts.origins.learn(CachedAnswer(Origin.of("https://a.example"), decision))
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
-    overrides = list(read_overrides(value, lambda path: b"").values())
+    overrides = list(read_overrides(value).values())
     for override in (*overrides, overrides[4]):
-        counts.use(override, None, against_robotstxt=False)
+        counts.use(override, None)
     uses = [(4, "2 requests"), *((number, "1 request") for number in range(4))]
     assert summary(counts).splitlines() == [
         "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
@@ -178,7 +178,7 @@ def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_f
         "  sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX",
         "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
         *(
-            f"  override for h{number}.example (ignore, x\\x1b): {requests}, 0 blocked, 0 against robots.txt"
+            f"  override for h{number}.example (ignore, x\\x1b): {requests}, 0 blocked"
             for number, requests in uses
         ),
     ]
@@ -196,10 +196,8 @@ def test_purpose_without_pages_is_left_out_and_what_no_site_says_counts_as_0() -
 def test_many_overrides_are_added_up() -> None:
     crawler, extension = reporting()
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
-    for override in read_overrides(value, lambda path: b"").values():
-        crawler.signals.send_catch_log(
-            override_used, override=override, refusal=None, against_robotstxt=False
-        )
+    for override in read_overrides(value).values():
+        crawler.signals.send_catch_log(override_used, override=override, refusal=None)
     assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._counts)
     extension._counts.overrides = dict(list(extension._counts.overrides.items())[:1_000])

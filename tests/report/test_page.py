@@ -43,10 +43,9 @@ def example_counts() -> CrawlCounts:
     )
     counts.origins.learn(silent)
     counts.origins.oldest_secs = 7_200
-    (override,) = read_overrides(
-        {"o.example": {"rules": "ignore", "reason": EVIL}}, lambda path: b""
-    ).values()
-    counts.use(override, None, against_robotstxt=True)
+    value = {"o.example": {"rules": "ignore", "reason": EVIL}}
+    (override,) = read_overrides(value).values()
+    counts.use(override, None)
     return counts
 
 
