@@ -25,6 +25,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import partial
 from os import SEEK_END
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,9 +35,10 @@ from scrapy import Request, signals
 from scrapy.core.downloader import Downloader, Slot
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.spiders import SitemapSpider
 from scrapy.utils.log import logformatter_adapter
+from scrapy.utils.misc import build_from_crawler
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
@@ -47,15 +49,18 @@ Send = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _T = TypeVar("_T")
 
+logger = logging.getLogger(__name__)
+
 # `scrapy view` is a kind of `scrapy fetch`.
 _FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")
 
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
 
-# Download handlers that return the headers which say where a body ends, and set no flag if none
-# does. Scrapy's default handler takes these headers out, and flags such a body "partial".
-_WITHOUT_FLAG = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
+# Scrapy's handlers that open no more connections than CONCURRENT_REQUESTS. They return the headers
+# which say where a body ends, and set no flag if none does. Scrapy's default handler takes these
+# headers out, and flags such a body "partial".
+_BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _IDLE_SLOT = Slot(1, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
 
@@ -312,22 +317,91 @@ def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
 
 
 def around_sending(
-    crawler: Crawler,
-    send_with: Callable[[Send, Request], Coroutine[Any, Any, Response]],
-) -> None:
-    """Let the downloader call `send_with(send, request)` in place of `send(request)`."""
-    handlers: Any = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
+    crawler: Crawler, send_with: Callable[[Send, Request], Coroutine[Any, Any, Response]]
+) -> bool:
+    """Let the downloader call `send_with(send, request)` in place of `send(request)`.
+
+    Return whether it does: a downloader of the user's own may not.
+    """
+    handlers = _download_handlers(crawler)
     send = getattr(handlers, "download_request_async", None)
-    if send is not None:
-        handlers.download_request_async = partial(send_with, send)
+    if send is None:
+        return False
+    handlers.download_request_async = partial(send_with, send)
+    return True
 
 
-def flags_no_unknown_length(crawler: Crawler, request: Request) -> bool:
-    """Whether the download handler of `request` returns a body of unknown length without a flag."""
-    handlers = getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
-    by_scheme: dict[str, object] = getattr(handlers, "_handlers", {})
-    handler = by_scheme.get(request.url.partition(":")[0].lower())
-    return any(cls.__name__ in _WITHOUT_FLAG for cls in type(handler).__mro__)
+class RobotsConnections:
+    """Through which connections the downloader sends robots.txt requests.
+
+    Scrapy's aiohttp and httpx handlers open no more connections than CONCURRENT_REQUESTS. Hosts
+    whose robots.txt hangs would take all of them, and no other host would be asked for anything.
+    So robots.txt requests have a second handler of the same class there, made when the first of
+    them is sent. Other handlers send robots.txt files and pages.
+
+    Args:
+        number: how many connections a second handler may open.
+    """
+
+    def __init__(self, crawler: Crawler, number: int) -> None:
+        self._crawler = crawler
+        self._number = number
+        self._seconds: dict[type, Any] = {}  # None: the class could not be made twice
+        crawler.signals.connect(self._close, signals.engine_stopped)
+
+    async def send(self, send: Send, request: Request) -> Response:
+        """Send a robots.txt request: by `send`, or through a second handler."""
+        kind = self._bounded_kind(request)
+        if kind is None:
+            return await send(request)
+        if kind not in self._seconds:
+            self._seconds[kind] = self._made_again(kind)
+        second = self._seconds[kind]
+        if second is None:
+            return await send(request)
+        response: Response = await second.download_request(request)
+        return response
+
+    def flags_no_unknown_length(self, request: Request) -> bool:
+        """Whether the handler of `request` returns a body of unknown length without a flag."""
+        return self._bounded_kind(request) is not None
+
+    def _bounded_kind(self, request: Request) -> type | None:
+        """The class of the handler of `request`, if it bounds its connections."""
+        handler_of = getattr(_download_handlers(self._crawler), "_get_handler", None)
+        if handler_of is None:
+            return None
+        kind = type(handler_of(request.url.partition(":")[0].lower()))
+        if any(cls.__name__ in _BOUNDED for cls in kind.__mro__):
+            return kind
+        return None
+
+    def _made_again(self, kind: type) -> Any:
+        crawler = copy(self._crawler)
+        crawler.settings = Settings(self._crawler.settings)
+        for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
+            crawler.settings.set(name, self._number, "cmdline")
+        # The first handler has logged that it is experimental.
+        quiet = type(kind.__name__, (kind,), {"experimental": False})
+        try:
+            return build_from_crawler(quiet, crawler)
+        except Exception:  # a subclass of the user's own that there may be once only
+            logger.warning(
+                "%s could not be made again, so robots.txt files take connections from pages",
+                kind.__name__,
+                exc_info=True,
+            )
+            return None
+
+    async def _close(self) -> None:
+        for second in self._seconds.values():
+            if second is not None:
+                await second.close()
+
+
+def _download_handlers(crawler: Crawler) -> Any:
+    """The download handlers of a crawl; None if its downloader does not say."""
+    return getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
 
 
 def _engine_slot(crawler: Crawler) -> Any:

@@ -20,7 +20,7 @@ from twisted.internet.defer import CancelledError
 from twisted.python.reflect import safe_str
 
 from ..concurrency import within
-from ..engine import LISTENER, Send
+from ..engine import Send
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded
 from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of
@@ -264,14 +264,6 @@ class Exchange:
 
 def _codings(of: Headers, name: str) -> str:
     return b",".join(of.getlist(name)).decode("latin-1").lower()
-
-
-async def send_of_exchange(send: Send, request: Request) -> Response:
-    """Let the exchange of `request`, if it has one, send it with `send`."""
-    exchange = request.meta.get(LISTENER)
-    if isinstance(exchange, Exchange):
-        return await exchange.sent(send, request)
-    return await send(request)
 
 
 def failure_of(

@@ -27,8 +27,9 @@ from ..core.urls import Origin, may_resolve, shown
 from ..engine import (
     LISTENER,
     Overhearing,
+    RobotsConnections,
+    Send,
     around_sending,
-    flags_no_unknown_length,
     is_closing,
     send_beside_limits,
 )
@@ -52,7 +53,6 @@ from .exchange import (
     Exchange,
     error_of,
     failure_of,
-    send_of_exchange,
 )
 from .private_hosts import leads_inside
 
@@ -103,7 +103,7 @@ class Fetcher:
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
-        self._has_wrapped_handler = False
+        self._connections: RobotsConnections | None = None
         self._refused_private = 0
 
     def robots_request(self, url: str, request: Request | None) -> Request:
@@ -252,9 +252,9 @@ class Fetcher:
         # them out before it sends. The update of `Headers` itself would work the names out again
         # for each request.
         dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
-        if not self._has_wrapped_handler:
-            self._has_wrapped_handler = True
-            around_sending(self._crawler, send_of_exchange)
+        if self._connections is None:  # there is no downloader before the crawl has begun
+            self._connections = RobotsConnections(self._crawler, MOST_UNDER_WAY)
+            around_sending(self._crawler, self._send_now)
         async with self._places:
             with self._overhearing.listening():
                 try:
@@ -263,7 +263,7 @@ class Fetcher:
                         # It is from a middleware that answers by itself, such as a cache.
                         exchange.response = response
                         exchange.headers = response.headers
-                    elif flags_no_unknown_length(self._crawler, exchange.request):
+                    elif self._connections.flags_no_unknown_length(exchange.request):
                         exchange.flag_unknown_length()
                 except (Exception, asyncio.CancelledError) as error:
                     is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
@@ -277,3 +277,10 @@ class Fetcher:
                     # otherwise an archive would contain it
                     robots_request.headers.pop(PROXY_HEADER, None)
         return exchange
+
+    async def _send_now(self, send: Send, request: Request) -> Response:
+        """Send a request of the crawl; one for a robots.txt is sent by its exchange."""
+        exchange = request.meta.get(LISTENER)
+        if self._connections is None or not isinstance(exchange, Exchange):
+            return await send(request)
+        return await exchange.sent(partial(self._connections.send, send), request)

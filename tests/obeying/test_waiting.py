@@ -22,7 +22,6 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying import queue as queue_module
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.handlers import needs_connections_for_each_host
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.schedulers import Fifo
@@ -212,7 +211,6 @@ async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_t
         assert crawler.spider.most["all"] <= 8
 
 
-@needs_connections_for_each_host
 @in_reactor
 async def test_host_that_settles_first_does_not_fill_the_downloader_with_requests_that_its_delay_keeps_back(
     site: Site, monkeypatch: pytest.MonkeyPatch
@@ -290,7 +288,6 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
         assert counts["finish_reason"] == "finished"
 
 
-@needs_connections_for_each_host
 @pytest.mark.parametrize("scheduler", [None, Fifo])
 @in_reactor
 async def test_requests_that_wait_keep_no_healthy_host_waiting(

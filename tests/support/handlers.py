@@ -1,20 +1,13 @@
-"""Download handlers of Scrapy's, for tests that run with each of them, and what some of them cannot do."""
+"""Download handlers of Scrapy's, for tests that run with each of them."""
 
 from importlib.util import find_spec
 
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from .crawls import DOWNLOAD_HANDLERS, QUIET, handler_in_use
+from .crawls import DOWNLOAD_HANDLERS, QUIET
 
 _NEEDS = {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}
-
-# Where hosts that do not answer would take all connections: docs/migration.md says so.
-needs_connections_for_each_host = pytest.mark.xfail(
-    handler_in_use() in _NEEDS,
-    reason="this handler opens no more than CONCURRENT_REQUESTS connections for all hosts",
-    strict=True,
-)
 
 
 def by_each_handler() -> list[ParameterSet]:
