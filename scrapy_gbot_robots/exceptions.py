@@ -1,10 +1,10 @@
-"""The exceptions that an errback gets when robots.txt forbids a request, or is unreachable."""
+"""The exception that an errback gets when a request is refused."""
 
 from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
-from .core.urls import Origin, shown
+from .core.urls import Origin
 from .core.verdict import Verdict
 from .policy.outages import State
 
@@ -33,19 +33,3 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         self.verdict = verdict
         self.origin = origin
         self.state = state
-
-
-class UnreachableRobotsTxt(IgnoreRequest):
-    """The request is for a robots.txt, and no response to it came.
-
-    An errback finds this as `failure.value`.
-
-    Attributes:
-        origin: the origin of the robots.txt.
-        why: what happened instead of a response.
-    """
-
-    def __init__(self, origin: Origin, why: str) -> None:
-        super().__init__(f"{origin.robots_url}: {shown(why)}")
-        self.origin = origin
-        self.why = why

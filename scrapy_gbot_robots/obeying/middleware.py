@@ -16,6 +16,7 @@ from typing import TypeVar
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
@@ -25,11 +26,11 @@ from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..engine import is_bypassed
-from ..exceptions import ForbiddenByRobotsTxt, UnreachableRobotsTxt
+from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED
+from ..meta import ANSWERED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
@@ -48,6 +49,7 @@ from .subject_to_robots import is_subject, is_unchecked_sitemap, origin_of, rest
 _T = TypeVar("_T")
 
 _LONGEST_URL = 2_000  # characters in the log
+_OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})  # meta keys of its own requests for a robots.txt
 
 _STATS_OF_OVERRIDES = {
     Action.IGNORE: "gbot_robots/override/ignored",
@@ -109,12 +111,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
     ) -> Request | Response | None:
         """Let `request` go on (None), or send it back to the scheduler (a Request: itself).
 
-        No robots.txt forbids the request for a robots.txt (RFC 9309 2.2.2). If that robots.txt is
-        known, a Response answers it.
+        No robots.txt forbids the request for a robots.txt (RFC 9309 2.2.2). If that file is known,
+        a Response answers it.
 
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
-            UnreachableRobotsTxt: the request is for a robots.txt whose server does not answer.
         """
         handed = self.gates.handed.pop(request, None)
         is_scout = is_unchecked_sitemap(request) if handed is None else handed.is_scout
@@ -270,13 +271,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         return response
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
-        """Answer `request`, which is for a robots.txt, from what is known.
+        """Answer `request`, which is for a robots.txt, by the file that is known.
 
-        Return None if it has to be fetched after all, as where an override counts: that says what a
-        robots.txt means, and not what it has.
+        Return None if there is no such file: then the request goes to the server, which may have
+        one for its headers. A request by this plugin, which has none of its own, is answered by
+        any status that is known.
 
         Raises:
-            UnreachableRobotsTxt: the server did not answer.
+            IgnoreRequest: it is a request by this plugin, and the server did not answer.
         """
         if answer.override is not None:
             return None
@@ -290,8 +292,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             body = entry.copy.body
         elif answer.state is State.RULES:
             return None
+        if answer.state is not State.RULES and _OF_THE_PLUGIN.isdisjoint(request.meta):
+            return None
         if status is None:
-            raise UnreachableRobotsTxt(answer.origin, answer.why)
+            raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
         # what is known is neither stored twice nor asked again
         request.meta.update(dont_cache=True, dont_retry=True)
         headers = {"Content-Type": "text/plain; charset=utf-8"}

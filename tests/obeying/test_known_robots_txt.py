@@ -1,6 +1,7 @@
-"""A spider's own request for a robots.txt: answered from what the plugin knows, so that the file is fetched once."""
+"""A spider's own request for a robots.txt: answered by the file that is known, else by the server, with the spider's headers."""
 
 import gzip
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,14 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.spiders import SitemapSpider
 
-from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.exceptions import UnreachableRobotsTxt
 from scrapy_gbot_robots.meta import ANSWERED, PROBE
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
-from ..support.web import Reply, Site, redirect
+from ..support.web import Content, Reply, Site, redirect
 
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
 
@@ -54,22 +55,109 @@ async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_ca
     assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
 
 
+UNKNOWN = (404, 403, 410, 401, 503, 500, 429)
+
+
 @in_reactor
-async def test_status_of_the_answer_is_what_the_spider_sees() -> None:
+async def test_request_goes_to_the_server_where_no_file_is_known() -> None:
     with ExitStack() as stack:
-        statuses = (404, 403, 410, 401, 503, 500, 429)
         sites = {
-            status: stack.enter_context(Site({"/robots.txt": Reply(status, RULES)}))
-            for status in statuses
+            status: stack.enter_context(Site({"/robots.txt": Reply(status, b"no")}))
+            for status in UNKNOWN
         }
         urls = [request for site in sites.values() for request in asking(site.url("/robots.txt"))]
+        crawler = await crawl(Pages, urls=urls)
+        for status, site in sites.items():
+            response = pages(crawler).crawled[site.url("/robots.txt")]
+            assert (response.status, response.body) == (status, b"no")
+            assert ANSWERED not in response.flags
+            assert site.paths() == ["/robots.txt"] * 2
+            assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
+
+
+@in_reactor
+async def test_spider_of_the_plugin_takes_the_status_that_is_known() -> None:
+    with ExitStack() as stack:
+        sites = {
+            status: stack.enter_context(Site({"/robots.txt": Reply(status, b"no")}))
+            for status in UNKNOWN
+        }
+        urls = [
+            request.replace(meta={**request.meta, PROBE: False})
+            for site in sites.values()
+            for request in asking(site.url("/robots.txt"))
+        ]
         crawler = await crawl(Pages, {"RETRY_ENABLED": True, "RETRY_TIMES": 5}, urls=urls)
         for status, site in sites.items():
             response = pages(crawler).crawled[site.url("/robots.txt")]
             assert (response.status, response.body) == (status, b"")
+            assert ANSWERED in response.flags
             assert site.paths() == ["/robots.txt"]
-            assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
         assert "retry/count" not in stats(crawler)
+
+
+class Members(Site):
+    """Gives its robots.txt to members alone."""
+
+    def _content(self, path: str, headers: Mapping[str, str]) -> Content:
+        who = {
+            headers.get("x-api-key"),
+            headers.get("authorization"),
+            *headers.get("cookie", "").split("; "),
+            headers.get("user-agent"),
+        }
+        if path == "/robots.txt" and who.isdisjoint({"key", "Bearer token", "member=1", "Ours/1"}):
+            return self.pages["refusal"]
+        return super()._content(path, headers)
+
+
+@pytest.mark.parametrize("status", [403, 401, 404, 429, 503])
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param({"headers": {"X-Api-Key": "key"}}, id="header"),
+        pytest.param({"headers": {"Authorization": "Bearer token"}}, id="credentials"),
+        pytest.param({"headers": {"User-Agent": "Ours/1"}}, id="user-agent"),
+        pytest.param({"cookies": {"member": "1"}}, id="cookie"),
+    ],
+)
+@in_reactor
+async def test_spider_gets_the_robots_txt_that_it_asks_for_with_headers_of_its_own(
+    own: dict[str, Any], status: int
+) -> None:
+    with Members({"/robots.txt": RULES, "refusal": Reply(status), "*": b"ok"}) as site:
+        url = site.url("/robots.txt")
+        crawler = await crawl(Pages, urls=[site.url("/yes"), Request(url, **own)])
+        assert pages(crawler).crawled[url].body == RULES
+        assert site.paths().count("/robots.txt") == 2  # the plugin has none of these headers
+
+
+class NamesOne(SitemapSpider):
+    """Names a robots.txt, and has the credentials for it."""
+
+    name = "names-one"
+
+    def __init__(self, site: Site) -> None:
+        super().__init__()
+        self.sitemap_urls = [site.url("/robots.txt")]
+        self.crawled: list[str] = []
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for request in super().start():
+            yield request.replace(headers={"Authorization": "Bearer token"})
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        self.crawled.append(response.url)
+
+
+@in_reactor
+async def test_sitemap_spider_that_names_a_robots_txt_reads_it_with_its_own_headers() -> None:
+    with Members({"refusal": Reply(403), "*": b"ok"}) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}"
+        site.pages["/s.xml"] = f"<urlset><url><loc>{site.url('/page')}</loc></url></urlset>"
+        crawler = await crawl(NamesOne, site=site)
+        assert isinstance(crawler.spider, NamesOne)
+        assert crawler.spider.crawled == [site.url("/page")]
 
 
 @in_reactor
@@ -90,13 +178,19 @@ async def test_no_answer_is_an_ignored_request_that_says_why_and_for_which_no_pr
         Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})]
     )
     refusal = pages(crawler).refused[url]
-    assert isinstance(refusal, UnreachableRobotsTxt)
-    assert isinstance(refusal, IgnoreRequest)
-    assert refusal.origin == Origin.of(url)
-    assert "connection refused" in refusal.why
+    assert type(refusal) is IgnoreRequest
+    assert str(refusal).startswith(f"{url}: robots.txt unreachable: connection refused")
     assert stats(crawler)["robotstxt/request_count"] == 1
     (warning,) = own_warnings(caplog)
     assert warning.endswith("this means full disallow for now")  # not: requests wait
+
+
+@in_reactor
+async def test_error_of_a_server_that_does_not_answer_reaches_the_spider() -> None:
+    with Site({}) as site:
+        url = site.url("/robots.txt")
+    crawler = await crawl(Pages, urls=[url])
+    assert not isinstance(pages(crawler).refused[url], IgnoreRequest)
 
 
 @pytest.mark.parametrize(
