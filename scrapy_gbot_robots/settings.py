@@ -65,7 +65,7 @@ _LEFT: Mapping[str, str] = {
 }
 
 STORAGES = ("memory", "sqlite", "redis")
-ARCHIVES = (".warc.gz", ".warc", ".jsonl.gz", ".jsonl")
+ARCHIVES = (".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
 DEFAULT_LONGEST_DELAY_SECS = 60.0
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
@@ -277,7 +277,7 @@ REPORT = ValueType(
     _is_report,
 )
 ARCHIVE = ValueType(
-    "the path of a .warc.gz, .warc, .jsonl.gz or .jsonl file, not of a directory, "
+    "the path of a .jsonl.gz or .jsonl file, not of a directory, "
     "with no % in its name but in %(time)s and %(name)s",
     path_of,
     _is_archive,

@@ -3,12 +3,13 @@
 `pycon` is a doctest. `python` is imported as a module; then a crawl runs with each spider, each middleware and the settings
 in it; an example for a data engine runs as printed (`nox -s engines` installs the engines). `sh` runs in an empty directory
 that has the page's files, by `documented_shell`; test_site.py runs docs/tutorial.md, whose commands build on each other. `console`
-is the output of `scrapy robots`, only in docs/command.md and docs/audit.md, for commands/test_docs.py. Nothing is done with `text`.
+is the output of `scrapy robots`, only in docs/command.md and docs/many-at-once.md, for commands/test_docs.py. Nothing is done with `text`.
 """
 
 import ast
 import contextlib
 import doctest
+import gzip
 import importlib
 import importlib.util
 import json
@@ -54,7 +55,7 @@ def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.count("```") == 2 * len(list(blocks(page)))
     assert {block.kind for block in blocks(page)} <= KINDS
-    assert page.name in {"command.md", "audit.md"} or not list(blocks(page, "console"))
+    assert page.name in {"command.md", "many-at-once.md"} or not list(blocks(page, "console"))
 
 
 @every_page
@@ -290,19 +291,63 @@ ENGINES = [
 
 
 def test_each_engine_has_its_example() -> None:
-    assert sorted(name for name, _ in ENGINES) == ["dask", "duckdb", "polars", "pyspark"]
+    assert sorted(name for name, _ in ENGINES) == [
+        "duckdb",
+        "polars",
+        "pyarrow",
+        "pyspark",
+        "warcio",
+    ]
+
+
+def _write_archive(home: Path) -> None:
+    """Write the files of the examples: what two origins served, and a list of URLs."""
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    rules = b"User-agent: *\nDisallow: /cart\n"
+    served = {
+        "url": ["https://shop.example/robots.txt", "https://ill.example/robots.txt"],
+        "status": [200, 503],
+        "body": [rules, b""],
+    }
+    urls = ["https://shop.example/cart", "https://shop.example/", "https://ill.example/"]
+    urls.append("https://new.example/")
+    pq.write_table(pa.table(served), home / "robots.parquet")
+    pq.write_table(pa.table({"url": urls}), home / "urls.parquet")
+    (home / "urls.txt").write_text("\n".join(urls))
+    with (home / "robots.warc.gz").open("wb") as file:
+        for url, status, body in zip(*served.values(), strict=True):
+            block = f"HTTP/1.1 {status} Whatever\r\n\r\n".encode() + body
+            head = (
+                f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
+                "WARC-Date: 2026-01-02T03:04:05Z\r\n"
+                "WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n"
+                "Content-Type: application/http; msgtype=response\r\n"
+                f"Content-Length: {len(block)}\r\n\r\n"
+            )
+            file.write(gzip.compress(head.encode() + block + b"\r\n\r\n"))
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize(("name", "block"), ENGINES, ids=[name for name, _ in ENGINES])
 def test_example_for_an_engine_runs(name: str, block: Block, tmp_path: Path) -> None:
-    needed = {"duckdb": "numpy"}.get(name, name)  # DuckDB's functions need numpy
-    if importlib.util.find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed: it comes with the extra `engines`")
-    (tmp_path / "example.py").write_text(block.text)
+    for needed in {"duckdb": ["duckdb", "numpy"], "pyspark": ["pyspark", "pandas"]}.get(
+        name, [name]
+    ):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed: the nox session `engines` installs it")
+    assert len([line for line in block.text.splitlines() if line]) <= 20
+    _write_archive(tmp_path)
+    (tmp_path / "example.py").write_text(f"{block.text}\nprint(verdicts)\n")
     here = {**os.environ, "PYTHONPATH": str(HOME), "PYSPARK_PYTHON": sys.executable}
     done = run([sys.executable, "example.py"], tmp_path, here)
     assert done.returncode == 0, done.stderr
+    assert ast.literal_eval(done.stdout.splitlines()[-1]) == {
+        "https://shop.example/cart": 0,
+        "https://shop.example/": 1,
+        "https://ill.example/": 2,
+        "https://new.example/": 2,
+    }
 
 
 # Shell

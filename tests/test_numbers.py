@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from scrapy_gbot_robots.commands import archives
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, gates, giving_up, identity
@@ -22,7 +21,6 @@ WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"
 
 NUMBERS = [
     ("agreements", "one that runs out within {} days", SOON_DAYS),
-    ("bulk", "in {} of memory", archives._MEMORY.replace("MB", " MB")),
     ("stats", "Tables list the {} rules", page._ROWS),
     ("stats", "The page counts up to {} origins", counters.MOST_ORIGINS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),

@@ -114,7 +114,14 @@ STORAGE_RULE = (
         ),
         *(
             ("ARCHIVE", name, ARCHIVE.rule)
-            for name in ("robots.txt", "robots-%(host)s.warc.gz", "100%.warc", "robots-%s.warc", 7)
+            for name in (
+                "robots.txt",
+                "robots.warc.gz",
+                "robots-%(host)s.jsonl.gz",
+                "100%.jsonl",
+                "robots-%s.jsonl",
+                7,
+            )
         ),
         *(
             ("AGENTS", names, AGENTS.rule)
@@ -129,11 +136,11 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
 
 
 def test_directory_is_no_archive(tmp_path: Path) -> None:
-    directory = tmp_path / "robots.warc"
+    directory = tmp_path / "robots.jsonl"
     directory.mkdir()
     with pytest.raises(ValueError, match="^GBOT_ROBOTS_ARCHIVE must be .*, not of a directory, "):
         read(ARCHIVE=str(directory))
-    assert read(ARCHIVE=str(directory / "a.warc")).archive == directory / "a.warc"
+    assert read(ARCHIVE=str(directory / "a.jsonl")).archive == directory / "a.jsonl"
 
 
 def test_wrong_url_of_scrapy_redis_is_named() -> None:
@@ -356,7 +363,7 @@ class OurArchive(RobotsArchive):
     ("settings", "said"),
     [
         (
-            {"GBOT_ROBOTS_ARCHIVE": "a.warc"},
+            {"GBOT_ROBOTS_ARCHIVE": "a.jsonl"},
             [
                 "GBOT_ROBOTS_ARCHIVE does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsArchive"
             ],
@@ -385,7 +392,7 @@ class OurArchive(RobotsArchive):
                 "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport"
             ],
         ),
-        ({"GBOT_ROBOTS_ARCHIVE": "a.warc", "EXTENSIONS": {OurArchive: 0}}, []),
+        ({"GBOT_ROBOTS_ARCHIVE": "a.jsonl", "EXTENSIONS": {OurArchive: 0}}, []),
         (
             {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": 0}},
             [],
@@ -402,8 +409,8 @@ def test_setting_whose_part_is_off_is_named(
 
 def test_percent_sign_in_a_directory_is_no_place_in_the_name_of_the_archive() -> None:
     now = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
-    path = Path("100% real") / "%(name)s-%(time)s.warc"
-    assert archive_named(path, "a/b", now) == Path("100% real") / "a-b-2026-11-01T12-00-00.warc"
+    path = Path("100% real") / "%(name)s-%(time)s.jsonl"
+    assert archive_named(path, "a/b", now) == Path("100% real") / "a-b-2026-11-01T12-00-00.jsonl"
 
 
 def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:

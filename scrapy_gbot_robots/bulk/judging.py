@@ -1,8 +1,8 @@
 """URLs judged by what was served for their robots.txt: the answers, and the reasons.
 
-The policy says what a status code or a failure means, as in a crawl. URLs of one site lie side by
-side if they are sorted, and many sites serve the same file. So what was read of a robots.txt is
-kept for the next URL and for the next site.
+The policy says what a status code or a failure means, as in a crawl. Many sites serve the same
+file, and pages of many sites have the same paths. So a robots.txt is read once for all sites that
+serve it, and is asked once about each path.
 Source: as policy/outages.py and core/rules.py.
 """
 
@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
-from itertools import islice
 from math import isnan
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex, TypeAlias
+from typing import NamedTuple, SupportsIndex, TypeAlias
 
 from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
-from ..core.rules import Rules, preferences_of, weight_of
+from ..core.rules import Rules, preferences_of
 from ..core.url_forms import allowed_each_in_all_forms, as_sent, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
@@ -35,23 +34,19 @@ UNREACHABLE = 2  # no, until a definite answer comes
 NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
-_WHOLE_SITE = {Action.IGNORE: YES, Action.DISALLOW: NO}
 _STATUS = re.compile(r"[0-9]{3}")  # in text
-# bytes of robots.txt files, and of memory, roughly, that their rules take
-_MOST_HELD = 96 * 2**20
-_MOST_READ_ONCE = 100_000  # files that are remembered
-
+_BYTES_EACH = 16_384
+_MOST_HELD = 4 * 2**20  # bytes of the robots.txt files whose rules are kept for the next URLs
 _BEHIND_SCHEME = len("https://")
-_CACHED = 1_000  # URLs that a processor's cache holds
 
 _ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
-_NONE = [Rules()]
+_NONE = Rules()
 _ANY_SITE = "http://example.com"  # whose path is asked about
 
 
 class BulkError(ValueError):
-    """An archive, a list of URLs or a batch cannot be used; the message says which, and why."""
+    """A list of URLs or a batch cannot be used; the message says which, and why."""
 
 
 class Served(NamedTuple):
@@ -59,11 +54,11 @@ class Served(NamedTuple):
 
     status: int | None  # the HTTP status code; None: there was no answer, or only part of one
     body: bytes = b""  # content-decoded
-    cut: bool = False  # whether more was served than `body` has
-    why: str = "robots.txt not asked yet"  # the reason in words, if `status` is None
+    # the reason in words, if `status` is None
+    why: str = "robots.txt not asked yet"
     # whose wall has answered in place of the site, if more than the body shows that
     wall: str = ""
-    # of a crawl, if there is one; then only `body` and `cut` count beside it
+    # of a crawl, if there is one; then only `body` counts beside it
     decision: Decision | None = None
 
 
@@ -75,85 +70,31 @@ _FileKey: TypeAlias = tuple[object, ...]
 Agent: TypeAlias = "str | bytes | Crawler"
 
 
-def sites(urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
-    """Yield the origin of URLs that lie side by side, and these URLs.
+def origins_of(urls: Sequence[str]) -> set[Origin]:
+    """Return the origins of URLs. A text that is no URL has none."""
+    origins: set[Origin | None] = set()
+    for key, rows in _rows_by_beginning(urls).items():
+        if _is_site(key):
+            origins.add(_origin_of(key))
+        else:
+            origins.update([_origin_of(urls[row]) for row in rows])
+    return {origin for origin in origins if origin is not None}
 
-    Another spelling of an origin comes separately. For a text that is no URL the origin is None.
+
+def _rows_by_beginning(urls: Sequence[str]) -> dict[str, list[int]]:
+    """Return where URLs stand that begin alike, up to and with the first slash of their path.
+
+    The beginning of a URL in an odd form is any text, "" if it has no such slash.
     """
-    begin, key = 0, ""
-    for end, url in enumerate(urls):
-        if not key or not url.startswith(key):
-            yield from _sites_of(key, urls[begin:end])
-            begin, key = end, _key_of(url)
-    yield from _sites_of(key, urls[begin:])
-
-
-def _sites_of(key: str, urls: Sequence[str]) -> Iterator[tuple[Origin | None, Sequence[str]]]:
-    """Yield URLs that begin with `key`, with their origin: together if they are of one site."""
-    if _is_site(key):
-        yield _origin_of(key), urls
-        return
-    for url in urls:
-        yield _origin_of(url), [url]
-
-
-def _key_of(url: str) -> str:
-    """Return how a URL begins, up to and with the first slash of its path.
-
-    For a URL in an odd form it is any text, "" for one without such a slash. Another URL that
-    begins like that has the same key.
-    """
-    return url[: url.find("/", _BEHIND_SCHEME) + 1]
+    rows_by_beginning: defaultdict[str, list[int]] = defaultdict(list)
+    for row, url in enumerate(urls):
+        rows_by_beginning[url[: url.find("/", _BEHIND_SCHEME) + 1]].append(row)
+    return rows_by_beginning
 
 
 def _is_site(key: str) -> bool:
     """Whether `key` is scheme and authority of a URL, and clients read it as it is written."""
-    if key == "" or prefix_of(key) != key:
-        return False
-    return as_sent(key) == key
-
-
-def _by_key(urls: Sequence[Any]) -> tuple[dict[str, list[Any]], list[list[Any]]]:
-    """Return the URLs by how they begin (`_key_of`), and for each URL the list in which it is.
-
-    What is no text becomes text first.
-    """
-    by_key: defaultdict[str, list[Any]] = defaultdict(list)
-    list_of_each: list[list[Any]] = []
-    key, side_by_side = "", False  # whether the last URLs were of one site
-    for begin in range(0, len(urls), _CACHED):
-        texts = urls[begin : begin + _CACHED]
-        try:
-            _bring_near(texts)
-        except TypeError:  # bytes, or no URL at all
-            texts = [_as_text(url) for url in texts]
-        for url in texts:
-            # In a sorted column, a look at the beginning is enough for most URLs.
-            if not (side_by_side and url.startswith(key)):
-                before, key = key, _key_of(url)
-                side_by_side = key != "" and key == before
-                of_key = by_key[key]
-            of_key.append(url)
-            list_of_each.append(of_key)
-    return by_key, list_of_each
-
-
-def _bring_near(texts: Sequence[str]) -> None:
-    """Bring texts that lie all over the memory into the processor's cache.
-
-    This loop in C waits for several at a time; one in Python waits for each. It takes a third off.
-    """
-    "".join(texts)
-
-
-def _put_answers(urls: list[Any], columns: Sequence[Sequence[Any]]) -> None:
-    """Replace URLs by the answers to them, column by column.
-
-    The last item is the first answer of the first column: they are taken from the end.
-    """
-    urls.clear()
-    for column in reversed(columns):
-        urls += reversed(column)
+    return key != "" and prefix_of(key) == key and as_sent(key) == key
 
 
 def _origin_of(url: str) -> Origin | None:
@@ -166,10 +107,11 @@ def _origin_of(url: str) -> Origin | None:
 
 
 class _File(NamedTuple):
-    """A robots.txt whose rules decide, and the sites that have it."""
+    """What decides about some sites: the rules of one robots.txt, or one answer to all URLs."""
 
     served: Served
-    sites: list[tuple[str, list[Any]]]  # how the URLs of each begin, and these URLs
+    answer: int | None  # None: its rules decide
+    sites: list[tuple[int, list[int]]]  # where the path of a URL begins, and where the URLs stand
 
 
 @dataclass(eq=False)
@@ -193,97 +135,85 @@ class Judge:
     purposes: Sequence[str] = ()
     _rules_read: dict[_FileKey, list[Rules]] = field(default_factory=dict, init=False)
     _held: int = field(default=0, init=False)
-    _read_once: set[int] = field(default_factory=set, init=False)  # hashes of keys
 
-    def judged(
-        self,
-        urls: Sequence[str | bytes | None],
-        robots: AllServed,
-        *,
-        gives_reasons: bool = False,
-    ) -> tuple[list[bytearray], list[list[Verdict]]]:
-        """Judge URLs by one robots.txt, or by that of the origin of each.
-
-        Returns for each crawler the answers, and if `gives_reasons` the verdicts that explain them,
-        which take longer.
-        """
-        by_key, list_of_each = _by_key(urls)  # the lists get the answers in place of the URLs
+    def judged(self, urls: Sequence[str], robots: AllServed) -> list[bytearray]:
+        """Return for each crawler the answers to URLs, by one robots.txt or by their origins'."""
+        columns = [bytearray(len(urls)) for _ in self.crawlers]
         files: dict[_FileKey, _File] = {}
-        one_by_one = gives_reasons or self.purposes
-        for key, of_key in by_key.items():
-            file = None
-            if not one_by_one:
-                file = self._file_of(key, robots, files)
-            if file is None:
-                self._judge_one_by_one(key, of_key, robots)
-            else:
-                file.sites.append((key, of_key))
+        for key, rows in _rows_by_beginning(urls).items():
+            file = self._file_of(key, robots, files)
+            if file is not None:
+                file.sites.append((len(key) - 1, rows))
+                continue
+            for row in rows:
+                explained = self.explained(urls[row], robots)
+                for column, (answer, _) in zip(columns, explained, strict=True):
+                    column[row] = answer
         for file in files.values():
-            self._judge_together(file)
-        answers = [bytearray(map(list.pop, list_of_each)) for _ in self.crawlers]  # in C
-        if not gives_reasons:
-            return answers, []
-        return answers, [list(map(list.pop, list_of_each)) for _ in self.crawlers]
+            self._judge_by_file(file, urls, columns)
+        return columns
 
     def _file_of(self, key: str, robots: AllServed, files: dict[_FileKey, _File]) -> _File | None:
-        """Return the file whose rules alone decide about URLs that begin with `key`.
+        """Return what decides about URLs that begin with `key`, as one of `files`.
 
-        It becomes one of `files`. Return None if there is none, or if the URLs are not of one site.
+        Return None if the URLs may be of several sites, or more decides than their robots.txt.
         """
-        if not _is_site(key):
+        if self.purposes or not _is_site(key):
             return None
         origin = _origin_of(key)
         served, override = self._robots_of(origin, robots)
         if origin is None or override is not None:
             return None
         file = files.get(_file_key(served))
-        if file is None and self.decision(served) is None:
-            file = files[_file_key(served)] = _File(served, [])
+        if file is None:
+            decision = self.decision(served)
+            answer = None
+            if decision is not None:
+                answer = _answer_of(decision)
+            file = files[_file_key(served)] = _File(served, answer, [])
         return file
 
-    def _robots_of(
-        self, origin: Origin | None, robots: AllServed
-    ) -> tuple[Served, Override | None]:
-        """Return what was served for the robots.txt of a site, and what is agreed with it."""
-        served = robots if isinstance(robots, Served) else robots.get(origin, _NOT_ASKED)  # type: ignore[arg-type]
-        if self.overrides and origin is not None:
-            return served, self.overrides.of(origin, self.now)
-        return served, None
+    def _judge_by_file(
+        self, file: _File, urls: Sequence[str], columns: Sequence[bytearray]
+    ) -> None:
+        """Put the answers to the URLs of a file's sites into the columns."""
+        rules_of_each = [_NONE] * len(columns)
+        if file.answer is None:
+            rules_of_each = self._rules(file.served)
+        paths = [urls[row][slash:] for slash, rows in file.sites for row in rows]
+        different = list(dict.fromkeys(paths))
+        for rules, column in zip(rules_of_each, columns, strict=True):
+            answer_of = dict(zip(different, _answers(different, rules, file.answer), strict=True))
+            answers = map(answer_of.__getitem__, paths)
+            for _, rows in file.sites:
+                for row in rows:
+                    column[row] = next(answers)
 
-    def _judge_together(self, file: _File) -> None:
-        """Judge the URLs of all sites that have one robots.txt."""
-        paths: list[str] = []
-        for prefix, urls in file.sites:
-            _bring_near(urls)
-            slash = len(prefix) - 1
-            paths += [url[slash:] for url in urls]
-        answers_to = _answers_by_path
-        if len(file.sites) == 1 and len(paths) <= _CACHED:  # hardly any path occurs twice
-            answers_to = _answers
-        columns = [iter(answers_to(rules, paths)) for rules in self._rules(file.served, None)]
-        for _, urls in file.sites:
-            _put_answers(urls, [list(islice(column, len(urls))) for column in columns])
+    def explained(self, url: str, robots: AllServed) -> list[tuple[int, Verdict]]:
+        """Return for each crawler the answer to a URL, and the verdict that explains it."""
+        origin = _origin_of(url)
+        if origin is None:
+            return [(NO_URL, _NO_URL)] * len(self.crawlers)
+        served, override = self._robots_of(origin, robots)
+        if _is_robots_txt(url):
+            return [(YES, _ITSELF)] * len(self.crawlers)
+        if override is None:
+            return self._explained(url, served)
+        if override.robotstxt is not None:
+            of_each = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
+            each = [self._one(url, rules) for rules in of_each]
+        else:
+            is_allowed = override.action is Action.IGNORE
+            verdict = Verdict(is_allowed, None, MOST_SPECIFIC)
+            each = [(int(is_allowed), verdict)] * len(self.crawlers)
+        return [(answer, override.named(verdict)) for answer, verdict in each]
 
-    def _judge_one_by_one(self, key: str, urls: list[Any], robots: AllServed) -> None:
-        """Judge URLs that begin with `key`, and say why."""
-        columns: list[list[Any]] = [[] for _ in self.crawlers]
-        verdicts: list[list[Any]] = [[] for _ in self.crawlers]
-        for origin, of_site in _sites_of(key, urls):
-            served, override = self._robots_of(origin, robots)
-            whole = self._whole_site(origin, served, override)
-            rules_of_each = _NONE * len(self.crawlers)
-            if whole is None:
-                rules_of_each = self._rules(served, override)
-            for rules, answers, reasons in zip(rules_of_each, columns, verdicts, strict=True):
-                for url in of_site:
-                    answer, verdict = YES, _ITSELF
-                    if not _is_robots_txt(url):
-                        answer, verdict = whole or self._one(url, rules)
-                        if override is not None:
-                            verdict = override.named(verdict)
-                    answers.append(answer)
-                    reasons.append(verdict)
-        _put_answers(urls, [*columns, *verdicts])
+    def _explained(self, url: str, served: Served) -> list[tuple[int, Verdict]]:
+        decision = self.decision(served)
+        if decision is None:
+            return [self._one(url, rules) for rules in self._rules(served)]
+        answer = _answer_of(decision)
+        return [(answer, Verdict(answer == YES, None, decision.why))] * len(self.crawlers)
 
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
@@ -291,26 +221,19 @@ class Judge:
             verdict = refusal(self.purposes, preferences_of(rules, url)) or verdict
         return int(verdict.allowed), verdict
 
-    def _whole_site(
-        self, origin: Origin | None, robots: Served, override: Override | None
-    ) -> tuple[int, Verdict] | None:
-        """Return the answer to all URLs of a site, and why; None if rules decide."""
-        if origin is None:
-            return NO_URL, _NO_URL
-        if override is not None and override.action in _WHOLE_SITE:
-            answer = _WHOLE_SITE[override.action]
-            return answer, Verdict(answer == YES, None, MOST_SPECIFIC)
-        if override is not None and override.robotstxt is not None:
-            return None
-        decision = self.decision(robots)
-        if decision is None:
-            return None
-        answer = NO
-        if decision.state is State.FULL_ALLOW:
-            answer = YES
-        elif decision.temporary:
-            answer = UNREACHABLE
-        return answer, Verdict(answer == YES, None, decision.why)
+    def _robots_of(
+        self, origin: Origin | None, robots: AllServed
+    ) -> tuple[Served, Override | None]:
+        """Return what was served for the robots.txt of a site, and what is agreed with it."""
+        if isinstance(robots, Served):
+            served = robots
+        elif origin is None:
+            served = _NOT_ASKED
+        else:
+            served = robots.get(origin, _NOT_ASKED)
+        if self.overrides and origin is not None:
+            return served, self.overrides.of(origin, self.now)
+        return served, None
 
     def decision(self, robots: Served) -> Decision | None:
         """Return what `robots` means if nothing else is known of it; None if its rules decide."""
@@ -318,13 +241,14 @@ class Judge:
             return None if robots.decision.state is State.RULES else robots.decision
         if _file_key(robots) in self._rules_read:
             return None
-        status, soft_404 = robots.status, self.policy.soft_404
+        status = robots.status
         outcome: Outcome
         if status is None:
             outcome = Unreachable(robots.why)
         elif robots.wall:
             outcome = Unavailable(status, "", f"HTTP {status} of {robots.wall}", wall=robots.wall)
         else:
+            soft_404 = self.policy.soft_404
             outcome = outcome_of(
                 status, "", robots.body, soft_404=soft_404, proxied=False, headers={}
             )
@@ -332,36 +256,19 @@ class Judge:
                 return None
         return decide(renew(None, outcome, 0.0, self.policy), 0.0, self.policy)
 
-    def parsed(self, robots: Served) -> RobotsTxt:
-        """Read the robots.txt."""
-        return RobotsTxt.parse(robots.body, max_bytes=self.max_bytes, cut=robots.cut)
-
-    def _rules(self, robots: Served, override: Override | None) -> list[Rules]:
+    def _rules(self, robots: Served) -> list[Rules]:
         """Return the rules that each crawler follows."""
-        if override is not None:
-            parsed = override.robotstxt or self.parsed(robots)
-            return [parsed.rules_for(crawler) for crawler in self.crawlers]
         key = _file_key(robots)
         rules = self._rules_read.get(key)
         if rules is None:
-            parsed = self.parsed(robots)
+            parsed = RobotsTxt.parse(robots.body, max_bytes=self.max_bytes)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
-            self._keep(key, rules, len(robots.body))
+            self._held += len(robots.body) + _BYTES_EACH
+            if self._held > _MOST_HELD:
+                self._rules_read.clear()
+                self._held = len(robots.body) + _BYTES_EACH
+            self._rules_read[key] = rules
         return rules
-
-    def _keep(self, key: _FileKey, rules: list[Rules], size: int) -> None:
-        """Keep rules that are read for the second time: most files are met once."""
-        if hash(key) not in self._read_once:
-            if len(self._read_once) >= _MOST_READ_ONCE:
-                self._read_once.clear()
-            self._read_once.add(hash(key))
-            return
-        size += sum(map(weight_of, rules))
-        self._held += size
-        if self._held > _MOST_HELD:
-            self._rules_read.clear()
-            self._held = size
-        self._rules_read[key] = rules
 
 
 def _file_key(robots: Served) -> _FileKey:
@@ -372,24 +279,23 @@ def _file_key(robots: Served) -> _FileKey:
     return robots.body, robots.status, robots.wall, state
 
 
-def _answers(rules: Rules, paths: Sequence[str]) -> bytearray:
-    """Return the answer to each path: YES or NO.
+def _answer_of(decision: Decision) -> int:
+    if decision.state is State.FULL_ALLOW:
+        return YES
+    return UNREACHABLE if decision.temporary else NO
 
-    It is that of `allowed_each_in_all_forms`, but for a robots.txt itself.
-    """
-    answers = allowed_each_in_all_forms(rules, paths)
+
+def _answers(paths: Sequence[str], rules: Rules, answer: int | None) -> bytearray:
+    """Return the answer to each path: `answer` to all but the robots.txt, or by `rules`."""
+    if answer is not None:
+        answers = bytearray([answer]) * len(paths)
+    else:
+        answers = allowed_each_in_all_forms(rules, paths)
     if ROBOTS_PATH in "".join(paths):  # in C
         for number, path in enumerate(paths):
             if path.startswith(ROBOTS_PATH) and _is_robots_txt(f"{_ANY_SITE}{path}"):
                 answers[number] = YES
     return answers
-
-
-def _answers_by_path(rules: Rules, paths: Sequence[str]) -> bytearray:
-    """Return the answer to each path as `_answers`, which is asked about each path once."""
-    different = list(dict.fromkeys(paths))
-    answer_of = dict(zip(different, _answers(rules, different), strict=True))
-    return bytearray(map(answer_of.__getitem__, paths))
 
 
 def _is_robots_txt(url: str) -> bool:
@@ -437,11 +343,12 @@ def judge(
     several = [agents] if isinstance(agents, (str, bytes, Crawler)) else agents
     crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
+    texts = list(map(_as_text, urls))
     judges = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
     if isinstance(robots, Mapping):
-        columns, _ = judges.judged(list(urls), _by_origin(robots))
+        columns = judges.judged(texts, _by_origin(robots))
     else:
-        columns = _judged_by_rows(judges, list(urls), robots)
+        columns = _judged_by_rows(judges, texts, robots)
     return {
         crawler.name or "*": _in_words(column)
         for crawler, column in zip(crawlers, columns, strict=True)
@@ -482,32 +389,24 @@ def _by_origin(
 
 
 def _judged_by_rows(
-    judges: Judge, urls: Sequence[str | bytes | None], robots: Sequence[Robots]
+    judges: Judge, urls: Sequence[str], robots: Sequence[Robots]
 ) -> list[bytearray]:
-    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`.
-
-    Most files are in many rows, as one object.
-    """
+    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`."""
     if len(robots) != len(urls):
         raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
-    by_value: defaultdict[Any, list[Any]] = defaultdict(list)
-    list_of_each: list[list[Any]] = []
-    for url, value in zip(urls, robots, strict=True):
-        try:
-            of_value = by_value[value]
-        except TypeError:  # such as a bytearray, which may change
-            of_value = by_value[_served(value)]
-        of_value.append(url)
-        list_of_each.append(of_value)
-    for served, of_value in by_value.items():
-        columns, _ = judges.judged(of_value, _served(served))
-        _put_answers(of_value, columns)
-    return [bytearray(map(list.pop, list_of_each)) for _ in judges.crawlers]
+    columns = [bytearray(len(urls)) for _ in judges.crawlers]
+    rows_by_served: defaultdict[Served, list[int]] = defaultdict(list)
+    for row, value in enumerate(robots):
+        rows_by_served[_served(value)].append(row)
+    for served, rows in rows_by_served.items():
+        judged = judges.judged([urls[row] for row in rows], served)
+        for column, answers in zip(columns, judged, strict=True):
+            for row, answer in zip(rows, answers, strict=True):
+                column[row] = answer
+    return columns
 
 
-def _served(robots: Robots | Served) -> Served:
-    if isinstance(robots, Served):
-        return robots
+def _served(robots: Robots) -> Served:
     if _is_missing(robots):
         return _NOT_ASKED
     if isinstance(robots, (bytes, bytearray, memoryview)):
@@ -551,8 +450,8 @@ def _body_of(body: object) -> bytes:
 
 
 def _as_text(url: object) -> str:
-    if isinstance(url, bytes):
-        return as_text(url)
     if isinstance(url, str):
         return url
+    if isinstance(url, bytes):
+        return as_text(url)
     return ""  # such as None, or what stands for it in a data frame

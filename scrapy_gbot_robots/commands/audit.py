@@ -1,8 +1,8 @@
 """`scrapy robots audit --urls FILE`: the answers for millions of URLs, in constant memory.
 
-They are by one robots.txt, by an archive of them, or by that of each URL's host. With two versions
-of a robots.txt, only the URLs that these judge differently are written. bulk/ judges. This module
-has the options, the table and the summary.
+They are by one robots.txt, or by that of each URL's host. With two versions of a robots.txt, only
+the URLs that these judge differently are written. bulk/ reads the list and judges. This module has
+the options, the rows and the summary.
 """
 
 from __future__ import annotations
@@ -10,52 +10,52 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, repeat
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from ..bulk.audit import Piece, by_archive, collect_rarely, judged, kinds_of, take_urls
-from ..bulk.audit_files import (
-    TEXT,
-    URL_SUFFIXES,
-    Lines,
-    UrlFile,
-    answer_file,
-    json_lines,
-    text_writer,
+from ..bulk.judging import (
+    NO,
+    NO_URL,
+    UNREACHABLE,
+    YES,
+    AllServed,
+    BulkError,
+    Judge,
+    Served,
+    origins_of,
 )
-from ..bulk.judging import NO, NO_URL, UNREACHABLE, YES, Judge, Served, sites
-from ..core.urls import Origin, shown
+from ..bulk.url_list import UrlList, csv_lines, json_lines
+from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
-from . import archives
 from .command import FINE, FOUND, CommandError
 from .inputs import (
     STDIN,
-    UrlLines,
     add_shared,
     crawlers_named,
+    opened_list,
     overrides_checked,
     size_of,
     versions,
 )
-from .output import Part, Terminal, fixed_indent, fixed_lines, stacked_lines
+from .output import Terminal, printable
 
 if TYPE_CHECKING:
     from .project_crawl import ProjectCrawl
 
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
+_MOST_ERROR = 500  # characters
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
 _WALLED, _UNREACHABLE = "a wall answered, not the site", "unreachable"
 _IN_SUMMARY = (YES, NO, UNREACHABLE)
-_ANSWER_WIDTH, _RULE_WIDTH = 12, 30  # of columns of a table
-_URL_WIDTH = 20  # that is left for a URL, or no rule is shown
+_ANSWER_WIDTH, _RULE_WIDTH = 11, 40  # of columns
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,17 +64,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--urls",
         metavar="FILE",
         required=True,
-        help="a .csv or .parquet file with a column url, or one URL per line; "
-        '"-" for standard input',
+        help="one URL per line; a .csv file with a column url; a .jsonl file of objects with a "
+        'key url; or "-" for standard input, one URL per line',
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--robots",
         metavar="FILE",
-        nargs="+",
-        default=[],
-        help=f"a robots.txt, or archives: {archives.WHAT} "
-        "(default: the robots.txt of each URL's origin)",
+        help="a robots.txt (default: the robots.txt of each URL's origin)",
     )
     source.add_argument(
         "--diff",
@@ -84,30 +81,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "files or URLs",
     )
     add_shared(parser, "--as", "--purpose")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument(
+    parser.add_argument(
         "--format",
-        choices=("table", "jsonl", "csv"),
-        default="table",
-        help="of rows (default: table)",
-    )
-    form.add_argument(
-        "--output", metavar="FILE", help="write the rows to this .parquet, .csv or .jsonl file"
+        choices=("text", "jsonl", "csv"),
+        default="text",
+        help="of rows (default: text)",
     )
     parser.add_argument(
         "--only", choices=("allowed",), help="write only URLs that each crawler may fetch"
-    )
-    parser.add_argument(
-        "--rules",
-        action="store_true",
-        help="write the deciding rule, its line and the reason as well; a table stays as it is",
-    )
-    parser.add_argument(
-        "--workers",
-        metavar="N",
-        type=int,
-        default=1,
-        help="processes that judge (default: 1); with no --robots or --diff always 1",
     )
     parser.add_argument(
         "--fail-on", choices=("disallowed",), help="exit with 1 if a crawler may not fetch a URL"
@@ -119,19 +100,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
     It is FOUND if a URL may not be fetched and `--fail-on` says that this matters.
     """
-    is_archive = archives.are_archives(options.robots)
-    if len(options.robots) > 1 and not is_archive:
-        raise CommandError(
-            f"--robots takes one robots.txt, or archives, got {len(options.robots)} files"
-        )
-    if options.workers < 1:
-        raise CommandError(f"--workers must be at least 1, got {options.workers}")
     askers, gbot = crawlers_named(options.agents, settings, err), GbotSettings.of(settings)
     files: list[str] = []
-    if options.diff:
+    if options.robots is not None:
+        files = [options.robots]
+    elif options.diff:
         files = [options.diff[1], options.diff[0]]  # the new one first
-    elif not is_archive:
-        files = options.robots
     if options.urls == STDIN and STDIN in files:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     judge = Judge(
@@ -142,39 +116,29 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         now=time.time(),
         purposes=options.purposes,
     )
-    with archives.errors_in_a_line():
-        audit = Audit(options, judge, out, err)
-        with audit.writing():
-            if is_archive:
-                _by_archive(audit, gbot)
-            elif files:
-                read = versions(files, settings, err)
-                robots = [Served(200, version.body) for version in read]
-                audit.judge(Piece(columns, robots) for columns in audit.rows("Auditing"))
+    with opened_list(options.urls) as file, _errors_in_a_line():
+        audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
+        with audit.summarised():
+            if files:
+                robots = [Served(200, each.body) for each in versions(files, settings, err)]
+                for columns in audit.pieces():
+                    audit.judge(columns, robots)
             else:
                 _by_host(audit, settings)
-    audit.summarise()
     if options.fail_on and audit.summary.has_disallowed:
         return FOUND
     return FINE
 
 
-def _by_archive(audit: Audit, gbot: GbotSettings) -> None:
-    """Judge each URL by the robots.txt of its origin in the archives."""
-    collect_rarely()
-    with archives.opened(audit.options.robots, gbot, audit.err) as (store, about):
-        origins = count(len(store), "origin")
-        audit.summary.about += [f"robots.txt files of {origins} in the archive", *about]
-        take_urls(store, audit.rows("Reading the URLs"), audit.urls.others)
-        with audit.progress("Judging", audit.read) as progress:
-
-            def show() -> None:
-                progress(audit.summary.urls, f"{audit.summary.urls:,} URLs")
-
-            audit.judge(by_archive(store), show)
+@contextmanager
+def _errors_in_a_line() -> Iterator[None]:
+    try:
+        yield
+    except BulkError as error:
+        raise CommandError(shown(str(error), _MOST_ERROR)) from None
 
 
-def _by_host(audit: Audit, settings: Settings) -> None:
+def _by_host(audit: _Audit, settings: Settings) -> None:
     """Judge each URL by the robots.txt of its own origin, as a crawl would.
 
     Each robots.txt is fetched once.
@@ -183,184 +147,156 @@ def _by_host(audit: Audit, settings: Settings) -> None:
     from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(crawl: ProjectCrawl) -> None:
-        for columns in audit.rows("Auditing"):
-            origins: dict[Origin, None] = {}
-            for origin, _ in sites(columns[0]):
-                if origin is not None:
-                    origins[origin] = None
-            served = await crawl.served(origins)
-            audit.judge([Piece(columns, [served])])
+        for columns in audit.pieces():
+            served = await crawl.served(origins_of(columns[0]))
+            audit.judge(columns, [served])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
-    audit.workers = 1  # what takes time is the fetching
     run_in_crawl(settings, work)
 
 
-class Audit:
-    """Takes the rows of a list through the judge: to the file or terminal, and into the summary."""
+class _Audit:
+    """Takes the rows of a list through the judge: to the output, and into the summary."""
 
-    def __init__(self, options: Namespace, judge: Judge, out: Terminal, err: Terminal) -> None:
-        self.options, self.err, self.workers = options, err, options.workers
-        self._judge, self._out = judge, out
-        names = [crawler.name or "*" for crawler in judge.crawlers]
+    def __init__(
+        self, options: Namespace, judge: Judge, urls: UrlList, out: Terminal, err: Terminal
+    ) -> None:
+        self._options, self._judge, self._urls = options, judge, urls
+        self._out, self._err = out, err
+        self._names = [crawler.name or "*" for crawler in judge.crawlers]
         if options.diff:
-            names += [f"{name}_before" for name in names]
-        self.urls: UrlFile | UrlLines
-        if options.urls.lower().endswith(URL_SUFFIXES):
-            self.urls = UrlFile(options.urls)
-        else:
-            self.urls = UrlLines(options.urls)
-        self.read = 0  # rows of the list
-        self.answers = AnswerRows(options, names, self.urls.others, out)
-        self.summary = Summary(names, judge)
+            self._names += [f"{name}_before" for name in self._names]
+        self._has_titles = False
+        self.summary = _Summary(self._names, judge)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Open what the rows are written to, and complete it if there is no error.
+    def summarised(self) -> Iterator[None]:
+        """Write the summary at the end, also if Ctrl-C or SIGTERM ends the work.
 
         Raises:
             CommandError: there were lines, but none of them is a URL.
         """
         try:
-            with self.answers.opened():
-                yield
-                if self.summary.invalid + self.urls.left_out and not self.summary.urls:
-                    example = self.summary.example
-                    raise CommandError(f"{self.options.urls}: no line of it is a URL{example}")
+            yield
         except KeyboardInterrupt:
-            if not self.options.output:
-                self.err.say(("Interrupted. So far:", "warning"))
-                self.summarise()
+            self._err.say(("Interrupted. So far:", "warning"))
+            self._summarise()
             raise
+        if self.summary.invalid + self._urls.left_out and not self.summary.urls:
+            example = self.summary.example
+            raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
+        self._summarise()
 
-    def progress(self, what: str, total: int | None) -> Any:
-        """Show the progress of long work, beside the rows unless these go to a file."""
-        beside = None if self.options.output else self._out
-        return self.err.progress(what, total, beside)
+    def _summarise(self) -> None:
+        self._err.say()
+        self.summary.say(self._err, self._urls.left_out)
 
-    def rows(self, what: str) -> Iterator[list[Any]]:
+    def pieces(self) -> Iterator[list[list[Any]]]:
         """Yield the columns of the list, some rows at a time, and show how far it is read."""
-        with self.progress(what, size_of(self.options.urls)) as progress:
-            for columns in self.urls.rows():
-                self.read += len(columns[0])
+        read = 0
+        with self._err.progress("Auditing", size_of(self._options.urls), self._out) as progress:
+            for columns in self._urls.pieces():
+                read += len(columns[0])
                 yield columns
-                progress(self.urls.done, f"{self.read:,} URLs")
+                progress(self._urls.done, f"{read:,} URLs")
 
-    def judge(self, pieces: Iterable[Piece], show: Callable[[], object] = lambda: None) -> None:
-        """Judge pieces of work, write the answers and count them."""
-        gives_reasons = self.answers.gives_reasons
-        for piece in judged(pieces, self._judge, gives_reasons=gives_reasons, workers=self.workers):
-            self._take(piece)
-            show()
-
-    def _take(self, piece: Piece) -> None:
-        self.summary.count_urls(piece)
-        new = len(self._judge.crawlers)  # with two versions, the answers by the old one follow
-        if self.options.diff:
-            piece = piece.where(lambda answers: answers[:new] != answers[new:])
-        elif NO_URL in piece.answers[0]:
-            piece = piece.where(lambda answers: answers[0] != NO_URL)
-        self.summary.count_answers(piece)
-        if self.options.only:
-            piece = piece.where(lambda answers: set(answers[:new]) == {YES})
-        if self.summary.urls:  # else an error may be all that is said
-            self.answers.write(piece)
-
-    def summarise(self) -> None:
-        """Write the summary."""
-        if not self.options.output:
-            self.err.say()
-        self.summary.say(self.err, self.urls.left_out)
-
-
-# Answers out
-
-
-class AnswerRows:
-    """Where the answers go: into a file, or as lines of a table, CSV or JSON."""
-
-    def __init__(
-        self, options: Namespace, names: Sequence[str], others: Mapping[str, Any], out: Terminal
-    ) -> None:
-        self._path, self._out = options.output, out
-        self._lines: Lines
-        self._columns: Callable[[Piece], list[Any]]
-        if not self._path and options.format == "table":
-            table = _Table(names, out.columns)
-            self.gives_reasons = True
-            self._kinds = [(title, "string") for title in table.titles]
-            self._lines, self._columns = table.lines, table.columns
+    def judge(self, columns: list[list[Any]], robots: Sequence[AllServed]) -> None:
+        """Judge rows by each version of the robots.txt files; write and count them."""
+        urls = columns[0]
+        explained: list[list[tuple[int, Verdict]]] = []
+        if self._options.format == "text":
+            for url in urls:
+                row = []
+                for version in robots:
+                    row += self._judge.explained(url, version)
+                explained.append(row)
+            answers = [[answer for answer, _ in row] for row in explained]
         else:
-            where = self._path or f"--format {options.format}"
-            self.gives_reasons = options.rules
-            self._kinds = kinds_of(where, others, names, gives_reasons=options.rules)
-            self._lines = TEXT.get(f".{options.format}", json_lines)
-            self._columns = Piece.all_columns
-        self._write: Callable[[list[Any]], object] | None = None
+            by_name = []
+            for version in robots:
+                by_name += self._judge.judged(urls, version)
+            answers = list(map(list, zip(*by_name, strict=True)))
+        self.summary.count_sites(robots[0])
+        counted = self._counted(urls, answers)
+        self.summary.count_answers([answers[row] for row in counted])
+        self.summary.count_rules([explained[row] for row in counted if explained])
+        if not self.summary.urls:
+            return  # an error may be all that is said
+        written = counted
+        if self._options.only:
+            new = len(self._judge.crawlers)
+            written = [row for row in counted if set(answers[row][:new]) == {YES}]
+        self._write_titles()
+        if explained:
+            self._write_text([(urls[row], explained[row]) for row in written])
+        else:
+            kept = [[column[row] for row in written] for column in columns]
+            kept += map(list, zip(*[answers[row] for row in written], strict=True))
+            if written:
+                self._write(kept)
 
-    @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Open the file, if there is one, and complete it if there is no error."""
-        if not self._path:
-            yield
+    def _counted(self, urls: Sequence[str], answers: Sequence[Sequence[int]]) -> list[int]:
+        """Return the rows that count: with a URL and, if there are two versions, a difference."""
+        new = len(self._judge.crawlers)
+        counted = []
+        for row, of_row in enumerate(answers):
+            if of_row[0] == NO_URL:
+                self.summary.count_invalid(urls[row])
+                continue
+            self.summary.urls += 1
+            if not self._options.diff or of_row[:new] != of_row[new:]:
+                counted.append(row)
+        return counted
+
+    def _write_titles(self) -> None:
+        """Write a line of titles, once.
+
+        Raises:
+            BulkError: two columns would have the same name.
+        """
+        if self._has_titles:
             return
-        with answer_file(self._path, self._kinds) as self._write:
-            yield
+        self._has_titles = True
+        if self._options.format == "text":
+            self._write_row("ANSWER", "CRAWLER", "RULE", "URL")
+            return
+        names = [*self._urls.names, *self._names]
+        if len(set(names)) < len(names):
+            raise BulkError(
+                f"--format {self._options.format}: two columns would have the same name: "
+                f"{', '.join(map(repr, names))}"
+            )
+        if self._options.format == "csv":
+            self._write([[name] for name in names])
 
-    def write(self, piece: Piece) -> None:
-        """Write rows: into the file if that is open, else as text, with titles before the first."""
-        if self._write is None:
-            titles = [name for name, _ in self._kinds]
-            self._write = text_writer(self._lines, titles, self._out.write)
-        self._write(self._columns(piece))
+    def _write(self, columns: Sequence[Sequence[Any]]) -> None:
+        if self._options.format == "csv":
+            self._out.write(csv_lines(columns))
+        else:
+            self._out.write(json_lines([*self._urls.names, *self._names], columns))
 
+    def _write_text(self, rows: Sequence[tuple[str, list[tuple[int, Verdict]]]]) -> None:
+        """Write a line for each URL and crawler."""
+        for url, explained in rows:
+            for name, (answer, verdict) in zip(self._names, explained, strict=True):
+                self._write_row(_WORDS[answer], name, _why(verdict), url)
 
-class _Table:
-    """Rows for people: for each crawler the answer and the rule, and last the URL.
-
-    A terminal that is too narrow gets no rules. One that is narrower still gets no columns: below
-    each URL there is a line for each crawler.
-    """
-
-    def __init__(self, names: Sequence[str], columns: int | None) -> None:
-        self._cuts = columns is not None
-        self.titles: list[str] = []
-        self._widths: list[int] = []  # of all columns but the last
-        for name in names:
-            self.titles += [name, "RULE"]
-            self._widths += [max(_ANSWER_WIDTH, len(name)), _RULE_WIDTH]
-        room = fixed_indent(self._widths) + _URL_WIDTH
-        self._shows_rules = columns is None or room <= columns
-        if not self._shows_rules:
-            del self.titles[1::2], self._widths[1::2]
-            room = fixed_indent(self._widths) + _URL_WIDTH
-        self._has_columns = columns is None or room <= columns
-        self.titles.append("URL")
-
-    def columns(self, piece: Piece) -> list[Any]:
-        columns: list[Any] = []
-        for answers, verdicts in zip(piece.answers, piece.verdicts, strict=True):
-            columns.append([_WORDS[answer] for answer in answers])
-            if self._shows_rules:
-                columns.append([why(verdict) for verdict in verdicts])
-        return [*columns, piece.columns[0]]
-
-    def lines(self, _titles: Sequence[str], columns: Sequence[Any]) -> str:
-        if not self._has_columns:
-            return stacked_lines(self.titles, columns)
-        return fixed_lines(self._widths, columns, cuts=self._cuts)
+    def _write_row(self, answer: str, name: str, rule: str, url: str) -> None:
+        """Write a line of a table. On a terminal, a rule that is too long is cut."""
+        rule = printable(rule)
+        if self._out.columns is not None and len(rule) > _RULE_WIDTH:
+            rule = f"{rule[: _RULE_WIDTH - 3]}..."
+        width = max(map(len, ["CRAWLER", *self._names]))
+        cells = answer.ljust(_ANSWER_WIDTH), name.ljust(width), rule.ljust(_RULE_WIDTH)
+        self._out.write(f"{'  '.join(cells)}  {printable(url)}\n")
 
 
-# Summary
-
-
-class Summary:
+class _Summary:
     """Counts what was judged, and says it at the end."""
 
     def __init__(self, names: Sequence[str], judge: Judge) -> None:
         self._judge = judge
         self._began = time.monotonic()
-        self.about: list[Part] = []  # lines about the robots.txt files
         self.urls = 0  # that were judged
         self.invalid = 0  # lines that are none
         self.example = ""  # of these, after a colon
@@ -369,14 +305,14 @@ class Summary:
         # robots.txt files by what is wrong with them
         self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)
 
-    def count_urls(self, piece: Piece) -> None:
-        """Count the rows with a URL and the others, and the sites whose robots.txt is odd."""
-        answers, robots = piece.answers[0], piece.robots[0]
-        invalid = answers.count(NO_URL)
-        if invalid and not self.example:
-            self.example = f": {shown(piece.columns[0][answers.index(NO_URL)], _EXAMPLE)}"
-        self.invalid += invalid
-        self.urls += len(answers) - invalid
+    def count_invalid(self, line: str) -> None:
+        """Count a line that is no URL."""
+        if not self.invalid:
+            self.example = f": {shown(line, _EXAMPLE)}"
+        self.invalid += 1
+
+    def count_sites(self, robots: AllServed) -> None:
+        """Count the sites whose robots.txt is odd."""
         if isinstance(robots, Served):
             return
         for origin, served in robots.items():
@@ -386,14 +322,19 @@ class Summary:
             elif decision is not None and decision.temporary:
                 self._odd[_UNREACHABLE].add(origin.robots_url)
 
-    def count_answers(self, piece: Piece) -> None:
-        """Count the answers, and what they rest on."""
-        for name, answers in zip(self._answers, piece.answers, strict=True):
-            self._answers[name].update(answers)
-        for name, answers, verdicts in zip(
-            self._answers, piece.answers, piece.verdicts, strict=False
-        ):
-            self._rules.update(list(zip(answers, repeat(name), map(why, verdicts), strict=False)))
+    def count_answers(self, rows: Sequence[Sequence[int]]) -> None:
+        """Count the answers of some rows."""
+        if rows:
+            for counter, answers in zip(
+                self._answers.values(), zip(*rows, strict=True), strict=True
+            ):
+                counter.update(answers)
+
+    def count_rules(self, rows: Sequence[list[tuple[int, Verdict]]]) -> None:
+        """Count what the answers of some rows rest on."""
+        for explained in rows:
+            for name, (answer, verdict) in zip(self._answers, explained, strict=True):
+                self._rules.add((answer, name, _why(verdict)))
 
     @property
     def has_disallowed(self) -> bool:
@@ -402,12 +343,10 @@ class Summary:
         return any(answers[NO] or answers[UNREACHABLE] for answers in counts)
 
     def say(self, err: Terminal, left_out: int) -> None:
-        """Write the summary. `left_out` rows of a table were not judged."""
+        """Write the summary. `left_out` rows of a list were not judged."""
         secs = time.monotonic() - self._began
         rate = self.urls / max(secs, 1e-9)
         err.say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {rate:,.0f} a second")
-        for part in self.about:
-            err.say(part)
         invalid = self.invalid + left_out
         if invalid:
             example = self.example.replace(":", ", such as:", 1)
@@ -437,7 +376,7 @@ class Summary:
             err.say(f"... and {others}")
 
 
-def why(verdict: Verdict) -> str:
+def _why(verdict: Verdict) -> str:
     """Return the deciding rule with its line, or the reason."""
     if verdict.rule is None:
         return verdict.reason

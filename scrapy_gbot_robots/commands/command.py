@@ -39,8 +39,6 @@ SUBCOMMANDS = {
     "diff": "Show what changed between two versions of a robots.txt",
     "agents": "Show which well-known crawlers may fetch a URL, for search, AI or link previews",
     "audit": "Say for each URL of a list, however long it is, whether it may be fetched",
-    "stats": "Say what the robots.txt files of an archive are like, "
-    "from fields and agents to sizes and statuses",
     "cache": "List, show or forget the robots.txt files that are stored between runs",
 }
 

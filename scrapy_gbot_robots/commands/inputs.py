@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
-MAX_URL = 16_384  # bytes
 
-_BLOCK = 262_144  # bytes read at a time
 # How files begin that are never read as rules, and what they are.
 _NO_RULES = {b"\x1f\x8b": "gzip", b"WARC/": "a WARC", b"PAR1": "Parquet"}
-_FOR_ARCHIVES = "audit --robots reads archives, by their names: .warc, .warc.gz, .parquet, .jsonl"
+_FOR_ARCHIVES = "take the robots.txt files out of an archive first"
 
 
 # Arguments
@@ -204,61 +202,45 @@ def read(path: str) -> bytes:
     with _opened(path) as file:
         body: bytes = file.read(MAX_BYTES + 1)
     if len(body) > MAX_BYTES:
-        raise CommandError(
-            f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is no robots.txt; `audit` reads "
-            "archives of many: .warc.gz, .warc, .parquet, .jsonl"
-        )
+        raise CommandError(f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is no robots.txt")
     return body
 
 
-class UrlLines:
-    """A file of any size, or standard input, with one URL a line. It is read as a `UrlFile` is."""
+class _StandardInput:
+    """Standard input as a list of URLs that may come slowly.
 
-    left_out = 0  # lines that are no URL are judged as such
+    Ctrl-C and SIGTERM end the wait for it, in a crawl too.
+    """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self.done = 0  # how many bytes are read
-        self.others: dict[str, Any] = {}
+    def __init__(self) -> None:
+        self._file: Any = sys.stdin.buffer
 
-    def rows(self) -> Iterator[list[Any]]:
-        """Yield a column of lines, some at a time.
-
-        White space around a line, and empty lines, are left out. Bytes that are no UTF-8 are
-        percent-encoded, as they are for rules. In place of a line that is too long comes one that
-        says so, which is no URL. Ctrl-C and SIGTERM end the wait for standard input, in a
-        crawl too.
-
-        Raises:
-            CommandError: the file cannot be read.
-        """
-        is_end, rest = False, b""
-        with _opened(self._path) as file:
-            while not is_end:
-                with (
-                    handling(signal.SIGINT, signal.default_int_handler),
-                    handling(signal.SIGTERM, on_sigterm),
-                ):
-                    block = file.read1(_BLOCK)
-                self.done += len(block)
-                is_end = not block
-                text, _, rest = (rest + (block or b"\n")).rpartition(b"\n")
-                rest = rest[: MAX_URL + 1]
-                yield [_lines_of(text)]
+    def read1(self, size: int) -> bytes:
+        """Return what has come, at most `size` bytes; nothing at the end."""
+        with (
+            handling(signal.SIGINT, signal.default_int_handler),
+            handling(signal.SIGTERM, on_sigterm),
+        ):
+            block: bytes = self._file.read1(size)
+        return block
 
 
-def _lines_of(text: bytes) -> list[str]:
-    try:
-        texts = text.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        texts = [as_text(line) for line in text.split(b"\n")]
-    lines = []
-    for line in map(str.strip, texts):
-        if len(line) > MAX_URL:
-            lines.append(f"longer than {MAX_URL:,} bytes: {line}")
-        elif line:
-            lines.append(line)
-    return lines
+@contextmanager
+def opened_list(path: str) -> Iterator[Any]:
+    """Open a list of URLs; "-" is standard input.
+
+    Raises:
+        CommandError: there is no such file, or it cannot be opened.
+    """
+    if path == STDIN:
+        yield _StandardInput()
+        return
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(Path(path).open("rb"))
+        except (OSError, ValueError) as error:
+            raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        yield file
 
 
 def size_of(path: str) -> int | None:

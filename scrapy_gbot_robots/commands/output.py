@@ -85,46 +85,6 @@ def _broken(text: str, room: int) -> list[str]:
     return textwrap.wrap(text, room, break_on_hyphens=False)
 
 
-def fixed_indent(widths: Sequence[int]) -> int:
-    """Return where the last column of `fixed_lines` begins."""
-    return sum(widths) + len(_GAP) * len(widths)
-
-
-def fixed_lines(widths: Sequence[int], columns: Sequence[Any], *, cuts: bool) -> str:
-    """Return rows of a table whose other rows are not known, so that widths cannot follow them.
-
-    Args:
-        widths: those of all columns but the last one, which has any width.
-        columns: the cells, column by column.
-        cuts: whether a cell that is too long is cut.
-    """
-    text = ""
-    for row in zip(*columns, strict=True):
-        *first, last = map(printable, row)
-        for cell, width in zip(first, widths, strict=True):
-            if cuts and len(cell) > width:
-                cell = f"{cell[: width - 3]}..."  # noqa: PLW2901
-            text += cell.ljust(width) + _GAP
-        text += f"{last}\n"
-    return text
-
-
-def stacked_lines(titles: Sequence[str], columns: Sequence[Any]) -> str:
-    """Return rows with a line for each cell: the last cell, and below it the others and titles.
-
-    A row that is the titles themselves is left out.
-    """
-    text = ""
-    for row in zip(*columns, strict=True):
-        if list(row) == list(titles):
-            continue
-        *cells, last = map(printable, row)
-        text += f"{last}\n"
-        for title, cell in zip(titles, cells, strict=False):
-            text += f"  {title}: {cell}\n"
-    return text
-
-
 class Terminal:
     """One of the process's output streams, for people, or as lines of JSON for programs.
 

@@ -302,7 +302,7 @@ class ProjectCrawl:
             self._judges[agent, overridden] = judge
         if served is None:
             served = Served(None)
-        _, ((verdict,),) = judge.judged([url], served, gives_reasons=True)
+        ((_, verdict),) = judge.explained(url, served)
         return verdict
 
     @staticmethod

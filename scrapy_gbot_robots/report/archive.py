@@ -1,19 +1,22 @@
-"""`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, for each origin, in a file of this process.
+"""`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, for each origin, as JSON lines.
 
-A robots.txt that the crawl fetched is kept as it was served, with the headers of request and
-response; so is what a server sent in its place. What came from the storage, or was decided without
-an answer, is kept with what is known of it. `archive_records` says how. So the archive answers for
-the crawl whatever was stored before.
+A line says what decided about an origin, and what that rests on: the robots.txt, wherever it came
+from, or why there is none. If this crawl fetched it, the headers of request and response are there,
+and of an error page its beginning. So the archive answers for the crawl whatever was stored before.
 
-A thread writes each record as soon as its robots.txt has decided. In a compressed file, each record
-is compressed by itself, so that the file can be read however the process ends. If a record can be
-written only in part, that part is removed, so that later records can be read; the log says it once,
-and the crawl goes on.
+A thread writes each line as soon as it has decided. In a compressed file, each line is compressed
+by itself, so that the file can be read however the process ends. If a line can be written only in
+part, that part is removed, so that later lines can be read; the log says it once, and the crawl
+goes on.
+Source: https://jsonlines.org.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
+import json
 import logging
 from collections import OrderedDict
 from contextlib import suppress
@@ -21,7 +24,7 @@ from datetime import datetime, timezone
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -32,17 +35,21 @@ from ..concurrency import Background, OneThread
 from ..core.urls import Origin
 from ..obeying.answer import CachedAnswer, Source
 from ..obeying.events import DECIDED
-from ..policy.outages import Copy, State
+from ..obeying.provenance import hash_of
+from ..policy.decoding import DecodeError, decoded
+from ..policy.outages import Copy, State, date_of
 from ..policy.outcome import Fetched, Outcome, Unavailable
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
-from .archive_records import Decided, Exchange, Record, Served, bytes_of
 from .summary import count as counted
 
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again
 _MOST_ORIGINS = 100_000
-_SERVER_ERRORS = range(500, 600)
-_MOST_EXCHANGES = 100  # of fetches that have not decided yet; of others, the body alone is kept
+_MOST_WAITING = 100  # fetches that have not decided yet; of others, no headers are kept
+_MOST_ERROR_PAGE = 2**16  # bytes; what it means stands in its first 16 KiB
+# request headers that an archive must not contain
+_SECRETS = {"authorization", "cookie", "proxy-authorization"}
+_STOPPED = "download_stopped"  # Scrapy's flag of a response whose body goes on
 
 _IS_IN = (
     "The record of this crawl is in %s: %s, %d fetched by it, %d from the storage, %d unreachable"
@@ -54,6 +61,86 @@ _LACKS = "GBOT_ROBOTS_ARCHIVE lacks records: %s failed, see the error above"
 logger = logging.getLogger(__name__)
 
 
+class Transfer(NamedTuple):
+    """A fetch that has ended, as the signal `robotstxt_served` tells it."""
+
+    outcome: Fetched | Unavailable
+    request: Request
+    response: Response
+    headers: Headers  # off the wire
+
+    def led_to(self, copy: Copy) -> bool:
+        """Whether `copy` is what the fetch came to."""
+        outcome = self.outcome
+        if (outcome.url, outcome.status) != (copy.url, copy.status):
+            return False
+        return isinstance(outcome, Unavailable) or outcome.body == copy.body
+
+    def error_page(self) -> bytes:
+        """Return the first bytes of the page, decoded; as they came if they cannot be decoded."""
+        body = self.response.body
+        coding = b",".join(self.headers.getlist("Content-Encoding")).decode("latin-1")
+        try:
+            return decoded(body, coding, _MOST_ERROR_PAGE, whole=False)[0]
+        except DecodeError:
+            return body[:_MOST_ERROR_PAGE]
+
+
+def record_of(answer: CachedAnswer, copy: Copy | None, transfer: Transfer | None) -> dict[str, Any]:
+    """Return a line of the archive: the fields that record.md lists.
+
+    Args:
+        answer: what decides about its origin.
+        copy: what it rests on; None if nothing definite is known.
+        transfer: the fetch of this crawl that came to `copy`, if it was one.
+    """
+    record: dict[str, Any] = {
+        "url": answer.origin.robots_url,
+        "fetched": _date(answer.given_at if copy is None else copy.fetched_at),
+        "source": answer.source.value,
+        "state": answer.state.value,
+        "why": answer.why,
+        "unreachable": answer.temporary and copy is None,
+        "status": answer.status if copy is None else copy.status,
+        "location": answer.redirected_to or None,
+        "robots": None if copy is None else hash_of(copy),
+        "cut": False,
+    }
+    body = b""
+    if copy is not None and record["robots"] is not None:
+        record["cut"], body = copy.cut, copy.body
+    if transfer is not None:
+        response = transfer.response
+        if isinstance(transfer.outcome, Unavailable):
+            record["cut"], body = _STOPPED in response.flags, transfer.error_page()
+        sent = _texts(transfer.request.headers)
+        record["request_headers"] = [line for line in sent if line[0].lower() not in _SECRETS]
+        record["response_headers"] = _texts(transfer.headers)
+        record["ip"] = str(response.ip_address) if response.ip_address else None
+    try:
+        record["body"] = body.decode("utf-8")
+    except UnicodeDecodeError:
+        record["body_base64"] = base64.b64encode(body).decode("ascii")
+    return record
+
+
+def _date(seconds: float) -> str:
+    """Return a time in UTC, ISO 8601.
+
+    A time that has no date, from a storage to which others write, counts as the present.
+    """
+    date = date_of(seconds) or datetime.now(timezone.utc)
+    return date.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _texts(headers: Headers) -> list[tuple[str, str]]:
+    fields: list[tuple[str, str]] = []
+    for name in headers:
+        for value in headers.getlist(name):
+            fields.append((name.decode("latin-1"), value.decode("latin-1")))  # noqa: PERF401
+    return fields
+
+
 class RobotsArchive:
     """The extension that writes the archive. It is off unless `GBOT_ROBOTS_ARCHIVE` is set."""
 
@@ -62,7 +149,7 @@ class RobotsArchive:
         self._wanted = path
         self._path = path  # of the file, once it is there
         self._file: io.FileIO | None = None
-        self._exchanges: OrderedDict[Origin, Exchange] = OrderedDict()
+        self._transfers: OrderedDict[Origin, Transfer] = OrderedDict()
         self._kept: OrderedDict[Origin, bytes] = OrderedDict()  # what was written last
         self._thread = OneThread()
         self._background = Background()
@@ -92,16 +179,16 @@ class RobotsArchive:
         headers: Headers,
     ) -> None:
         """Hold what a server sent, until it decides."""
-        self._exchanges.pop(origin, None)
+        self._transfers.pop(origin, None)
         if isinstance(outcome, (Fetched, Unavailable)) and outcome.url.startswith("http"):
-            self._exchanges[origin] = Exchange(outcome, request, response, headers)
-            if len(self._exchanges) > _MOST_EXCHANGES:
-                self._exchanges.popitem(last=False)
+            self._transfers[origin] = Transfer(outcome, request, response, headers)
+            if len(self._transfers) > _MOST_WAITING:
+                self._transfers.popitem(last=False)
 
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
         """Keep what decides about an origin from now on, unless that is what did before."""
         origin = answer.origin
-        exchange = self._exchanges.pop(origin, None)
+        transfer = self._transfers.pop(origin, None)
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
             return  # in an outage, what decided before says more
         mark = _mark_of(answer, copy)
@@ -110,18 +197,20 @@ class RobotsArchive:
         self._kept[origin] = mark
         if len(self._kept) > _MOST_ORIGINS:
             self._kept.popitem(last=False)
+        name = "stored"
         if copy is None:
-            records: list[Record] = [Decided.of(answer, None)]
             name = "unreachable"
-        else:
-            records = _records_of_copy(answer, copy, exchange)
-            name = "fetched" if answer.source is Source.FETCHED else "stored"
-        self._background.start(self._keep(origin, records, name))
+        elif answer.source is Source.FETCHED:
+            name = "fetched"
+        if transfer is not None and (copy is None or not transfer.led_to(copy)):
+            transfer = None
+        record = record_of(answer, copy, transfer)
+        self._background.start(self._keep(origin, record, name))
 
-    async def _keep(self, origin: Origin, records: list[Record], name: str) -> None:
+    async def _keep(self, origin: Origin, record: dict[str, Any], name: str) -> None:
         try:
-            await self._thread.run(lambda: self._write(records))
-        except (OSError, ValueError) as error:  # ValueError: text that no file can hold
+            await self._thread.run(lambda: self._write(record))
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             self._kept.pop(origin, None)  # it is tried again with the next answer of this origin
             self._crawler.stats.inc_value("gbot_robots/archive/errors")
             if not self._has_failed:
@@ -131,17 +220,15 @@ class RobotsArchive:
             self._crawler.stats.inc_value("gbot_robots/archive/written")
             self._crawler.stats.inc_value(f"gbot_robots/archive/{name}")
 
-    def _write(self, records: list[Record]) -> None:
-        """Write records whole, or nothing of them. The thread does this."""
+    def _write(self, record: dict[str, Any]) -> None:
+        """Write a line whole, or nothing of it. The thread does this."""
         if self._file is None:
             self._file = self._opened()
         start = self._file.tell()
-        text = b""
-        is_first = start == 0
-        for record in records:
-            text += bytes_of(record, self._path.name, is_first=is_first)
-            is_first = False
-        left = memoryview(text)
+        line = json.dumps(record).encode("ascii") + b"\n"
+        if self._path.name.endswith(".gz"):
+            line = gzip.compress(line)
+        left = memoryview(line)
         try:
             while left:
                 left = left[self._file.write(left) :]  # an unbuffered file may write only a part
@@ -186,18 +273,6 @@ class RobotsArchive:
         if self._has_failed:
             failed = counted(stats.get_value("gbot_robots/archive/errors", 0), "write")
             logger.warning(_LACKS, failed, extra=extra)
-
-
-def _records_of_copy(answer: CachedAnswer, copy: Copy, exchange: Exchange | None) -> list[Record]:
-    """Return what shows `copy`: the exchange that led to it; else, or besides, the decision."""
-    if exchange is None or not exchange.led_to(copy):
-        return [Decided.of(answer, copy)]
-    served = Served.of(exchange, copy.fetched_at)
-    # The answer behind a redirect is another URL's, and a server error that says "not found" looks
-    # like any other.
-    if answer.redirected_to or copy.status in _SERVER_ERRORS:
-        return [served, Decided.of(answer, copy)]
-    return [served]
 
 
 def _mark_of(answer: CachedAnswer, copy: Copy | None) -> bytes:

@@ -1,16 +1,13 @@
 """Record batches: what engines hand over, and what they get."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scrapy_gbot_robots.bulk import judge_batch
-from scrapy_gbot_robots.bulk.audit_files import UrlFile, csv_lines, json_lines
 from scrapy_gbot_robots.bulk.judging import BulkError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
 
 ROBOTS = b"user-agent: *\ndisallow: /no\n"
 
@@ -104,72 +101,3 @@ def test_column_without_text_is_refused(name: str, column: list[Any]) -> None:
     rows = {"url": ["https://a.example/no"], "status": [200], "body": [ROBOTS], name: column}
     with pytest.raises(BulkError, match=f"the batch: the column '{name}' holds .*, not text"):
         judge_batch(pa.record_batch(rows), "a")
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.string_view()])
-def test_list_of_urls_may_have_text_of_any_type(tmp_path: Path, kind: Any) -> None:
-    urls = pa.array(["https://a.example/", None], pa.string()).cast(kind)
-    path = str(tmp_path / "urls.parquet")
-    pq.write_table(pa.table({"url": urls, "same": urls, "id": [1, 2]}), path)
-    table = UrlFile(path)
-    ((texts, same, ids),) = table.rows()
-    assert texts == ["https://a.example/"]
-    assert same.cast("string").to_pylist() == ["https://a.example/"]
-    assert (ids.to_pylist(), table.left_out) == ([1], 1)
-
-
-@pytest.mark.parametrize("name", ["urls.parquet", "urls.csv"])
-def test_progress_of_a_list_goes_up_to_the_size_of_its_file(tmp_path: Path, name: str) -> None:
-    urls = [f"https://a.example/{number:06}" for number in range(120_000)]
-    if name == "urls.csv":
-        (tmp_path / name).write_text("\n".join(["url", *urls]))
-    else:
-        pq.write_table(pa.table({"url": urls}), tmp_path / name, use_dictionary=False)
-    table = UrlFile(str(tmp_path / name))
-    assert [round(table.done / table.size, 1) for _ in table.rows()] == [0.0, 0.4, 0.8]
-    assert table.done == table.size
-
-
-def test_other_columns_are_written_as_json_and_csv_have_them() -> None:
-    numbers = pa.array([0.5, float("nan"), float("-inf"), None])
-    texts = pa.array([b"caf\xc3\xa9", b"\xff", b"", None], pa.binary())
-    rows = json_lines(["n", "t"], [numbers, texts]).splitlines()
-    assert rows == [
-        '{"n": 0.5, "t": "caf\\u00e9"}',
-        '{"n": null, "t": "%FF"}',
-        '{"n": null, "t": ""}',
-        '{"n": null, "t": null}',
-    ]
-    assert csv_lines(["n", "t"], [numbers, texts]) == "0.5,café\n,%FF\n,\n,\n"
-
-
-@pytest.mark.parametrize(
-    ("column", "in_json", "in_csv"),
-    [
-        (pa.array([b"caf\xc3\xa9"], pa.large_binary()), '"caf\\u00e9"', "café"),
-        (pa.array([b"abc"], pa.binary(3)), '"abc"', "abc"),
-        (pa.array([b"abc"], pa.binary_view()), '"abc"', "abc"),
-        (pa.array([b"abc"]).dictionary_encode(), '"abc"', "abc"),
-        (pa.array([[float("nan"), 1.0]]), "[null, 1.0]", '"[null, 1.0]"'),
-        (
-            pa.array([{"a": b"\xff", "b": float("inf")}]),
-            '{"a": "%FF", "b": null}',
-            '"{""a"": ""%FF"", ""b"": null}"',
-        ),
-        (
-            pa.array([[("a", b"b")]], pa.map_(pa.string(), pa.binary())),
-            '[["a", "b"]]',
-            '"[[""a"", ""b""]]"',
-        ),
-    ],
-    ids=["large", "fixed", "view", "dictionary", "list", "struct", "map"],
-)
-def test_bytes_of_any_type_are_text_no_row_has_nan_and_csv_has_json_in_it(
-    column: Any, in_json: str, in_csv: str
-) -> None:
-    assert json_lines(["x"], [column]) == f'{{"x": {in_json}}}\n'
-    assert csv_lines(["x"], [column]) == f"{in_csv}\n"
-
-
-def test_what_is_not_printable_is_escaped_in_csv() -> None:
-    assert csv_lines(["url", "n"], [["a\x1b[31m\nb", "ü,"], [1, 2]]) == 'a\\x1b[31m\\nb,1\n"ü,",2\n'

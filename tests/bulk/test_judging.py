@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
-from scrapy_gbot_robots.bulk import judge, judging
+from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.bulk.judging import Judge, Served
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
@@ -200,27 +200,22 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return bodies
 
 
-def test_rules_that_are_met_again_are_kept_as_far_as_memory_is_bounded(
-    read: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert judging._MOST_HELD == 100_663_296  # of the 900 MB that an audit may take
-    monkeypatch.setattr(judging, "_MOST_HELD", 2_000_000)
-    judge = judging.Judge([Crawler.of("a")])
+def test_rules_are_kept_for_the_next_urls_as_far_as_memory_is_bounded(read: list[bytes]) -> None:
+    judge = Judge([Crawler.of("a")])
 
     def judged(*numbers: int) -> None:
         for number in numbers:
             body = b"user-agent: a\n# %04d\n" % number + b"#" * 100_000
-            judge.judged(["https://a.example/x"], judging.Served(200, body))
+            judge.judged(["https://a.example/x"], Served(200, body))
 
     judged(1, 2, 1, 2, 1, 2, 1, 2)
-    assert len(read) == 4  # most files are met once, so the first time is not remembered
+    assert len(read) == 2
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    for number in range(200):
-        judged(number, number)
+    judged(*range(200))
     held = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert held < 4_000_000  # of 20,000,000
+    assert held < 6_000_000  # of 20,000,000
 
 
 def test_each_body_is_read_once_however_many_origins_serve_it(read: list[bytes]) -> None:
@@ -369,8 +364,8 @@ def test_sites_with_one_body_get_what_was_decided_about_each() -> None:
     for numbers in ((1, 2), (2, 1), (1, 2, 1)):
         urls = [f"https://{number}.example/x" for number in numbers]
         robots = {Origin.of(f"https://{number}.example"): served[number] for number in numbers}
-        answers, _ = Judge([Crawler.of("a")]).judged(urls * 2, robots)
-        assert list(answers[0]) == [int(number == 1) for number in numbers] * 2
+        (answers,) = Judge([Crawler.of("a")]).judged(urls * 2, robots)
+        assert list(answers) == [int(number == 1) for number in numbers] * 2
 
 
 def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_urls() -> None:
@@ -379,8 +374,15 @@ def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_
     robots = {Origin.of("https://a.example"): Served(200, ROBOTS)}
     judge_of_both = Judge([Crawler.of("a"), Crawler.of("googlebot")])
     expected = [bytearray([0, 3, 2, 1, 1, 1, 0]), bytearray([1, 3, 2, 0, 1, 1, 1])]
-    assert judge_of_both.judged(urls, robots) == (expected, [])
-    answers, verdicts = judge_of_both.judged(urls, robots, gives_reasons=True)
-    assert answers == expected
-    lines = [[verdict.rule and verdict.rule.line for verdict in column] for column in verdicts]
-    assert lines == [[2, None, None, None, None, 3, 2], [None, None, None, 6, None, None, None]]
+    assert judge_of_both.judged(urls, robots) == expected
+    explained = [judge_of_both.explained(url, robots) for url in urls]
+    assert [[answer for answer, _ in row] for row in explained] == list(
+        map(list, zip(*expected, strict=True))
+    )
+    lines = [[verdict.rule and verdict.rule.line for _, verdict in row] for row in explained]
+    assert lines == [[2, None]] + [[None, None]] * 2 + [
+        [None, 6],
+        [None, None],
+        [3, None],
+        [2, None],
+    ]

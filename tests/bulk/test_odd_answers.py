@@ -1,4 +1,4 @@
-"""Odd answers mean the same wherever they are judged: in a crawl, by archives, by host, by `check` and by `judge`."""
+"""Odd answers mean the same wherever they are judged: in a crawl, by its record, by `audit` and by `check`."""
 
 import json
 from contextlib import AbstractContextManager
@@ -8,26 +8,17 @@ from socket import socket
 
 import pytest
 import scrapy
-from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.bulk import judge
-from scrapy_gbot_robots.bulk.archive_reader import Capture, Reading
-from scrapy_gbot_robots.policy.outcome import REDIRECTS
 
-from ..support.archives import record, warc
+from ..report.test_record import judged
 from ..support.command import run
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.http2 import Http2Site, Reply2
-from ..support.odd_answers import ELSEWHERE, FREE, NOWHERE, PAGE, odd_answer, odd_reply2
+from ..support.odd_answers import ELSEWHERE, FREE, PAGE, odd_answer, odd_reply2
 from ..support.web import Site, raw
-from .test_archives import judged
-
-pytest.importorskip("duckdb", reason="duckdb is not installed")
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 RULES = b"user-agent: *\ndisallow: /page\n"
-MAX_BYTES = 512_000
 HANDLERS = {
     "http11": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
     "h2": "scrapy.core.downloader.handlers.http2.H2DownloadHandler",
@@ -71,49 +62,6 @@ class OddWeb:
         hosts = [host for host, wire in self._wires.items() if b"Location: " in wire]
         return {f"{self.origins[host]}{path}" for host in hosts for path in (PAGE, FREE)}
 
-    def recorded(self, path: Path) -> Path:
-        """Write what is sent into an archive, byte for byte."""
-        about = {"WARC-Type": "response", "WARC-Date": "2026-01-02T03:04:05Z"}
-        records = []
-        for host, origin in self.origins.items():
-            sent, more = self._wires.get(host, b""), {}
-            if self._is_http2:
-                reply = self._replies[host]
-                fields = "".join(f"{name}: {value}\r\n" for name, value in reply.headers)
-                sent = f"HTTP/2 {reply.status}\r\n{fields}\r\n".encode() + reply.body
-                more = {"WARC-Truncated": "disconnect"} if reply.end else {}
-            records += [
-                record(block, {**about, **more, "WARC-Target-URI": f"{origin}{path}"})
-                for path, block, more in (
-                    ("/robots.txt", sent, more),
-                    (ELSEWHERE, b"HTTP/1.1 200 OK\r\n\r\n" + RULES, {}),
-                    (NOWHERE, b"HTTP/1.1 404 No\r\n\r\n", {}),
-                )
-            ]
-        return warc(path, records)
-
-
-def captures_in(archive: Path) -> dict[str, Capture]:
-    return {capture.url: capture for capture in Reading(str(archive), MAX_BYTES).captures()}
-
-
-def by_archive(directory: Path, archive: Path, urls: list[str]) -> dict[str, bool]:
-    directory.mkdir()
-    answers = judged(directory, captures_in(archive).values(), urls)
-    return {url: answer == 1 for url, answer in answers.items()}
-
-
-def by_judge(archive: Path, urls: list[str]) -> dict[str, bool]:
-    """The answers of `judge` by what was captured; it follows no redirects."""
-    robots = {
-        Origin.of(url): (capture.status, capture.body)
-        for url, capture in captures_in(archive).items()
-        if url.endswith("/robots.txt") and capture.status not in REDIRECTS
-    }
-    urls = [url for url in urls if Origin.of(url) in robots]
-    answers = judge(urls, robots, "testbot")["testbot"]
-    return {url: answer == 1 for url, answer in zip(urls, answers, strict=True)}
-
 
 def by_command(name: str, directory: Path, urls: list[str]) -> list[dict[str, bool]]:
     """The answers of `audit` by host, and of `check`."""
@@ -154,7 +102,7 @@ async def test_odd_answer_means_the_same_everywhere(
         pytest.importorskip("h2", reason="h2 is not installed")
         pytest.importorskip("priority", reason="priority is not installed")
     web = OddWeb(seed, count, is_http2=name == "h2")
-    own = tmp_path / "own.warc.gz"
+    own = tmp_path / "own.jsonl"
     settings = {
         "GBOT_ROBOTS_ARCHIVE": str(own),
         "DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), HANDLERS[name]),
@@ -170,11 +118,7 @@ async def test_odd_answer_means_the_same_everywhere(
         everywhere = by_command(name, tmp_path, web.urls) if count == 500 else []
     outcomes = {(in_crawl[f"{o}{PAGE}"], in_crawl[f"{o}{FREE}"]) for o in web.origins.values()}
     assert outcomes == {(True, True), (False, True), (False, False)}, "the generator is of use"
-    if name in {"http11", "h2"}:  # the others accept a little more or less
-        recorded = web.recorded(tmp_path / "recorded.warc")
-        everywhere.append(by_archive(tmp_path / "recorded", recorded, web.urls))
-        everywhere.append(by_judge(recorded, web.urls))
-    everywhere.append(by_archive(tmp_path / "own", own, web.urls))
+    everywhere.append({url: answer == 1 for url, answer in judged(own, web.urls).items()})
     by_chance: set[str] = set()
     if name in {"aiohttp", "httpx"}:
         # They may follow a redirect on a connection that the server is closing, and ask once: a
@@ -186,6 +130,3 @@ async def test_odd_answer_means_the_same_everywhere(
         # Whether such a redirect was followed or not, nobody is allowed what the rules forbid.
         forbidden = {url for url in by_chance if url.endswith(PAGE) and not in_crawl[url]}
         assert not {url for url in forbidden if answers.get(url)}
-    with own.open("rb") as file:
-        protocols = {each.http_headers.protocol for each in ArchiveIterator(file) if each.rec_type == "response"}  # fmt: skip
-    assert protocols <= ({"HTTP/2.0"} if name == "h2" else {"HTTP/1.0", "HTTP/1.1"})

@@ -1,7 +1,8 @@
-"""`scrapy robots audit`: an answer for each URL of a list, by one robots.txt, by two, by an archive, or by hosts."""
+"""`scrapy robots audit`: an answer for each URL of a list, by one robots.txt, by two, or by hosts."""
 
 import csv
 import io
+import json
 import re
 import shlex
 import signal
@@ -13,6 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from scrapy_gbot_robots.bulk.url_list import UrlList
 from scrapy_gbot_robots.commands import audit
 
 from ..support.command import (
@@ -60,31 +62,15 @@ def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
         "--as",
         "googlebot-news,other,googlebot-news",
     ]
-    as_json = jsonl(
-        run_here(*arguments, "--rules", "--format", "jsonl", "--workers", "2", cwd=files).out
-    )
-    as_csv = list(
-        csv.DictReader(
-            io.StringIO(run_here(*arguments, "--rules", "--format", "csv", cwd=files).out)
-        )
-    )
-    assert [
-        {key: "" if value is None else str(value) for key, value in row.items()} for row in as_json
-    ] == as_csv
+    as_json = jsonl(run_here(*arguments, "--format", "jsonl", cwd=files).out)
+    as_csv = csv.DictReader(io.StringIO(run_here(*arguments, "--format", "csv", cwd=files).out))
+    assert [{key: str(value) for key, value in row.items()} for row in as_json] == list(as_csv)
     assert [row["url"] for row in as_json] == URLS
     assert [(row["Googlebot-News"], row["other"]) for row in as_json] == [(1, 0)] * 3 + [
         (1, 1),
         (0, 1),
         (1, 1),
     ]
-    assert as_json[0]["other_line"] == 2
-
-
-def test_one_process_judges_unless_more_are_asked_for(
-    files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", None)
-    assert run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files).status == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -98,28 +84,33 @@ def test_rows_lose_no_column_to_another_of_its_name(files: Path, form: str) -> N
     assert "two columns would have the same name: 'url', 'id', 'id'" in ended.err
 
 
-def test_format_may_be_asked_for_that_is_the_usual_one(files: Path) -> None:
-    arguments = ("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", "--format")
-    usual = run_here(*arguments[:-1], cwd=files).out
-    assert usual.splitlines()[0].split() == ["a", "RULE", "URL"]
-    table = "TABLE".lower()  # as from a command line, it is not the object of a literal
-    assert run_here(*arguments, table, cwd=files).out == usual
+def test_text_has_a_line_for_each_url_and_crawler_with_the_deciding_rule(files: Path) -> None:
+    arguments = ("audit", "--urls", "-", "--robots", "old.txt", "--as", "a,googlebot")
+    ended = run_here(*arguments, cwd=files, stdin=f"{URLS[0]}\n{URLS[4]}\n".encode())
+    assert ended.out == (
+        "ANSWER       CRAWLER    RULE                                      URL\n"
+        "disallowed   a          Disallow: /a (line 2)                     https://example.com/a\n"
+        "allowed      Googlebot  no rule matches                           https://example.com/a\n"
+        "allowed      a          no rule matches                           https://example.com/g\n"
+        "disallowed   Googlebot  Disallow: /g (line 6)                     https://example.com/g\n"
+    )
+    text = "TEXT".lower()  # as from a command line, it is not the object of a literal
+    again = run_here(*arguments, "--format", text, cwd=files, stdin=f"{URLS[0]}\n".encode())
+    assert again.out == "".join(ended.out.splitlines(keepends=True)[:3])
 
 
 def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     arguments = ("audit", "--urls", "urls.txt", "--as", "a", "--diff", "old.txt", "new.txt")
-    ended = run_here(
-        *arguments, "--format", "jsonl", "--rules", "--fail-on", "disallowed", cwd=files
-    )
+    ended = run_here(*arguments, "--fail-on", "disallowed", cwd=files)
     assert ended.status == 1
-    changes = [
-        (row["url"], row["a"], row["a_before"], row["a_rule"], row["a_before_rule"])
-        for row in jsonl(ended.out)
-    ]
-    assert changes == [
-        (URLS[1], 1, 0, "Allow: /a/open", "Disallow: /a"),
-        (URLS[2], 1, 0, None, "Disallow: /b"),
-        (URLS[3], 0, 1, "Disallow: /c,", None),
+    _, *lines = [re.split(" {2,}", line) for line in ended.out.splitlines()]
+    assert lines == [
+        ["allowed", "a", "Allow: /a/open (line 3)", URLS[1]],
+        ["disallowed", "a_before", "Disallow: /a (line 2)", URLS[1]],
+        ["allowed", "a", "no rule matches", URLS[2]],
+        ["disallowed", "a_before", "Disallow: /b (line 3)", URLS[2]],
+        ["disallowed", "a", "Disallow: /c, (line 4)", URLS[3]],
+        ["allowed", "a_before", "no rule matches", URLS[3]],
     ]
     assert counts(ended.err) == [["a", "2", "1", "0"], ["a_before", "1", "2", "0"]]
     opened = run_here(*arguments, "--format", "csv", "--only", "allowed", cwd=files).out
@@ -181,7 +172,6 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
             "testbot,googlebot",
             "--format",
             "jsonl",
-            "--rules",
         )
         ended = run(*arguments, cwd=project, stdin="\n".join(urls).encode())
         assert ended.status == 0
@@ -194,7 +184,6 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
             ill.url("/a"): (2, 2),
             a.url("/robots.txt"): (1, 1),
         }
-        assert "HTTP 500" in rows[ill.url("/a")]["testbot_reason"]
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
         assert "2 lines left out: no URL, such as: nonsense" in ended.err
@@ -311,7 +300,7 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
     assert "50,000 URLs in" in without_colour(ended.out)
     rows = (files / "rows.txt").read_text().splitlines()
     assert len(rows) == 50_001
-    assert {row.split()[0] for row in rows} == {"a", "disallowed"}
+    assert {row.split()[0] for row in rows} == {"ANSWER", "disallowed"}
 
 
 def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
@@ -320,7 +309,7 @@ def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
         "audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files
     )
     assert "Auditing" not in ended.out
-    assert without_colour(ended.out).splitlines()[0].startswith("a  ")
+    assert without_colour(ended.out).splitlines()[0].startswith("ANSWER  ")
 
 
 @needs_proc
@@ -342,36 +331,136 @@ def test_memory_stays_the_same_however_many_urls(files: Path) -> None:
     assert peaks[1] - peaks[0] < 8000
 
 
-def test_rows_stay_within_the_terminal(files: Path) -> None:
-    (files / "old.txt").write_text(f"user-agent: *\ndisallow: /{'*' * 200}a\ndisallow: /b\n")
-    rows = ("audit", "--urls", "urls.txt", "--diff", "old.txt", "new.txt", "--as")
-    for crawlers in ("googlebot,bingbot,duckduckbot", "googlebot"):
-        ended = run_on_terminal(*rows, crawlers, cwd=files)
-        table = without_colour(ended.out).partition("\n\n")[0].splitlines()
-        assert len(table) > 2
-        assert table[0].index("URL") <= 100, "of 120, as COLUMNS says"
-        assert len({line.index("https:") for line in table[1:]}) == 1
-        assert ("RULE" in table[0]) == (crawlers == "googlebot"), "if there is room for it"
-        assert any(f"  Disallow: /{'*' * 16}...  " in line for line in table) == (
-            "RULE" in table[0]
-        )
+def test_rule_that_is_too_long_is_cut_on_a_terminal_alone(files: Path) -> None:
+    (files / "old.txt").write_text(f"user-agent: *\ndisallow: /{'*' * 60}a\n")
+    rows = ("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a")
+    whole = f"Disallow: /{'*' * 60}a (line 2)  https:"
+    assert whole in run_here(*rows, cwd=files).out
+    table = without_colour(run_on_terminal(*rows, cwd=files).out).splitlines()
+    assert f"disallowed   a        Disallow: /{'*' * 26}...  https://example.com/a" in table
 
 
-def test_terminal_too_narrow_for_columns_has_a_line_for_each_crawler(files: Path) -> None:
-    rows = (
-        "audit",
-        "--urls",
-        "urls.txt",
-        "--diff",
-        "old.txt",
-        "new.txt",
-        "--as",
-        "a,bingbot,mybot",
+def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "r.txt").write_bytes(OLD)
+    lines = [
+        {"id": 1, "url": URLS[0], "more": {"a": [1, None]}},
+        {"id": None, "url": None},
+        {"url": URLS[5], "more": "caf\u00e9"},
+    ]
+    text = "\n".join(["\ufeff" + json.dumps(lines[0]), "", *map(json.dumps, lines[1:])])
+    (tmp_path / "urls.jsonl").write_text(text, encoding="utf-8")
+    arguments = ("audit", "--urls", "urls.jsonl", "--robots", "r.txt", "--as", "a", "--format")
+    ended = run_here(*arguments, "jsonl", cwd=tmp_path)
+    assert jsonl(ended.out) == [
+        {"url": URLS[0], "id": 1, "more": {"a": [1, None]}, "a": 0},
+        {"url": URLS[5], "id": None, "more": "caf\u00e9", "a": 1},
+    ]
+    assert "1 line left out: no URL\n" in ended.err
+    table = run_here(*arguments, "csv", cwd=tmp_path).out
+    assert table == (
+        f'url,id,more,a\n{URLS[0]},1,"{{""a"": [1, null]}}",0\n{URLS[5]},,caf\u00e9,1\n'
     )
-    ended = run_on_terminal(*rows, cwd=files, columns=80)
-    assert without_colour(ended.out).startswith(
-        "https://example.com/a/open\n"
-        "  a: allowed\n  bingbot: allowed\n  mybot: allowed\n"
-        "  a_before: disallowed\n  bingbot_before: disallowed\n  mybot_before: disallowed\n"
-        "https://example.com/b\n"
+    (tmp_path / "urls.csv").write_text(f"\ufeff{table}", encoding="utf-8")
+    again = run_here(
+        *arguments[:2], "urls.csv", *arguments[3:6], "b", "--format", "csv", cwd=tmp_path
     )
+    assert [row["a"] + row["b"] for row in csv.DictReader(io.StringIO(again.out))] == ["00", "11"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("u.csv", "link\nx", "u.csv has no column 'url'; its columns are 'link'"),
+        ("u.csv", "url,url\nx,x", "u.csv has more than one column 'url'; its columns are 'url', "),
+        ("u.csv", "url,a,a\n", "u.csv: two columns have the same name: 'url', 'a', 'a'"),
+        ("u.csv", "", "u.csv: the file is empty; its first line names the columns"),
+        ("u.csv", "\ufeff", "u.csv: the file is empty; its first line names the columns"),
+        ("u.csv", "id,url\n1,x\n2", "u.csv: line 3 has 1 columns, not 2"),
+        ("u.csv", "url\rhttp://a/\r", "u.csv: its lines end in CR alone"),
+        ("u.csv", f"url\n{'x' * 200_000}", "u.csv: field larger than field limit"),
+        ("u.csv", f"url\n{'x' * 2_000_000}", "u.csv: a line is longer than 1,048,576 bytes"),
+        ("u.jsonl", "http://a/", "u.jsonl: line 1 is no JSON object"),
+        ("u.jsonl", '{"url": "http://a/"}\n[1]', "u.jsonl: line 2 is no JSON object"),
+        ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is no JSON object"),
+        ("u.jsonl", '{"link": 1}', "u.jsonl has no column 'url'; its columns are 'link'"),
+        (
+            "u.jsonl",
+            '{"url": "http://a/"}\n{"url": "http://a/", "b": 1}',
+            "u.jsonl: line 2 has 'b', which the first line has not",
+        ),
+        ("u.jsonl", f'{{"url": "{"x" * 2_000_000}"}}', "u.jsonl: a line is longer than 1,048,576"),
+        ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
+    ],
+)
+def test_list_that_cannot_be_read_is_one_line_and_status_2(
+    name: str, text: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    (tmp_path / "r.txt").touch()
+    ended = run_here("audit", "--urls", name, "--robots", "r.txt", cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_json_lines_have_no_nan_and_csv_no_control_characters(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").touch()
+    row = '{"url": "https://a.example/", "n": [NaN, -Infinity], "t": "a\\u001b[31m\\nb"}'
+    (tmp_path / "u.jsonl").write_text(row)
+    arguments = ("audit", "--urls", "u.jsonl", "--robots", "r.txt", "--as", "a", "--format")
+    assert run_here(*arguments, "jsonl", cwd=tmp_path).out == (
+        '{"url": "https://a.example/", "n": [null, null], "t": "a\\u001b[31m\\nb", "a": 1}\n'
+    )
+    table = run_here(*arguments, "csv", cwd=tmp_path).out
+    assert table == 'url,n,t,a\nhttps://a.example/,"[null, null]",a\\x1b[31m\\nb,1\n'
+
+
+@pytest.mark.parametrize("name", ["u.txt", "u.csv", "u.jsonl"])
+def test_list_is_read_in_pieces_that_go_up_to_the_size_of_its_file(
+    name: str, tmp_path: Path
+) -> None:
+    urls = [f"https://a.example/{number:06}" for number in range(40_000)]
+    lines = ["url", *urls] if name == "u.csv" else urls
+    if name == "u.jsonl":
+        lines = [json.dumps({"url": url}) for url in urls]
+    (tmp_path / name).write_text("\n".join(lines))
+    with (tmp_path / name).open("rb") as file:
+        listed = UrlList(file, name)
+        read = 0
+        for (piece,) in listed.pieces():
+            read += len(piece)
+            assert len(piece) < 12_000
+            assert listed.done <= 300_000 + 40 * read
+    assert read == 40_000
+    assert listed.done == (tmp_path / name).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "status"),
+    [
+        ("https://a.example/yes", "--fail-on disallowed", 0),
+        ("https://a.example/b", "--fail-on disallowed", 1),
+        ("https://a.example/b", "", 0),
+    ],
+)
+def test_exit_status_is_0_unless_it_shall_say_that_a_url_may_not_be_fetched(
+    url: str, options: str, status: int, files: Path
+) -> None:
+    arguments = ("audit", "--urls", "-", "--robots", "old.txt", *options.split())
+    assert run_here(*arguments, cwd=files, stdin=url.encode()).status == status
+
+
+def test_wall_is_told_from_the_site_and_an_unreachable_site_is_no_success(project: Path) -> None:
+    with (
+        Site({"*": Reply(403, b"", {"cf-mitigated": "challenge"})}) as walled,
+        Site({"*": Reply(503)}) as ill,
+    ):
+        urls = "\n".join([walled.url("/x"), ill.url("/x")]).encode()
+        arguments = ("audit", "--urls", "-", "--as", "a", "--fail-on", "disallowed")
+        ended = run(*arguments, cwd=project, stdin=urls)
+    assert ended.status == 1
+    assert "HTTP 403 of Cloudflare's challenge, by its header cf-mitigated" in ended.out
+    assert f"a wall answered, not the site: {walled.url('/robots.txt')}\n" in ended.err
+    assert f"unreachable: {ill.url('/robots.txt')}\n" in ended.err

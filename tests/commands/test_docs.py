@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ..support.archives import response, warc
 from ..support.command import project, run, run_here
 from ..support.web import Reply, Site
 
@@ -16,7 +15,9 @@ pytestmark = pytest.mark.slow
 __all__ = ["project"]
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("command.md", "audit.md"))
+PAGES = "".join(
+    (DOCS / name).read_text(encoding="utf-8") for name in ("command.md", "many-at-once.md")
+)
 TEXTS = re.findall(r"```text\n(.*?)```", PAGES, re.DOTALL)
 EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGES, re.DOTALL)
 
@@ -34,9 +35,6 @@ def proxy(project: Path) -> Iterator[str]:
         ("robots.txt", "expected.txt", "urls.txt", "new.txt"), TEXTS, strict=False
     ):
         (project / name).write_text(text)
-    warc(
-        project / "archive.warc.gz", [response("http://shop.example/robots.txt", TEXTS[0].encode())]
-    )
     hosts = {
         "http://shop.example/robots.txt": TEXTS[0],
         "http://shop.example/new.xml": b"<urlset/>",

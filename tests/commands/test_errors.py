@@ -46,8 +46,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         (f"audit --urls - {OVERRIDE}", WHY),
         (
             "lint /dev/zero",
-            "/dev/zero: longer than 64 MiB, so this is no robots.txt; `audit` reads archives of "
-            "many: .warc.gz, .warc, .parquet, .jsonl",
+            "/dev/zero: longer than 64 MiB, so this is no robots.txt\n",
         ),
         ("test no --robots r.txt", NO_SUCH_FILE),
         ("test - --robots -", '"-" cannot be both'),
@@ -59,8 +58,6 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("diff - -", '"-" cannot be both versions'),
         ("agents /path", "is not an absolute URL, such as "),
         ("audit --urls no --robots r.txt", NO_SUCH_FILE),
-        ("audit --urls - --workers 0", "--workers must be at least 1, got 0"),
-        ("audit --urls - --robots r.txt r.txt", "takes one robots.txt, or archives, got 2 files"),
         ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
         ("audit --urls - --robots -", '"-" cannot be both the URLs and a robots.txt'),
         ("audit --urls - --diff - r.txt", '"-" cannot be both the URLs and a robots.txt'),
@@ -83,10 +80,6 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("cache forget", "forget needs an ORIGIN, or --all"),
         ("cache forget a.example --all", "nothing else takes --all"),
         ("cache list --all", "nothing else takes --all"),
-        (
-            "stats r.txt",
-            "r.txt: not an archive by its name: .warc, .warc.gz, .parquet, .jsonl, .jsonl.gz",
-        ),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_path: Path) -> None:
@@ -142,7 +135,10 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
     ):
         status, said = tried(body)
         assert status == 2
-        assert f"this is {what}, not a robots.txt; audit --robots reads archives" in said
+        assert (
+            f"this is {what}, not a robots.txt; take the robots.txt files out of an archive first"
+            in said
+        )
     status, said = tried(b"<html><body>Not here</body></html>\n")
     assert status in {0, 1}
     assert said.count("this is a web page, not a robots.txt: 0 of its lines are read as rules") == 1
@@ -150,27 +146,6 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
         status, said = tried(body)
         assert status in {0, 1}
         assert "not a robots.txt" not in said
-
-
-@pytest.mark.parametrize("command", ["audit --urls urls.txt --robots", "stats"])
-def test_archive_that_is_not_there_is_said_before_what_archives_need(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "duckdb", None)  # as in a plain install
-    (tmp_path / "urls.txt").write_text("http://a/")
-    (tmp_path / "there.warc.gz").touch()
-    for name, said in (
-        ("no.warc.gz", "no.warc.gz: No such file or directory\n"),
-        ("no.jsonl", "no.jsonl: No such file or directory\n"),
-        ("there.warc.gz no.jsonl", "no.jsonl: No such file or directory\n"),
-        (
-            "there.warc.gz",
-            "archives need duckdb: pip install 'scrapy-gbot-robots[bulk]'\n",
-        ),
-    ):
-        ended = run_here(*command.split(), *name.split(), cwd=tmp_path)
-        assert (ended.status, ended.out) == (2, "")
-        assert ended.err.endswith(f"error: {said}")
 
 
 @pytest.mark.parametrize(

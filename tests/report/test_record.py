@@ -1,5 +1,6 @@
-"""The record of a crawl: its archive has what decided about each origin, fetched now or before, and `audit` agrees."""
+"""The record of a crawl: its archive has what decided about each origin, fetched now or before, and `judge` agrees."""
 
+import gzip
 import json
 import logging
 import time
@@ -9,18 +10,15 @@ from typing import Any
 import pytest
 from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
-from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.bulk.archive_reader import Reading
+from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
-from scrapy_gbot_robots.report.archive import RobotsArchive
-from scrapy_gbot_robots.report.archive_records import Decided, bytes_of
+from scrapy_gbot_robots.report.archive import RobotsArchive, record_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
-from ..support.command import run_here
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.entries import NOW
 from ..support.web import Reply, Site
@@ -34,7 +32,7 @@ NOT_FOUND = Reply(
 )
 WALL = Reply(403, b"no", {"cf-mitigated": "challenge"})
 
-# What each origin serves for /robots.txt, and what an audit says of /yes and /no: 1 allowed, 0 disallowed, 2 unreachable.
+# What each origin serves for /robots.txt, and what the archive says of /yes and /no: 1 allowed, 0 disallowed, 2 unreachable.
 ORIGINS: dict[str, tuple[bytes | Reply, int, int]] = {
     "rules": (RULES, 1, 0),
     "the same rules": (RULES, 1, 0),
@@ -45,11 +43,11 @@ ORIGINS: dict[str, tuple[bytes | Reply, int, int]] = {
     "in a loop": (Reply(301, b"", {"Location": "/robots.txt"}), 1, 1),
     "moved": (Reply(301, b"", {"Location": "/rules.txt"}), 1, 0),
 }
-NAMES = ["r.warc", "r.warc.gz", "r.jsonl", "r.jsonl.gz"]
+NAMES = ["r.jsonl", "r.jsonl.gz"]
 
 
 def verdicts(crawler: Crawler) -> dict[str, int]:
-    """What the crawl decided about its pages, in the words of an audit."""
+    """What the crawl decided about its pages, in the numbers of `judge`."""
     found = dict.fromkeys(pages(crawler).crawled, 1)
     for url, error in pages(crawler).refused.items():
         assert isinstance(error, ForbiddenByRobotsTxt), error
@@ -57,26 +55,26 @@ def verdicts(crawler: Crawler) -> dict[str, int]:
     return found
 
 
-def audited(archive: Path, urls: list[str], settings: str = "") -> dict[str, int]:
-    pytest.importorskip("duckdb", reason="duckdb is not installed")
-    home = archive.parent
-    (home / "urls.txt").write_text("\n".join(urls))
-    out = home / f"of-{archive.name}.out.jsonl"
-    line = ["audit", f"--robots={archive}", "--urls=urls.txt", "--as=testbot", f"--output={out}"]
-    ended = run_here(*line, *settings.split(), cwd=home)
-    assert ended.status == 0, ended.err
-    rows = map(json.loads, out.read_text().splitlines())
-    return {row["url"]: row["testbot"] for row in rows}
+def records(path: Path) -> list[dict[str, Any]]:
+    text = path.read_bytes()
+    if path.name.endswith(".gz"):
+        text = gzip.decompress(text)
+    return list(map(json.loads, text.splitlines()))
 
 
-def records(path: Path) -> list[tuple[Any, bytes]]:
-    with path.open("rb") as file:
-        return [(record, record.raw_stream.read()) for record in ArchiveIterator(file)]
+def judged(archive: Path, urls: list[str]) -> dict[str, int | None]:
+    """What `judge` says by an archive, which is read as docs/record.md shows."""
+    robots: dict[str, bytes | None] = {}
+    for row in records(archive):
+        robots[row["url"]] = row["body"].encode() if row["state"] == "rules" else b""
+        if row["state"] == "full disallow":
+            robots[row["url"]] = None if row["unreachable"] else b"User-agent: *\nDisallow: /"
+    return dict(zip(urls, judge(urls, robots, "testbot")["testbot"], strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @in_reactor
-async def test_audit_by_the_archive_of_either_crawl_gives_the_crawl_s_own_verdicts(
+async def test_archive_of_either_crawl_gives_the_crawl_s_own_verdicts(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -93,7 +91,7 @@ async def test_audit_by_the_archive_of_either_crawl_gives_the_crawl_s_own_verdic
                 settings = {"GBOT_ROBOTS_ARCHIVE": archive.name, **in_sqlite(tmp_path / "r.sqlite")}
                 crawler = await crawl(Pages, settings, urls=urls)
             assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
-            assert audited(archive, urls) == dict(zip(urls, expected, strict=True))
+            assert judged(archive, urls) == dict(zip(urls, expected, strict=True))
             counted = stats(crawler, "gbot_robots/archive/")
             assert counted.pop("gbot_robots/archive/written") == 8
             assert counted.pop("gbot_robots/archive/unreachable") == 1
@@ -117,26 +115,17 @@ async def test_what_was_stored_is_in_the_archive_with_its_own_date_and_hash(tmp_
         await crawl(Pages, settings, urls=urls)
         settings["GBOT_ROBOTS_PROVENANCE"] = True
         crawler = await crawl(
-            Pages, {**settings, "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.warc")}, urls=urls
+            Pages, {**settings, "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl")}, urls=urls
         )
-    info, *rest = records(tmp_path / "r.warc")
-    assert info[0].rec_type == "warcinfo"
-    ids = {str(record.rec_headers["WARC-Record-ID"]) for record, _ in (info, *rest)}
-    assert (len(ids), {text[:10] for text in ids}) == (3, {"<urn:uuid:"})
-    by_url = {record.rec_headers["WARC-Target-URI"]: (record, body) for record, body in rest}
-    record, body = by_url[site.url("/robots.txt")]
+    by_url = {row["url"]: row for row in records(tmp_path / "r.jsonl")}
+    row = by_url[site.url("/robots.txt")]
     proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
-    assert (record.rec_type, record.rec_headers["Content-Type"]) == ("resource", "text/plain")
-    assert body == RULES
-    assert record.rec_headers["X-Robots-SHA256"] == proof["robots"]
-    assert record.rec_headers["WARC-Date"].replace("Z", "+00:00") == proof["fetched"]
-    assert record.rec_headers["X-Robots-Source"] == "from the storage"
-    record, body = by_url[free.url("/robots.txt")]
-    assert (record.rec_type, record.rec_headers["Content-Type"]) == (
-        "metadata",
-        "application/warc-fields",
-    )
-    assert body == b"robots-state: full allow\r\nrobots-why: HTTP 404\r\nrobots-status: 404\r\n"
+    assert (row["body"], row["source"]) == (RULES.decode(), "from the storage")
+    assert row["robots"] == proof["robots"]
+    assert row["fetched"].replace("Z", "+00:00") == proof["fetched"]
+    assert "response_headers" not in row
+    row = by_url[free.url("/robots.txt")]
+    assert (row["state"], row["why"], row["status"]) == ("full allow", "HTTP 404", 404)
 
 
 @in_reactor
@@ -149,19 +138,15 @@ async def test_archive_says_of_a_stored_robots_txt_whether_it_was_cut(tmp_path: 
         settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
         settings["GBOT_ROBOTS_MAX_BYTES"] = 50
         await crawl(Pages, settings, urls=urls)
-        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.warc")
+        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.jsonl")
         await crawl(Pages, settings, urls=urls)
-    _, *stored = [record.rec_headers for record, _ in records(tmp_path / "r.warc")]
-    truncated = {head["WARC-Target-URI"]: head["WARC-Truncated"] for head in stored}
-    assert truncated == {whole.url("/robots.txt"): None, cut.url("/robots.txt"): "length"}
-    read = {each.url: each.cut for each in Reading(str(tmp_path / "r.warc"), 500_000).captures()}
+    read = {row["url"]: row["cut"] for row in records(tmp_path / "r.jsonl")}
     assert read == {whole.url("/robots.txt"): False, cut.url("/robots.txt"): True}
 
 
-@pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
 @in_reactor
 async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
-    name: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     down, closed = Reply(503, b""), Reply(403, b"")
     with (
@@ -176,16 +161,21 @@ async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
             "GBOT_ROBOTS_REFUSED": "disallow",
         }
         await crawl(Pages, settings, urls=urls)
-        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / name)
+        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.jsonl")
         crawler = await crawl(Pages, settings, urls=urls)
-    read = {each.url: each for each in Reading(str(tmp_path / name), 500_000).captures()}
+    read = {row["url"]: row for row in records(tmp_path / "r.jsonl")}
     down_now, refused = (read[site.url("/robots.txt")] for site in (open_site, refusing))
-    assert (down_now.state, down_now.status, down_now.temporary) == ("full allow", 503, True)
-    assert (refused.state, refused.status, refused.temporary) == ("full disallow", 403, False)
-    assert (down_now.why, refused.why) == ("robots.txt unreachable: HTTP 503", "HTTP 403")
+    fields = ("state", "status", "unreachable", "why")
+    assert [down_now[field] for field in fields] == [
+        "full allow",
+        503,
+        True,
+        "robots.txt unreachable: HTTP 503",
+    ]
+    assert [refused[field] for field in fields] == ["full disallow", 403, False, "HTTP 403"]
     expected = {open_site.url("/yes"): 1, refusing.url("/yes"): 0}
     assert verdicts(crawler) == expected
-    assert audited(tmp_path / name, urls) == expected
+    assert judged(tmp_path / "r.jsonl", urls) == expected
 
 
 class Absurd(MemoryStorage):
@@ -196,15 +186,14 @@ class Absurd(MemoryStorage):
         return Entry(copy, Outage(NOW, 3, 503, "HTTP 503", time.time() + 60))
 
 
-@pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
 @in_reactor
 async def test_absurd_date_in_the_storage_costs_no_record_no_proof_and_no_report(
-    name: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     with Site({"*": b"ok", "/robots.txt": Reply(503, b"")}) as site:
         urls = [site.url("/yes"), site.url("/no")]
         settings = {
-            "GBOT_ROBOTS_ARCHIVE": str(tmp_path / name),
+            "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
             "GBOT_ROBOTS_STORAGE": "tests.report.test_record.Absurd",
             "GBOT_ROBOTS_UNREACHABLE": "allow",
             "GBOT_ROBOTS_PROVENANCE": True,
@@ -212,7 +201,7 @@ async def test_absurd_date_in_the_storage_costs_no_record_no_proof_and_no_report
         }
         crawler = await crawl(Pages, settings, urls=urls)
     assert verdicts(crawler) == {urls[0]: 1, urls[1]: 0}
-    assert audited(tmp_path / name, urls) == verdicts(crawler)
+    assert judged(tmp_path / "r.jsonl", urls) == verdicts(crawler)
     assert "disallow: /no" in (tmp_path / "r.html").read_text().lower()
     proof = pages(crawler).crawled[urls[0]].meta["gbot_robots"]
     assert (proof["fetched"], proof["line"]) == (None, None)
@@ -227,13 +216,12 @@ class Old(MemoryStorage):
         return Entry(copy, Outage(then, 3, 503, "HTTP 503", then))
 
 
-@pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
 @in_reactor
 async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be_stored(
-    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {
-        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / name),
+        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
         "GBOT_ROBOTS_STORAGE": "tests.report.test_record.Old",
         "GBOT_ROBOTS_UNREACHABLE": "google-2026",
     }
@@ -241,16 +229,9 @@ async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be
         crawler = await crawl(Pages, settings, urls=[site.url("/no")])
         assert site.paths() == ["/robots.txt"]
     assert verdicts(crawler) == {site.url("/no"): 0}
-    if name == "r.warc":
-        _, (stored, body) = records(tmp_path / name)
-        assert (stored.rec_headers["X-Robots-Source"], body) == ("from the storage", RULES)
-    else:
-        row = json.loads((tmp_path / name).read_text())
-        assert (row["source"], row["unreachable"], row["state"]) == (
-            "from the storage",
-            False,
-            "rules",
-        )
+    (row,) = records(tmp_path / "r.jsonl")
+    fields = ("source", "unreachable", "state", "body")
+    assert [row[field] for field in fields] == ["from the storage", False, "rules", RULES.decode()]
     assert stats(crawler, "gbot_robots/archive/") == {
         "gbot_robots/archive/written": 1,
         "gbot_robots/archive/stored": 1,
@@ -268,7 +249,7 @@ def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_deci
 ) -> None:
     kept: list[tuple[Origin, str]] = []
 
-    def keep(archive: RobotsArchive, origin: Origin, records: Any, name: str) -> None:
+    def keep(archive: RobotsArchive, origin: Origin, record: Any, name: str) -> None:
         kept.append((origin, name))
 
     monkeypatch.setattr(RobotsArchive, "_keep", keep)
@@ -284,34 +265,9 @@ def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_deci
     assert kept == [(a, "stored"), (a, "stored"), (b, "unreachable"), (b, "stored")]
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("r.warc", "a robots-state: full disallow ?"),
-        ("r.jsonl", "a\r\nrobots-state: full disallow ?"),
-    ],
-)
-def test_reason_of_any_words_from_a_storage_changes_no_decision(
-    name: str, told: str, tmp_path: Path
-) -> None:
-    why = "a\r\nrobots-state: full disallow \ud800"
+def test_reason_of_any_words_from_a_storage_is_written() -> None:
+    why = "a\r\nstate: full disallow \ud800"
     origin = Origin("http", "a.example", 80)
     answer = CachedAnswer(origin, Decision(State.FULL_ALLOW, why, False, 0.0, 0.0), 7)
-    (tmp_path / name).write_bytes(bytes_of(Decided.of(answer, None), name, is_first=False))
-    (capture,) = Reading(str(tmp_path / name), 500).captures()
-    assert (capture.state, capture.status, capture.why) == ("full allow", 7, told)
-
-
-@pytest.mark.parametrize("name", ["r.warc", "r.jsonl"])
-def test_of_what_decided_within_one_second_the_later_counts(name: str, tmp_path: Path) -> None:
-    origin = Origin("http", "a.example", 80)
-    copy = Copy(Kind.NONE, 404, origin.robots_url, b"", False, "HTTP 404", NOW, NOW)
-    allowed = CachedAnswer(origin, Decision(State.FULL_ALLOW, "HTTP 404", False, 0.0, 0.0, copy))
-    outage = decision(origin, None)
-    outage.given_at = NOW
-    for number, both in enumerate([(outage, allowed), (allowed, outage)]):
-        records = [Decided.of(answer, copy if answer is allowed else None) for answer in both]
-        path = tmp_path / f"{number}-{name}"
-        texts = [bytes_of(record, name, is_first=False) for record in records]
-        path.write_bytes(b"".join(texts))
-        assert audited(path, ["http://a.example/"]) == {"http://a.example/": 2 if number else 1}
+    record = json.loads(json.dumps(record_of(answer, None, None)))
+    assert (record["state"], record["status"], record["why"]) == ("full allow", 7, why)

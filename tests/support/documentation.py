@@ -25,9 +25,11 @@ class Block(NamedTuple):
     def engine(self) -> str | None:
         """The data engine that the block is an example for, if any."""
         found = re.search(
-            r"^(?:import|from) (duckdb|dask|polars|pyspark)\b", self.text, re.MULTILINE
+            r"^(?:import|from) (duckdb|polars|pyarrow\.parquet|pyspark|warcio)\b",
+            self.text,
+            re.MULTILINE,
         )
-        return found[1] if found else None
+        return found[1].partition(".")[0] if found else None
 
 
 def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:

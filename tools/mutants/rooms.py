@@ -16,7 +16,7 @@ ROOMS = {
     "sitemaps": "tests/sitemaps",
     "pages": "tests/pages",
     "report": "tests/report tests/experimental/test_crawls.py",
-    "bulk": "tests/bulk tests/commands/test_archive_audit.py tests/commands/test_audit.py",
+    "bulk": "tests/bulk tests/commands/test_audit.py",
     "experimental": "tests/experimental tests/core/test_lint.py tests/commands/test_check.py",
     "commands": "tests/commands tests/experimental/test_command.py",
     "engine": "tests/test_engine.py tests/obeying/test_waiting.py tests/obeying/test_crawl_delay.py"
