@@ -21,11 +21,8 @@ _HOME = {
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
     "OriginPriorityQueue": "obeying.queue",
-    "ProvenanceSpiderMiddleware": "obeying.provenance",
-    "RobotsArchive": "report.archive",
     "RobotsReport": "report.extension",
     "RobotsSitemapSpider": "sitemaps.spider",
-    "RobotsTagsMiddleware": "pages.middleware",
     "RobotsTxt": "core.robots",
     "Rule": "core.verdict",
     "Rules": "core.rules",
@@ -50,13 +47,10 @@ if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher as Fetcher
     from .obeying.answer import Answer as Answer
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
-    from .obeying.provenance import ProvenanceSpiderMiddleware as ProvenanceSpiderMiddleware
     from .obeying.queue import OriginPriorityQueue as OriginPriorityQueue
     from .obeying.queue import StrictOriginPriorityQueue as StrictOriginPriorityQueue
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
-    from .pages.middleware import RobotsTagsMiddleware as RobotsTagsMiddleware
     from .policy.outages import State as State
-    from .report.archive import RobotsArchive as RobotsArchive
     from .report.extension import RobotsReport as RobotsReport
     from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
     from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware

@@ -14,7 +14,6 @@ from scrapy.utils.misc import load_object
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.other_schedulers import needs_front, with_front
 from .obeying.overrides import overrides_of
-from .obeying.provenance import ProvenanceSpiderMiddleware
 from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import RobotsTagsMiddleware
@@ -32,8 +31,6 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    # Next to the engine: it sees the items that pipelines get.
-    ("SPIDER_MIDDLEWARES", ProvenanceSpiderMiddleware, 0),
     ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
     # Next to the spider: no middleware counts what it drops.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),

@@ -251,7 +251,6 @@ CRAWL_DELAY = ValueType(
     _longest_delay,
     lambda secs: 0 <= secs < math.inf,
 )
-NAME = ValueType("the name of a field of items", _text)
 STORAGE = ValueType(
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), '
     '"redis" (GBOT_ROBOTS_REDIS_URL names its server) or the dotted path of a class',
@@ -338,7 +337,6 @@ class GbotSettings:
     overrides: Mapping[str, Any] = _row({}, OVERRIDES)
     agents: tuple[str, ...] = _row([], AGENTS)
     provenance: bool = _row(False, FLAG)
-    provenance_field: str | None = _row(None, NAME, provenance=True)
     archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     history: int = _row(0, count(0))
@@ -506,13 +504,12 @@ def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
     return not row.metadata["needs"]
 
 
-# What heeds a setting: where it must be switched on, and the name of its class, which is in a room
-# above this one
+# What heeds a setting: where it must be switched on, and its class, which is in a room above this
+# one
 _PARTS = {
-    "archive": ("EXTENSIONS", "RobotsArchive"),
+    "archive": ("EXTENSIONS", "report.archive.RobotsArchive"),
     "report": ("EXTENSIONS", "RobotsReport"),
-    "provenance": ("SPIDER_MIDDLEWARES", "ProvenanceSpiderMiddleware"),
-    "tags": ("SPIDER_MIDDLEWARES", "RobotsTagsMiddleware"),
+    "tags": ("SPIDER_MIDDLEWARES", "pages.middleware.RobotsTagsMiddleware"),
 }
 
 
@@ -528,7 +525,10 @@ def warn_of_mistakes(settings: BaseSettings) -> None:
         if getattr(checked, field_name) and not _is_on(part, settings.getdict(switches)):
             name = _name_of(field_name)
             logger.warning(
-                "%s does nothing here: %s lacks scrapy_gbot_robots.%s", name, switches, part
+                "%s does nothing here: %s lacks scrapy_gbot_robots.%s, which the add-on adds",
+                name,
+                switches,
+                part,
             )
 
 
@@ -537,6 +537,6 @@ def _is_on(part: str, components: Mapping[Any, int | None]) -> bool:
     for component, position in components.items():
         if position is not None:
             bases = getattr(load_object(component), "__mro__", ())
-            if part in [base.__name__ for base in bases]:
+            if part.rpartition(".")[2] in [base.__name__ for base in bases]:
                 return True
     return False

@@ -96,7 +96,6 @@ def test_each_component_has_the_place_that_the_page_gives() -> None:
     assert places == {
         "EXTENSIONS": {"RobotsArchive": 0, "RobotsReport": 0, "SitemapDiscovery": 0},
         "SPIDER_MIDDLEWARES": {
-            "ProvenanceSpiderMiddleware": 0,
             "RobotsTagsMiddleware": 940,
             "SitemapSpiderMiddleware": 950,
         },

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots import RobotsArchive
+from scrapy_gbot_robots.report.archive import RobotsArchive
 from scrapy_gbot_robots.settings import (
     AGENTS,
     ARCHIVE,
@@ -253,7 +253,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
     [
         ({"TAGS_DROP": ["noindex"]}, "TAGS is False"),
         ({"PREFERENCES": "refuse"}, "PURPOSES is ()"),
-        ({"PROVENANCE_FIELD": "proof"}, "PROVENANCE is False"),
         ({"SQLITE_PATH": "x.sqlite", "STORAGE": "memory"}, "STORAGE is 'memory'"),
         ({"REDIS_URL": "redis://a"}, "STORAGE is 'sqlite'"),
     ],
@@ -309,6 +308,7 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
         ),
         ("GBOT_ROBOTS_MAX_REDIRECTS", ": five redirects are followed"),
         ("GBOT_ROBOT_MAX_REDIRECTS", ": five redirects are followed"),
+        ("GBOT_ROBOTS_PROVENANCE_FIELD", ': copy response.meta["gbot_robots"] into the item'),
         (
             "GBOT_ROBOTS_STRICT",
             ": files are read as Google's parser does, and `lint` says what is not written so",
@@ -365,7 +365,8 @@ class OurArchive(RobotsArchive):
         (
             {"GBOT_ROBOTS_ARCHIVE": "a.jsonl"},
             [
-                "GBOT_ROBOTS_ARCHIVE does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsArchive"
+                "GBOT_ROBOTS_ARCHIVE does nothing here: EXTENSIONS lacks "
+                "scrapy_gbot_robots.report.archive.RobotsArchive, which the add-on adds"
             ],
         ),
         (
@@ -374,22 +375,20 @@ class OurArchive(RobotsArchive):
                 "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": None},
             },
             [
-                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport"
+                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport, which the add-on adds"
             ],
         ),
         (
             {"GBOT_ROBOTS_TAGS": True, "GBOT_ROBOTS_PROVENANCE": True},
             [
-                "GBOT_ROBOTS_PROVENANCE does nothing here: SPIDER_MIDDLEWARES lacks "
-                "scrapy_gbot_robots.ProvenanceSpiderMiddleware",
                 "GBOT_ROBOTS_TAGS does nothing here: SPIDER_MIDDLEWARES lacks "
-                "scrapy_gbot_robots.RobotsTagsMiddleware",
+                "scrapy_gbot_robots.pages.middleware.RobotsTagsMiddleware, which the add-on adds",
             ],
         ),
         (
             {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {OurArchive: 0}},
             [
-                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport"
+                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport, which the add-on adds"
             ],
         ),
         ({"GBOT_ROBOTS_ARCHIVE": "a.jsonl", "EXTENSIONS": {OurArchive: 0}}, []),

@@ -1,16 +1,19 @@
-"""Provenance: which robots.txt allowed a page, in its response and in its items."""
+"""Provenance: which robots.txt allowed a page."""
 
+import re
+import runpy
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Item, Request
+from scrapy import Request
 from scrapy.http import Response
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.documentation import HOME
 from ..support.web import Reply, Site, redirect
 
 RULES = b"user-agent: testbot\nallow: /yes\ndisallow: /no\n"
@@ -96,63 +99,21 @@ async def test_unreachable_robots_txt_that_allows_is_said_to_be_none() -> None:
         assert (found["robots"], found["fetched"], found["status"]) == (None, None, 503)
 
 
-@dataclass
-class Typed:
-    url: str
-    proof: Any = field(default=None)
-
-
-@dataclass(frozen=True)
-class Frozen:
-    url: str
-    proof: dict[str, Any] | None = None
-
-
-@dataclass
-class Bare:
-    url: str
-
-
-class Declared(Item):
-    """Has no fields."""
-
-
-class Collecting(Pages):
-    """Yields items of several kinds."""
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        self.items: list[Any] = [
-            {"url": response.url},
-            Typed(response.url),
-            Bare(response.url),
-            Declared(),
-            Frozen(response.url),
-            {"last": True},
-        ]
-        yield from self.items
-
-
-@pytest.mark.parametrize("named", [True, False], ids=["named", "not-named"])
 @in_reactor
-async def test_provenance_is_put_into_items_of_any_kind_with_the_field_that_is_named(
-    named: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = {**ON, **({"GBOT_ROBOTS_PROVENANCE_FIELD": "proof"} if named else {})}
+async def test_spider_middleware_of_the_recipes_puts_it_into_items(tmp_path: Path) -> None:
+    page = (HOME / "docs" / "how-to.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n((?:(?!```).)*class WithProof.*?)```", page, re.DOTALL)
+    file = tmp_path / "middlewares.py"
+    file.write_text(block)
+    settings = {**ON, "SPIDER_MIDDLEWARES": {runpy.run_path(str(file))["WithProof"]: 0}}
+
+    class Items(Pages):
+        def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+            self.items: list[dict[str, Any]] = [{"url": response.url}]
+            yield from self.items
+
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Collecting, settings, urls=[site.url("/yes")])
-    assert isinstance(crawler.spider, Collecting)
-    plain, typed, bare, declared, frozen, last = crawler.spider.items
-    assert stats(crawler)["item_scraped_count"] == 6
-    assert (bare, dict(declared)) == (Bare(site.url("/yes")), {})
-    assert frozen == Frozen(site.url("/yes"))
-    assert ("proof" in last) == named
-    if named:
-        assert plain["proof"]["line"] == typed.proof["line"] == 2
-        assert plain["proof"] is not typed.proof
-        (warning,) = own_warnings(caplog)
-        assert warning.startswith(
-            "Items of Bare take no field 'proof', so they go on without provenance; "
-        )
-        assert stats(crawler)["gbot_robots/provenance/without_field"] == 3
-    else:
-        assert (plain, typed.proof) == ({"url": site.url("/yes")}, None)
+        crawler = await crawl(Items, settings, urls=[site.url("/yes")])
+    assert isinstance(crawler.spider, Items)
+    (item,) = crawler.spider.items
+    assert (item["robots"]["line"], item["robots"]["robots"]) == (2, sha256(RULES).hexdigest())
