@@ -62,8 +62,9 @@ _NAMES = {
     # the last of h2
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
     Failure.CHUNKING: "_MalformedChunkedDataError",
-    # `Error` is OpenSSL's; the last comes from Scrapy's HTTP/2 handler, of a server without HTTP/2
-    Failure.TLS: "SSLError VerificationError CertificateError Error InvalidNegotiatedProtocol",
+    # the last comes from Scrapy's HTTP/2 handler, of a server without HTTP/2
+    Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error "
+    "InvalidNegotiatedProtocol",
     # the last three of h2, aiohttp and httpx
     Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
     # the last two of aiohttp and httpx
@@ -120,6 +121,9 @@ class Exchange:
         # how long the download handler took: without the downloader's queue and other middlewares
         self.secs = 0.0
         self.error: BaseException | None = None  # why there is no response
+        self.has_fault = False  # whether `error` is one of a middleware
+        # what the download handler raised, if it did
+        self._download_error: BaseException | None = None
         self._most_bytes = most_bytes
         self._received = 0
         self._secs_left = secs_left  # for how many seconds a download handler may have it
@@ -138,13 +142,18 @@ class Exchange:
         self.headers_secs = None
         self.stopped = False
         self.response = None
+        self._download_error = None
         self._received = 0
         self._take_out_headers(request)
         self._sent_at = time.monotonic()
         try:
             response = await within(self._secs_left + GRACE_SECS, send(request))
         except asyncio.CancelledError as error:
-            raise CancelledError("the download handler was cancelled") from error
+            self._download_error = CancelledError("the download handler was cancelled")
+            raise self._download_error from error
+        except Exception as error:
+            self._download_error = error
+            raise
         finally:
             self.secs = time.monotonic() - self._sent_at
         self.keep(response)
@@ -202,6 +211,12 @@ class Exchange:
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
         return bool((self.request or self.robots_request).meta.get("proxy"))
+
+    def is_fault(self, error: BaseException) -> bool:
+        """Whether `error` is a fault in a middleware: no failed download, no `IgnoreRequest`."""
+        if error is self._download_error or isinstance(error, IgnoreRequest):
+            return False
+        return not any(_meanings(error))
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means.
@@ -284,7 +299,7 @@ def failure_of(
     detail = _OPENSSL_REASON.sub(r"\1", _TWISTED_FAILURE.sub(r"<\1: ", detail))
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail, redirected_to)
-    kinds = list(_kinds(error, _MOST_CAUSES))
+    kinds = list(_meanings(error))
     if type(error).__name__ in _SAYS_NO_MORE:
         detail = ""
     failure = Failure.OTHER
@@ -305,7 +320,7 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
     return _SCRAPYS[failure](why)
 
 
-def _kinds(error: object, depth: int) -> Iterator[Failure]:
+def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     """Yield what an exception means, the most specific first.
 
     First come Twisted's reasons, then the exception itself, then its cause. Twisted wraps the
@@ -316,9 +331,12 @@ def _kinds(error: object, depth: int) -> Iterator[Failure]:
         return
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
-        yield from _kinds(value, depth - 1)
+        yield from _meanings(value, depth - 1)
         # Twisted's HTTP client raises these at what it cannot read.
         if isinstance(value, (KeyError, ValueError)):
             yield Failure.INVALID
-    yield from (_FAILURES[cls.__name__] for cls in type(error).__mro__ if cls.__name__ in _FAILURES)
-    yield from _kinds(getattr(error, "__cause__", None), depth - 1)
+    for cls in type(error).__mro__:
+        for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}"):
+            if name in _FAILURES:
+                yield _FAILURES[name]
+    yield from _meanings(getattr(error, "__cause__", None), depth - 1)

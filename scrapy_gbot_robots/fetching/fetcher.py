@@ -21,6 +21,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
+from twisted.python.reflect import safe_str
 
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import Origin, may_resolve, shown
@@ -104,7 +105,9 @@ class Fetcher:
         self._places = Places(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
         self._connections: RobotsConnections | None = None
+        self._sees_downloads = False
         self._refused_private = 0
+        self._faults: set[type] = set()  # of middlewares, that have been logged
 
     def robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
@@ -153,27 +156,10 @@ class Fetcher:
         while True:
             exchange = await self._ask(trail[-1], request, secs_left)
             answer = exchange.response
-            redirected_to = ""
-            if len(trail) > 1:
-                redirected_to = trail[-1]
             if answer is None:
-                if exchange.error is None:
-                    return failed(Failure.REPLACED, redirected_to=redirected_to)
-                self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(exchange.error)}")
-                return failure_of(exchange.error, redirected_to, proxied=exchange.has_proxy)
+                return self._failure(exchange, trail)
             if answer.status not in REDIRECTS:
-                outcome = await self._read(exchange, answer, trail[-1])
-                if isinstance(outcome, Unreachable):
-                    outcome = replace(outcome, redirected_to=redirected_to)
-                self._crawler.signals.send_catch_log(
-                    robotstxt_served,
-                    origin=origin,
-                    outcome=outcome,
-                    request=exchange.robots_request,
-                    response=answer,
-                    headers=exchange.headers,
-                )
-                return outcome
+                return await self._outcome(exchange, answer, origin, trail)
             secs_left = exchange.secs_left
             looking_at = time.monotonic()
             hop = await self._next_hop(answer, trail, secs_left)
@@ -184,12 +170,38 @@ class Fetcher:
                 return failed(Failure.TIMEOUT, redirected_to=hop)
             trail.append(hop)
 
-    async def _read(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
-        """Return what `answer` means, which may take a thread."""
-        read = partial(exchange.outcome, answer, url, self._settings)
+    def _failure(self, exchange: Exchange, trail: list[str]) -> Unreachable:
+        """Count the end of a fetch without a response, and return what it means."""
+        redirected_to = _last_of(trail)
+        error = exchange.error
+        if error is None:
+            return failed(Failure.REPLACED, redirected_to=redirected_to)
+        self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+        if exchange.has_fault:
+            why = f"{type(error).__name__}: {safe_str(error)}"
+            return failed(Failure.MIDDLEWARE, why, redirected_to)
+        return failure_of(error, redirected_to, proxied=exchange.has_proxy)
+
+    async def _outcome(
+        self, exchange: Exchange, answer: Response, origin: Origin, trail: list[str]
+    ) -> Outcome:
+        """Return and signal what `answer` means. To read it may take a thread."""
+        read = partial(exchange.outcome, answer, trail[-1], self._settings)
         if len(answer.body) > _READ_IN_THREAD_BYTES:
-            return await run_in_thread(read)
-        return read()
+            outcome = await run_in_thread(read)
+        else:
+            outcome = read()
+        if isinstance(outcome, Unreachable):
+            outcome = replace(outcome, redirected_to=_last_of(trail))
+        self._crawler.signals.send_catch_log(
+            robotstxt_served,
+            origin=origin,
+            outcome=outcome,
+            request=exchange.robots_request,
+            response=answer,
+            headers=exchange.headers,
+        )
+        return outcome
 
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
@@ -254,7 +266,7 @@ class Fetcher:
         dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
         if self._connections is None:  # there is no downloader before the crawl has begun
             self._connections = RobotsConnections(self._crawler, MOST_UNDER_WAY)
-            around_sending(self._crawler, self._send_now)
+            self._sees_downloads = around_sending(self._crawler, self._send_now)
         async with self._places:
             with self._overhearing.listening():
                 try:
@@ -271,12 +283,24 @@ class Fetcher:
                     if is_cancelled and is_closing(self._crawler):
                         raise
                     exchange.error = error
+                    exchange.has_fault = self._sees_downloads and exchange.is_fault(error)
                 finally:
                     # otherwise it would keep the body in memory
                     robots_request.meta.pop(LISTENER, None)
                     # otherwise an archive would contain it
                     robots_request.headers.pop(PROXY_HEADER, None)
+        if exchange.has_fault:
+            self._tell_of_fault(exchange.error, url)
         return exchange
+
+    def _tell_of_fault(self, error: BaseException | None, url: str) -> None:
+        """Log the fault of a middleware; of each kind the first."""
+        kind = type(error)
+        if kind not in self._faults:
+            self._faults.add(kind)
+            why = f"{kind.__name__}: {safe_str(error)}"
+            sentence = "A downloader middleware failed on the request for %s: %s"
+            logger.error(sentence, shown(url), shown(why), exc_info=error)
 
     async def _send_now(self, send: Send, request: Request) -> Response:
         """Send a request of the crawl; one for a robots.txt is sent by its exchange."""
@@ -284,3 +308,10 @@ class Fetcher:
         if self._connections is None or not isinstance(exchange, Exchange):
             return await send(request)
         return await exchange.sent(partial(self._connections.send, send), request)
+
+
+def _last_of(trail: list[str]) -> str:
+    """Return the URL that a redirect led to; an empty text if none did."""
+    if len(trail) > 1:
+        return trail[-1]
+    return ""

@@ -18,7 +18,7 @@ from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
 from ..policy.outages import Copy, State
-from ..policy.outcome import Failure, Fetched, Outcome, Unreachable
+from ..policy.outcome import NOT_ASKED, Failure, Fetched, Outcome, Unreachable
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for
@@ -66,7 +66,7 @@ class CrawlEvents:
         stats.inc_value("gbot_robots/fetch_ms/sum", millisecs)
         stats.max_value("gbot_robots/fetch_ms/max", millisecs)
         self.count(type(outcome).__name__.lower())
-        if isinstance(outcome, Unreachable) and outcome.failure is Failure.DROPPED:
+        if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
             self.count("dropped")
         if isinstance(outcome, Fetched):
             stats.inc_value("gbot_robots/bytes", len(outcome.body))

@@ -74,13 +74,15 @@ class Failure(Enum):
     CANCELLED = "the fetch was cancelled"
     PROXY = "the proxy failed"
     REPLACED = "the download failed, and another middleware put a response in its place"
-    DROPPED = "another middleware dropped the request"  # the project's own: no server was asked
+    # the project's own: no server was asked
+    DROPPED = "another middleware dropped the request"
+    MIDDLEWARE = "another middleware failed"
     OTHER = "the fetch failed"
 
 
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})  # there is none that could answer
 # this crawl's own doing, at each try again: it says nothing of the site
-NOT_ASKED = frozenset({Failure.DROPPED})
+NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE})
 
 
 @dataclass(frozen=True, slots=True)
