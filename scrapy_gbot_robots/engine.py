@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 logger = logging.getLogger(__name__)
 
 # `scrapy view` is a kind of `scrapy fetch`.
-_FETCH_ONE_PAGE = ("scrapy.commands.fetch", "scrapy.commands.parse")
+_FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.commands.parse")
 
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
@@ -69,14 +69,16 @@ _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
 def is_for_one_page(crawler: Crawler) -> bool:
-    """Whether one of Scrapy's commands runs this crawl for one page that a person waits for.
+    """Whether one of Scrapy's commands runs this crawl for pages that a person waits for.
 
-    These are shell, fetch, view and parse. The shell is the only one that sets a dupefilter. The
-    others replace the spider's `start`.
+    These are check, shell, fetch, view and parse. The shell is the only one that sets a dupefilter.
+    The others replace the spider's `start`.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
-    return getattr(getattr(crawler.spidercls, "start", None), "__module__", None) in _FETCH_ONE_PAGE
+    return (
+        getattr(getattr(crawler.spidercls, "start", None), "__module__", None) in _FETCH_FEW_PAGES
+    )
 
 
 class Overhearing:

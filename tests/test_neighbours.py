@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
+from .support import processes
 from .support.browser import CHROMIUM, QUIET
-from .support.command import project, run
+from .support.command import environment, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, blocks
 from .support.web import Reply, Site
@@ -195,6 +196,18 @@ def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(
     assert out.format(site.url()) in ended.out
     assert err.format(site.url()) in ended.err
     assert "/no" not in site.paths()
+
+
+def test_check_of_contracts_does_not_wait_for_an_unreachable_robots_txt(crawling: Path) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
+        spider = crawling / "shop" / "spiders" / "titles.py"
+        contract = f'    def parse(self, response):\n        """@url {ill.url("/")}"""\n'
+        spider.write_text(spider.read_text().replace("    def parse(self, response):\n", contract))
+        command = [*SCRAPY, "check", "titles", "--loglevel", "INFO"]
+        ended = processes.run(command, crawling, environment())  # which prints a traceback
+        assert "robots.txt unreachable: HTTP 503" in ended.stderr
+        assert "requests wait" not in ended.stderr
+        assert ill.paths() == ["/robots.txt"]
 
 
 @pytest.mark.parametrize(

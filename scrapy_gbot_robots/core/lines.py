@@ -48,6 +48,11 @@ FIELDS = (
     (SITEMAP, b"sitemap", (b"site-map",)),
 )
 
+_PAGE_BEGINS = re.compile(
+    rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
 # Google's page: "other fields such as crawl-delay are not supported"; the list is that of Google's
 # parser.
 CRAWL_DELAY = b"crawl-delay"
@@ -155,6 +160,11 @@ def split_lines(body: bytes) -> list[bytes]:
     if not lines or text.endswith((b"\n", b"\r")):
         lines.append(b"")
     return lines
+
+
+def is_web_page(body: bytes) -> bool:
+    """Whether `body` begins as a web page does."""
+    return _PAGE_BEGINS.match(without_bom(body)) is not None
 
 
 def without_bom(body: bytes) -> bytes:

@@ -10,7 +10,6 @@ Source: RFC 9309, Google's page and Google's parser.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -38,10 +37,6 @@ from .verdict import Rule
 
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
-_PAGE_BEGINS = re.compile(
-    rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
-    re.IGNORECASE | re.DOTALL,
-)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
 
@@ -100,7 +95,7 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     """Return what `body` is if no line of it is understood, such as an error message; else ""."""
     text = without_bom(body)
-    if _PAGE_BEGINS.match(text):
+    if lines.is_web_page(body):
         return "a web page"
     is_binary = b"\0" in text
     is_empty = True

@@ -117,6 +117,7 @@ class CachedAnswer(Answer):
     __slots__ = (
         "ask_at",
         "given_at",
+        "kind",
         "outage",
         "override",
         "redirected_to",
@@ -124,7 +125,6 @@ class CachedAnswer(Answer):
         "robots_sha256",
         "temporary",
         "temporary_since",
-        "walled",
         "weight",
     )
 
@@ -147,9 +147,9 @@ class CachedAnswer(Answer):
         self.override: Final = override
         copy = decision.copy
         self.redirected_to = ""  # the URL that the robots.txt came from, if not its own
-        self.walled = False  # a bot wall answered, not the site
+        self.kind: Kind | None = None  # of the definite answer; None if there is none
         if copy is not None:
-            self.walled = copy.kind is Kind.WALL
+            self.kind = copy.kind
             if copy.url != origin.robots_url:
                 self.redirected_to = copy.url
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided

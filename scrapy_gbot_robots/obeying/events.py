@@ -17,8 +17,17 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
-from ..policy.outages import Copy, State
-from ..policy.outcome import NOT_ASKED, Failure, Fetched, Outcome, Unreachable
+from ..policy.outages import Copy, Kind, State
+from ..policy.outcome import (
+    NOT_ASKED,
+    REDIRECTS,
+    Failure,
+    Fetched,
+    Outcome,
+    Unavailable,
+    Unreachable,
+)
+from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for
@@ -52,6 +61,7 @@ class CrawlEvents:
         self._background = background
         self._handlers = 0  # coroutines of signal handlers that run
         self._logged: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
+        self._has_warned_of_page = False
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def count(self, name: str) -> None:
@@ -77,6 +87,8 @@ class CrawlEvents:
                     shown(outcome.url),
                     self._settings.max_bytes,
                 )
+        if isinstance(outcome, Unavailable) and outcome.status in REDIRECTS:
+            self._log(logging.INFO, "%s: %s", shown(outcome.url), shown(outcome.why))
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
@@ -122,7 +134,7 @@ class CrawlEvents:
         url = answer.origin.robots_url
         why = shown(answer.why)
         logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
-        if answer.walled:
+        if answer.kind is Kind.WALL:
             self.count("walled")
             sentence = (
                 "%s: a bot wall answered, not the site (%s). "
@@ -145,7 +157,18 @@ class CrawlEvents:
         self._warn(sentence, answer, self._settings.unreachable, rest)
 
     def decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Say by which `copy` the new answer of an origin decides, if by any."""
+        """Say by which `copy` the new answer of an origin decides, if by any.
+
+        Warn of the first web page around rules.
+        """
+        if copy is not None and not self._has_warned_of_page and hides_rules(copy.body):
+            self._has_warned_of_page = True
+            logger.warning(
+                "%s is a web page, and rules stand inside it that are not read. Let the "
+                "middleware or download handler that renders pages, if there is one, leave "
+                "robots.txt alone: its requests have meta['dont_obey_robotstxt']",
+                shown(copy.url),
+            )
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
@@ -186,12 +209,15 @@ class CrawlEvents:
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
         """Warn of what an answer means by a setting, if few have been in this `sentence`."""
+        why = shown(answer.why)  # from the storage, to which others may write
+        words = (answer.origin.robots_url, why, setting, answer.state.value, rest)
+        self._log(logging.WARNING, sentence, *words)
+
+    def _log(self, level: int, sentence: str, *words: str) -> None:
+        """Log a `sentence` with its `words`, the first few times."""
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
-            why = shown(answer.why)  # from the storage, to which others may write
-            logger.warning(
-                sentence, answer.origin.robots_url, why, setting, answer.state.value, rest
-            )
+            logger.log(level, sentence, *words)
 
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.

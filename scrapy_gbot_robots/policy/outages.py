@@ -54,6 +54,7 @@ class Kind(Enum):
     """What a definite answer was."""
 
     RULES = "rules"  # a robots.txt, maybe an empty one
+    WEB_PAGE = "web page"  # a web page in its place, which says nothing to crawlers
     NONE = "none"  # that there is none
     WALL = "wall"  # a bot wall's, in place of the site's
 
@@ -190,6 +191,9 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         body = outcome.body
         cut = outcome.cut
         why = f"HTTP {outcome.status}"
+        if outcome.is_web_page:
+            kind = Kind.WEB_PAGE
+            why += "; no rules: it is a web page"
     else:
         kind = Kind.NONE
         if outcome.wall:

@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit
 from ..core.urls import Origin, shown
 from .not_found import says_not_found
 from .walls import wall_of
+from .web_pages import replaces_robots_txt
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5  # that are followed; Google's page: at least five, then as a 404
@@ -39,6 +40,7 @@ class Fetched:
     body: bytes  # content-decoded
     cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
+    is_web_page: bool = False  # it is one, and says nothing to crawlers
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def outcome_of(
     if wall:
         return Unavailable(status, url, f"HTTP {status} of {wall}", max_age, wall=wall)
     if meaning is Fetched:
-        return Fetched(status, url, body, cut, max_age)
+        return Fetched(status, url, body, cut, max_age, replaces_robots_txt(body))
     if meaning is Unavailable:
         return Unavailable(status, url, f"HTTP {status}", max_age)
     if (

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from html import unescape
 
+from .web_pages import speaks_to_crawlers
+
 # A header, the beginnings of its value that count, and whose wall sends it.
 _HEADERS = (
     # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
@@ -48,9 +50,6 @@ _ACCEPTED = 202  # AWS WAF and SiteGround answer a challenge with it
 _HEAD_BYTES = 16 * 1024
 _TITLE_CHARS = 300
 _TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
-_LINE_OF_A_FILE = re.compile(
-    rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
-)
 
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
@@ -60,7 +59,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     if it is not known.
     """
     mark = _mark(status, headers, body)
-    if mark and status in _SUCCESS and _LINE_OF_A_FILE.search(body):
+    if mark and status in _SUCCESS and speaks_to_crawlers(body):
         return ""
     return mark
 

@@ -28,7 +28,7 @@ from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
-from ..support.web import Reply, Site, free_port
+from ..support.web import Reply, Site, free_port, redirect
 
 RULES = b"user-agent: *\ndisallow: /no"
 
@@ -59,6 +59,43 @@ async def test_log_warns_of_the_first_unreachable_files_only(
         await visit(script)
     for warning, site in zip(own_warnings(caplog), sites[:2], strict=True):
         assert f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By" in warning
+
+
+@in_reactor
+async def test_first_web_page_around_rules_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    page = b"<html><body><pre>User-agent: *\nDisallow: /no\n</pre></body></html>"
+    log_in = b"<html><body>Please log in</body></html>"
+    with (
+        Site({"/robots.txt": page, "*": b"ok"}) as rendered,
+        Site({"/robots.txt": page, "*": b"ok"}) as another,
+        Site({"/robots.txt": log_in, "*": b"ok"}) as plain,
+    ):
+        urls = [site.url("/no") for site in (rendered, another, plain)]
+        settings = {"CONCURRENT_REQUESTS": 1}
+        crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    (warning,) = own_warnings(caplog)
+    assert " is a web page, and rules stand inside it that are not read" in warning
+    assert warning.startswith((rendered.url("/robots.txt"), another.url("/robots.txt")))
+    assert stats(crawler)["gbot_robots/origins/full_allow"] == 3
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        pytest.param("/robots.txt", "redirects in a loop", id="loop"),
+        pytest.param("mailto:a@b", "without a Location that can be followed", id="no-way"),
+    ],
+)
+@in_reactor
+async def test_redirect_that_is_not_followed_is_told(
+    location: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with Site({"/robots.txt": redirect(location), "*": b"ok"}) as site:
+        await crawl(Pages, urls=[site.url("/")])
+    told = said(caplog, "obeying.events", logging.INFO)
+    assert f"{site.url('/robots.txt')}: HTTP 302 {why}, as 404" in told
 
 
 @in_reactor

@@ -1,0 +1,89 @@
+"""A web page in place of a robots.txt, or around the text of one."""
+
+import pytest
+
+from scrapy_gbot_robots.core.robots import RobotsTxt
+from scrapy_gbot_robots.policy.outages import Kind, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import Fetched, outcome_of
+from scrapy_gbot_robots.policy.web_pages import hides_rules
+
+URL = "https://example.com/robots.txt"
+NOW = 1_700_000_000.0
+LOG_IN = (
+    b"<!DOCTYPE html>\n<html><head><title>Log in</title></head><body>Please log in.</body></html>"
+)
+IN_CHROME = (
+    b'<html><head><meta name="color-scheme" content="light dark"></head><body>'
+    b'<pre style="white-space: pre-wrap;">User-agent: *\nDisallow: /private\n</pre></body></html>'
+)
+
+
+def outcome(body: bytes) -> Fetched:
+    answer = outcome_of(200, URL, body, soft_404=True, proxied=False, headers={})
+    assert isinstance(answer, Fetched)
+    return answer
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(LOG_IN, id="log-in"),
+        pytest.param(b"\xef\xbb\xbf  \r\n<HTML lang=en>x", id="byte-order-mark"),
+        pytest.param(b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x', id="xhtml"),
+        pytest.param(b"<head></head><p>Disallow: /x</p>", id="no-html-tag"),
+        pytest.param(b"<body>\nDisallow: /x\n</body>", id="rule-of-no-group"),
+        pytest.param(IN_CHROME, id="browser"),
+    ],
+)
+def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> None:
+    answer = outcome(body)
+    assert (answer.body, answer.is_web_page) == (body, True)
+    entry = renew(None, answer, NOW, Policy(refused="disallow"))
+    assert entry.copy is not None
+    assert (entry.copy.kind, entry.copy.body) == (Kind.WEB_PAGE, body)
+    decision = decide(entry, NOW, Policy(refused="disallow"))
+    assert (decision.state, decision.why) == (
+        State.FULL_ALLOW,
+        "HTTP 200; no rules: it is a web page",
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"<html>\nuser-agent: *\ndisallow: /x\n</html>", id="S4.5-rules-in-a-page"),
+        pytest.param(b"<html>\n Useragent: *\ndisallow: /x", id="S4.5-misspelt"),
+        pytest.param(b"<html>\nsitemap: https://example.com/s.xml", id="sitemap-in-a-page"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b"not a page", id="text"),
+        pytest.param(b"# <html>\nuser-agent: *\ndisallow: /x", id="comment"),
+    ],
+)
+def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
+    answer = outcome(body)
+    assert not answer.is_web_page
+    decision = decide(renew(None, answer, NOW, Policy()), NOW, Policy())
+    assert (decision.state, decision.why) == (State.RULES, "HTTP 200")
+    allowed = RobotsTxt.parse(body).allowed("https://example.com/x", "mybot")
+    assert allowed == (b"disallow: /x" not in body)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(IN_CHROME, True, id="chrome"),
+        pytest.param(
+            b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>",
+            True,
+            id="first-of-two-groups",
+        ),
+        pytest.param(b"<body><p>user-agent : *<br>disallow: /x", True, id="paragraphs"),
+        pytest.param(b"<html>\nuser-agent: *\ndisallow: /x", False, id="all-is-read"),
+        pytest.param(b"<html><pre>\nuser-agent: *\ndisallow: /x", False, id="all-is-read-in-pre"),
+        pytest.param(LOG_IN, False, id="log-in"),
+        pytest.param(b"<html><p>User-Agent: Mozilla/5.0</p>", False, id="header-of-a-request"),
+        pytest.param(b"x <pre>User-agent: *\nDisallow: /", False, id="no-page"),
+    ],
+)
+def test_rules_inside_a_page_that_are_not_read_are_seen(body: bytes, expected: bool) -> None:
+    assert hides_rules(body) is expected
