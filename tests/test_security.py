@@ -20,6 +20,7 @@ from scrapy import Request
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
+from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.storage.codec import encode
@@ -263,9 +264,8 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
                 Entry(None, Outage(now - 9, 1, None, FORGED, now + 600, failure=Failure.TIMEOUT))
             ),
         )
-        crawler = await crawl(
-            Pages, in_redis(redis_url), urls=[site.url("/a"), site.url("/robots.txt")]
-        )
+        by_the_plugin = Request(site.url("/robots.txt"), meta={PROBE: True})
+        crawler = await crawl(Pages, in_redis(redis_url), urls=[site.url("/a"), by_the_plugin])
     errors = [str(error) for error in pages(crawler).refused.values()]
     assert ["forged" in error for error in errors] == [True, True]
     assert any("forged" in line for line in messages(caplog))

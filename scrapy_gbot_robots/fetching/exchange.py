@@ -34,12 +34,10 @@ _WITHOUT_BODY = frozenset({204, 304})
 # HTTP/2, whose frames say where a body ends, as download handlers name it
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# Present and empty, so that no middleware fills them in: the request has no credentials and is not
-# conditional. Named as `Headers` has its keys: its own methods would work these names out again for
-# each request.
+# Present and empty, so that no middleware fills them in. Named as `Headers` has its keys: its own
+# methods would work these names out again for each request.
+CREDENTIALS = (b"Authorization", b"Cookie")  # but for what the project has set for the host
 NEVER_SENT = (
-    b"Authorization",
-    b"Cookie",
     b"If-Match",
     b"If-Modified-Since",
     b"If-None-Match",
@@ -161,7 +159,7 @@ class Exchange:
 
     def _take_out_headers(self, request: Request) -> None:
         """Take out empty headers, which some handlers send, and credentials for another proxy."""
-        for name in NEVER_SENT:
+        for name in (*CREDENTIALS, *NEVER_SENT):
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")

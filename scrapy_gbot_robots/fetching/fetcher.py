@@ -18,19 +18,21 @@ from functools import partial
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
 from twisted.python.reflect import safe_str
 
 from ..concurrency import Places, run_in_thread, within
-from ..core.urls import Origin, may_resolve, shown
+from ..core.urls import DEFAULT_PORTS, Origin, may_resolve, shown
 from ..engine import (
     LISTENER,
     Overhearing,
     RobotsConnections,
     Send,
     around_sending,
+    downloader_middleware,
     is_closing,
     send_beside_limits,
 )
@@ -49,6 +51,7 @@ from ..signals import robotstxt_served
 from .exchange import (
     AUTHORISED,
     BODY_DECIDES,
+    CREDENTIALS,
     NEVER_SENT,
     PROXY_HEADER,
     Exchange,
@@ -154,7 +157,8 @@ class Fetcher:
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
         while True:
-            exchange = await self._ask(trail[-1], request, secs_left)
+            at_home = is_at_home(trail[-1], origin)
+            exchange = await self._ask(trail[-1], request, secs_left, at_home=at_home)
             answer = exchange.response
             if answer is None:
                 return self._failure(exchange, trail)
@@ -231,7 +235,9 @@ class Fetcher:
         )
         return dead_end(answer.status, trail[-1], "to a private address")
 
-    async def _ask(self, url: str, request: Request | None, secs_left: float) -> Exchange:
+    async def _ask(
+        self, url: str, request: Request | None, secs_left: float, *, at_home: bool
+    ) -> Exchange:
         """Request `url`.
 
         If the response breaks off after its headers, request it again for the status alone.
@@ -240,16 +246,23 @@ class Fetcher:
         handler tells the status of a response whose body hangs or is reset. The second request has
         half of the time at most, so that redirects that hang one after another come to an end.
         """
-        exchange = await self._send(url, request, secs_left, self._settings.max_bytes)
+        send = partial(self._send, url, request, at_home=at_home)
+        exchange = await send(secs_left, self._settings.max_bytes)
         if exchange.response is None and exchange.headers_secs is not None:
             secs_left = min(secs_left / 2, _STATUS_SECS + 2 * exchange.headers_secs)
-            again = await self._send(url, request, secs_left, _STATUS_ONLY)
+            again = await send(secs_left, _STATUS_ONLY)
             if again.response is not None and again.response.status not in BODY_DECIDES:
                 return again
         return exchange
 
     async def _send(
-        self, url: str, request: Request | None, secs_left: float, most_bytes: int
+        self,
+        url: str,
+        request: Request | None,
+        secs_left: float,
+        most_bytes: int,
+        *,
+        at_home: bool,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
         robots_request = self.robots_request(url, request)
@@ -260,16 +273,13 @@ class Fetcher:
             return exchange
         robots_request.meta.update(_OWN_META, download_timeout=secs_left)
         robots_request.meta[LISTENER] = exchange
-        # These headers are there, but empty, so that no middleware adds them; the exchange takes
-        # them out before it sends. The update of `Headers` itself would work the names out again
-        # for each request.
-        dict.update(robots_request.headers, {name: [] for name in NEVER_SENT})
         if self._connections is None:  # there is no downloader before the crawl has begun
             self._connections = RobotsConnections(self._crawler, MOST_UNDER_WAY)
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         async with self._places:
             with self._overhearing.listening():
                 try:
+                    self._set_credentials(robots_request, at_home=at_home)
                     response = await send_beside_limits(self._crawler, robots_request)
                     if exchange.request is None:
                         # It is from a middleware that answers by itself, such as a cache.
@@ -287,11 +297,30 @@ class Fetcher:
                 finally:
                     # otherwise it would keep the body in memory
                     robots_request.meta.pop(LISTENER, None)
-                    # otherwise an archive would contain it
-                    robots_request.headers.pop(PROXY_HEADER, None)
+                    # otherwise an archive would contain them
+                    for name in (PROXY_HEADER, *CREDENTIALS):
+                        robots_request.headers.pop(name, None)
         if exchange.has_fault:
             self._tell_of_fault(exchange.error, url)
         return exchange
+
+    def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
+        """Let a request have the credentials that the project has set for its host, and no others.
+
+        These are those of Scrapy's HTTPAUTH settings, and what `robots_request` has set. Headers
+        that it may not have are there, but empty, so that no middleware adds them; the exchange
+        takes them out before it sends.
+        """
+        headers = robots_request.headers
+        dict.update(headers, {name: [] for name in NEVER_SENT})
+        if not at_home:
+            dict.update(headers, {name: [] for name in CREDENTIALS})
+            return
+        middleware = downloader_middleware(self._crawler, HttpAuthMiddleware)
+        if middleware is not None:
+            middleware.process_request(robots_request)
+        for name in CREDENTIALS:
+            dict.setdefault(headers, name, [])
 
     def _tell_of_fault(self, error: BaseException | None, url: str) -> None:
         """Log the fault of a middleware; of each kind the first."""
@@ -315,3 +344,11 @@ def _last_of(trail: list[str]) -> str:
     if len(trail) > 1:
         return trail[-1]
     return ""
+
+
+def is_at_home(url: str, origin: Origin) -> bool:
+    """Whether credentials for `origin` may go to `url`: there, or to its https of the same host."""
+    homes = [origin]
+    if origin == Origin("http", origin.host, DEFAULT_PORTS["http"]):
+        homes.append(Origin("https", origin.host, DEFAULT_PORTS["https"]))
+    return Origin.of(url) in homes

@@ -226,9 +226,6 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
         {"/robots.txt": first, **hops(1), "*": Reply(200, b"ok", {"Set-Cookie": "id=7"})}
     ) as site:
         settings = {
-            "HTTPAUTH_USER": "me",
-            "HTTPAUTH_PASS": "secret",
-            "HTTPAUTH_DOMAIN": None,
             "DEFAULT_REQUEST_HEADERS": {
                 **dict.fromkeys(NEVER_SENT, '"x"'),
                 "Accept-Language": "en",
