@@ -20,7 +20,7 @@ from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of
-from ..core.url_forms import allowed_each_in_all_forms, as_sent, verdict_on_all_forms
+from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
@@ -35,13 +35,11 @@ NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _STATUS = re.compile(r"[0-9]{3}")  # in text
-_BYTES_EACH = 16_384
-_MOST_HELD = 4 * 2**20  # bytes of the robots.txt files whose rules are kept for the next URLs
+_MOST_KEPT = 16  # robots.txt files whose rules are kept for the next URLs
 _BEHIND_SCHEME = len("https://")
 
 _ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
-_NONE = Rules()
 _ANY_SITE = "http://example.com"  # whose path is asked about
 
 
@@ -111,7 +109,8 @@ class _File(NamedTuple):
 
     served: Served
     answer: int | None  # None: its rules decide
-    sites: list[tuple[int, list[int]]]  # where the path of a URL begins, and where the URLs stand
+    rows: list[int]  # where the URLs of these sites stand
+    paths: list[str]  # of the URLs
 
 
 @dataclass(eq=False)
@@ -134,7 +133,6 @@ class Judge:
     now: float = 0.0
     purposes: Sequence[str] = ()
     _rules_read: dict[_FileKey, list[Rules]] = field(default_factory=dict, init=False)
-    _held: int = field(default=0, init=False)
 
     def judged(self, urls: Sequence[str], robots: AllServed) -> list[bytearray]:
         """Return for each crawler the answers to URLs, by one robots.txt or by their origins'."""
@@ -143,14 +141,16 @@ class Judge:
         for key, rows in _rows_by_beginning(urls).items():
             file = self._file_of(key, robots, files)
             if file is not None:
-                file.sites.append((len(key) - 1, rows))
+                slash = len(key) - 1
+                file.rows.extend(rows)
+                file.paths.extend([urls[row][slash:] for row in rows])
                 continue
             for row in rows:
                 explained = self.explained(urls[row], robots)
                 for column, (answer, _) in zip(columns, explained, strict=True):
                     column[row] = answer
         for file in files.values():
-            self._judge_by_file(file, urls, columns)
+            self._judge_by_file(file, columns)
         return columns
 
     def _file_of(self, key: str, robots: AllServed, files: dict[_FileKey, _File]) -> _File | None:
@@ -170,24 +170,23 @@ class Judge:
             answer = None
             if decision is not None:
                 answer = _answer_of(decision)
-            file = files[_file_key(served)] = _File(served, answer, [])
+            file = files[_file_key(served)] = _File(served, answer, [], [])
         return file
 
-    def _judge_by_file(
-        self, file: _File, urls: Sequence[str], columns: Sequence[bytearray]
-    ) -> None:
+    def _judge_by_file(self, file: _File, columns: Sequence[bytearray]) -> None:
         """Put the answers to the URLs of a file's sites into the columns."""
-        rules_of_each = [_NONE] * len(columns)
-        if file.answer is None:
-            rules_of_each = self._rules(file.served)
-        paths = [urls[row][slash:] for slash, rows in file.sites for row in rows]
-        different = list(dict.fromkeys(paths))
-        for rules, column in zip(rules_of_each, columns, strict=True):
-            answer_of = dict(zip(different, _answers(different, rules, file.answer), strict=True))
-            answers = map(answer_of.__getitem__, paths)
-            for _, rows in file.sites:
-                for row in rows:
-                    column[row] = next(answers)
+        different = list(dict.fromkeys(file.paths))
+        itself = [path for path in different if _is_robots_txt(path)]
+        for number, column in enumerate(columns):
+            if file.answer is None:
+                rules = self._rules(file.served)[number]
+                answer_of = dict.fromkeys(different, YES)
+                answer_of |= dict.fromkeys(disallowed_of_a_site(rules, different), NO)
+            else:
+                answer_of = dict.fromkeys(different, file.answer)
+            answer_of |= dict.fromkeys(itself, YES)
+            for row, path in zip(file.rows, file.paths, strict=True):
+                column[row] = answer_of[path]
 
     def explained(self, url: str, robots: AllServed) -> list[tuple[int, Verdict]]:
         """Return for each crawler the answer to a URL, and the verdict that explains it."""
@@ -195,7 +194,7 @@ class Judge:
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
         served, override = self._robots_of(origin, robots)
-        if _is_robots_txt(url):
+        if Origin.of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
             return [(YES, _ITSELF)] * len(self.crawlers)
         if override is None:
             return self._explained(url, served)
@@ -263,10 +262,8 @@ class Judge:
         if rules is None:
             parsed = RobotsTxt.parse(robots.body, max_bytes=self.max_bytes)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
-            self._held += len(robots.body) + _BYTES_EACH
-            if self._held > _MOST_HELD:
+            if len(self._rules_read) >= _MOST_KEPT:
                 self._rules_read.clear()
-                self._held = len(robots.body) + _BYTES_EACH
             self._rules_read[key] = rules
         return rules
 
@@ -285,22 +282,9 @@ def _answer_of(decision: Decision) -> int:
     return UNREACHABLE if decision.temporary else NO
 
 
-def _answers(paths: Sequence[str], rules: Rules, answer: int | None) -> bytearray:
-    """Return the answer to each path: `answer` to all but the robots.txt, or by `rules`."""
-    if answer is not None:
-        answers = bytearray([answer]) * len(paths)
-    else:
-        answers = allowed_each_in_all_forms(rules, paths)
-    if ROBOTS_PATH in "".join(paths):  # in C
-        for number, path in enumerate(paths):
-            if path.startswith(ROBOTS_PATH) and _is_robots_txt(f"{_ANY_SITE}{path}"):
-                answers[number] = YES
-    return answers
-
-
-def _is_robots_txt(url: str) -> bool:
-    """Whether this is the URL of a robots.txt, which is never disallowed (RFC 9309 2.2.2)."""
-    return Origin.of_robots_txt(url) is not None
+def _is_robots_txt(path: str) -> bool:
+    """Whether this is the path of a robots.txt, which is never disallowed (RFC 9309 2.2.2)."""
+    return path.startswith(ROBOTS_PATH) and Origin.of_robots_txt(_ANY_SITE + path) is not None
 
 
 def judge(

@@ -276,25 +276,6 @@ class Trial:
         """Texts, as above."""
         return {needle for needle, _ in self._disallowing.wild()}
 
-    @property
-    def barred(self) -> tuple[str, ...]:
-        """Texts: a path that begins with one, and with none of `exempt`, is disallowed.
-
-        A pattern with a star, taken as text, begins only paths with that star, which it matches. A
-        pattern that ends in "$" may not match them, and an empty one never decides. There are none
-        if an allow rule matches other paths than those that begin with its text.
-        """
-        allows = self._allows.text
-        if "$" in self._disallows.text or "*" in allows or "$" in allows or INDEX_PAGE in allows:
-            return ()
-        texts = self._disallowing.texts
-        return () if "" in texts else texts
-
-    @property
-    def exempt(self) -> tuple[str, ...]:
-        """Texts, as above."""
-        return tuple(self._allows.texts())
-
     def decider(self, path: str) -> int:
         """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
         longest = self._disallowing.longest(path)

@@ -17,7 +17,7 @@ from scrapy_gbot_robots.core.patterns import (
     precedence_of,
 )
 from scrapy_gbot_robots.core.rule_index import Index
-from scrapy_gbot_robots.core.rules import allowed_each, takes_long
+from scrapy_gbot_robots.core.rules import disallowed_among, takes_long
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 
@@ -233,8 +233,8 @@ def test_verdict_without_a_deciding_rule_reads_the_rules_once(last: str) -> None
 ALLOWED, VERDICT = Rules.allowed, Rules.verdict
 
 
-def sixteen_at_once(rules: Rules, url: str) -> object:
-    return allowed_each(rules, [path_of(url)] * 16)
+def six_at_once(rules: Rules, url: str) -> object:
+    return disallowed_among(rules, [f"{path_of(url)}{number}" for number in range(6)])
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,8 @@ def sixteen_at_once(rules: Rules, url: str) -> object:
         pytest.param("/x", "/x", [ALLOWED], 25, id="allowed"),
         pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
         pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
-        pytest.param("/x", "/y", [sixteen_at_once], 5, id="several-urls-at-once"),
+        pytest.param("/x", "/x", [six_at_once], 4, id="several-urls-at-once"),
+        pytest.param("/x", "/y", [six_at_once], 30, id="several-that-no-rule-begins"),
         pytest.param("/x", "/" + "y" * 16_000, [ALLOWED], 25, id="long-path-and-plain-rules"),
         pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
         pytest.param("\nallow: /*x", "/" + "y" * 299, [VERDICT], 6, id="wildcard-of-an-allow-rule"),
