@@ -45,7 +45,7 @@ _GRACE = HOUR
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
 # With these statuses a site refuses, and does not say that a file is missing.
-REFUSALS = frozenset({401, 402, 403, 451})
+REFUSALS = (401, 402, 403, 451)
 # Statuses of a server that is only busy: it is asked again more often.
 _OFTEN = frozenset({429, 503})
 

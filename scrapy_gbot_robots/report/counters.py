@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from scrapy import Request
 
@@ -17,7 +17,7 @@ from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer, Source
-from ..policy.outages import State, date_of
+from ..policy.outages import Kind, State
 from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
@@ -29,12 +29,10 @@ _BY_A_RULE = "by a rule of the robots.txt"
 _EXAMPLES = 2  # URLs for each rule and each unreachable origin
 _MOST_EXAMPLE = 200  # characters
 
-_SOURCES = {source.value: source for source in Source}
-
 _K = TypeVar("_K", bound="Hashable")
 
 
-class Rule(NamedTuple):
+class BlockingRule(NamedTuple):
     """A rule that blocked requests, by its robots.txt and line."""
 
     robots_txt: str
@@ -89,18 +87,17 @@ class Tally(Generic[_K]):
 
 
 class OriginRow(NamedTuple):
-    """What is known of an origin by its last answer."""
+    """What is known of an origin by its last answer; all None for one that is not counted."""
 
-    origin: Origin
     state: State | None = None
     status: int | None = None
     why: str = ""
     source: Source | None = None  # None: there is no definite answer
-    # when a server gave it, in seconds since the epoch; None if that is not known
-    fetched_at: float | None = None
+    fetched_at: float | None = None  # when a server gave it, in seconds since the epoch
+    kind: Kind | None = None  # of that answer
     unreachable: bool = False
-    redirected_to: str = ""  # the URL that gave it, if a redirect led there
     cause: str = ""  # what is wrong with an unreachable one, in a few words
+    redirected_to: str = ""  # the URL that gave the answer, if a redirect led there
 
 
 class Origins:
@@ -108,84 +105,39 @@ class Origins:
 
     def __init__(self) -> None:
         # no `Answer`, which would keep all the rules in memory
-        # The fields of their rows as plain values, which Python's garbage collector does not visit
-        # again and again.
-        self._rows: dict[Origin, tuple[Any, ...]] = {}
+        self.rows: dict[Origin, OriginRow] = {}
         self.blocked: Tally[Origin] = Tally()  # by requests that were blocked
         self.exact = True  # there are no more than those that are counted
         self.oldest_secs = 0.0  # the greatest age of an answer when the crawl got it
 
-    def __len__(self) -> int:
-        """How many are counted."""
-        return len(self._rows)
-
     def learn(self, answer: CachedAnswer) -> None:
         """Note the new answer of an origin."""
-        origin, fetched_at, source = answer.origin, answer.fetched_at, ""
-        if fetched_at is not None:
-            source = answer.source.value
-            if date_of(fetched_at) is None:  # others may write to a storage
-                fetched_at = None
-        if fetched_at is not None:
-            self.oldest_secs = max(self.oldest_secs, answer.given_at - fetched_at)
-        if origin not in self._rows and len(self._rows) >= MOST_ORIGINS:
+        if answer.origin not in self.rows and len(self.rows) >= MOST_ORIGINS:
             self.exact = False
             return
-        self._rows[origin] = (
-            answer.state.value,
+        source = None
+        if answer.fetched_at is not None:
+            source = answer.source
+            self.oldest_secs = max(self.oldest_secs, answer.given_at - answer.fetched_at)
+        self.rows[answer.origin] = OriginRow(
+            answer.state,
             answer.status,
             answer.why,
             source,
-            fetched_at,
+            answer.fetched_at,
+            answer.kind,
             answer.temporary,
-            answer.redirected_to,
             answer.cause,
+            answer.redirected_to,
         )
 
-    def _row(self, origin: Origin) -> OriginRow:
-        if origin not in self._rows:
-            return OriginRow(origin)
-        state, status, why, source, *others = self._rows[origin]
-        return OriginRow(origin, State(state), status, why, _SOURCES.get(source), *others)
-
-    @property
-    def by_state(self) -> Counter[State | None]:
-        """Origins by their last state."""
-        return Counter(row.state for row in map(self._row, self._rows))
-
-    @property
-    def by_source(self) -> Counter[Source]:
-        """Origins with an answer, by where the last one came from."""
-        rows = map(self._row, self._rows)
-        return Counter(row.source for row in rows if row.source is not None)
-
-    @property
-    def unreachable(self) -> int:
-        """Origins whose robots.txt is unreachable."""
-        return sum(row.unreachable for row in map(self._row, self._rows))
-
-    def rows(self, most: int, *, unreachable: bool = False) -> list[tuple[OriginRow, int]]:
-        """At most `most` origins with their blocked requests; those that blocked most come first.
-
-        With `unreachable`, they are only origins whose robots.txt is unreachable.
-        """
+    def most_blocking(self) -> list[tuple[Origin, OriginRow, int]]:
+        """All origins with their blocked requests; those that blocked most come first."""
         blocked = dict(self.blocked.top(len(self.blocked)))
-        rows: list[tuple[OriginRow, int]] = []
-        for origin in {**blocked, **self._rows}:
-            if len(rows) == most:
-                break
-            row = self._row(origin)
-            if row.unreachable or not unreachable:
-                rows.append((row, blocked.get(origin, 0)))
-        return rows
-
-
-class OverrideUse:
-    """How many requests an override decided about, and how many of them it blocked."""
-
-    def __init__(self, override: Override) -> None:
-        self.override = override
-        self.requests = self.blocked = 0
+        return [
+            (origin, self.rows.get(origin, OriginRow()), blocked.get(origin, 0))
+            for origin in {**blocked, **self.rows}
+        ]
 
 
 class CrawlCounts:
@@ -201,31 +153,37 @@ class CrawlCounts:
         self.obeyed = True
         self.blocked = 0
         self.origins = Origins()
-        self.rules: Tally[Rule] = Tally()
+        self.rules: Tally[BlockingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
-        self.overrides: dict[str, OverrideUse] = {}  # by key; the user has written all of them
+        # By override: the requests about which it decided, and those that it blocked.
+        self.overridden: Counter[Override] = Counter()
+        self.blocked_by_override: Counter[Override] = Counter()
         self.preferences: list[str] = []  # a line for each purpose of the crawl
         self.waiting = 0  # requests that still waited when the crawl was closed
-        self.walled = 0  # answers of bot walls in place of sites
         self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
 
     def refuse(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
         """Count a request that was blocked."""
-        verdict, origin, url = error.verdict, error.origin, ""
+        verdict = error.verdict
+        origin = error.origin
+        url = ""
         if request is not None:
             url = request.url
         self.blocked += 1
-        rule = verdict.rule
-        self.reasons.add(verdict.reason if rule is None else _BY_A_RULE)
-        if origin is None:
+        if verdict.rule is None:
+            self.reasons.add(verdict.reason)
+        else:
+            self.reasons.add(_BY_A_RULE)
+        if origin is None or verdict.override is not None:  # no robots.txt has blocked it
             return
         self.origins.blocked.add(origin, url)
-        if rule is not None and verdict.override is None:  # else it may be a rule of the override
-            group = "" if verdict.group is None else verdict.group
-            self.rules.add(Rule(origin.robots_url, rule.line, str(rule), group), url)
+        if verdict.rule is not None:
+            line = verdict.rule.line
+            text = str(verdict.rule)
+            self.rules.add(BlockingRule(origin.robots_url, line, text, verdict.group or ""), url)
 
     def use(self, override: Override, refusal: Verdict | None) -> None:
         """Count a request about which an override decided."""
-        use = self.overrides.setdefault(override.key, OverrideUse(override))
-        use.requests += 1
-        use.blocked += refusal is not None
+        self.overridden[override] += 1
+        if refusal is not None:
+            self.blocked_by_override[override] += 1

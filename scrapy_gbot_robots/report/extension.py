@@ -57,7 +57,7 @@ class RobotsReport:
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
         self._counts.finish_reason = reason
         counts = self._finished()
-        if len(counts.origins) or counts.blocked or counts.overrides:
+        if counts.origins.rows or counts.blocked or counts.overridden:
             logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
             try:
@@ -77,7 +77,6 @@ class RobotsReport:
         counts.ended = time.time()
         counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
         counts.waiting = get("gbot_robots/waiting", 0)
-        counts.walled = get("gbot_robots/walled", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
         counts.preferences = [*pages_in_words(self._purposes, get)]
         return counts

@@ -12,11 +12,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
 from enum import Enum
 from html import escape
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from stat import S_ISREG
@@ -25,16 +23,9 @@ from tempfile import TemporaryFile
 from typing import TypeAlias
 
 from ..core.urls import shown
-from .counters import CrawlCounts, OverrideUse
-from .summary import (
-    amount,
-    answers_in_words,
-    end_in_words,
-    most_used,
-    sitemaps_in_words,
-    states_in_words,
-    walls_in_words,
-)
+from ..policy.outages import date_of
+from .counters import CrawlCounts
+from .summary import amount, notes, states_in_words
 
 _Row: TypeAlias = Sequence[object]  # of a table
 
@@ -54,20 +45,18 @@ def page(counts: CrawlCounts) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    unreachable, exact = counts.origins.unreachable, counts.origins.exact
+    origins = counts.origins
+    unreachable = sum(row.unreachable for row in origins.rows.values())
     rules = [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)]
     return Template(_asset("page.html")).substitute(
         spider=_text(counts.spider),
         when=f"{_clock(counts.began)} to {_clock(counts.ended)}",
         off="" if counts.obeyed else _OFF,
-        end=_sentence(end_in_words(counts)),
-        origins=amount(len(counts.origins), exact=exact),
+        notes="".join(map(_sentence, notes(counts))),
+        origins=amount(len(origins.rows), exact=origins.exact),
         blocked=f"{counts.blocked:,}",
-        unreachable=amount(unreachable, exact=exact or not unreachable),
-        states=_bars(states_in_words(counts), "The crawl met no origin."),
-        answers=_sentence(answers_in_words(counts), "Answers: ")
-        + _sentence(walls_in_words(counts))
-        + _sentence(sitemaps_in_words(counts)),
+        unreachable=amount(unreachable, exact=origins.exact or not unreachable),
+        states=_bars(states_in_words(origins), "The crawl met no origin."),
         reasons=_bars(counts.reasons.top(_BARS), "Nothing was blocked."),
         rules=_bars(rules, "No rule blocked a request."),
         tables="".join(_tables(counts)),
@@ -86,17 +75,18 @@ def _text(raw: str) -> str:
     return escape(shown(raw, limit=500))
 
 
-def _clock(seconds: float) -> str:
-    """Return a time, in seconds since the epoch, as UTC."""
-    return f"{datetime.fromtimestamp(seconds, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _sentence(words: str, beginning: str = "") -> str:
-    """Return a paragraph of these words, "" of none."""
-    if not words:
+def _clock(secs: float | None) -> str:
+    """Return a time, in seconds since the epoch, as UTC; "" if it has no date."""
+    date = None
+    if secs is not None:
+        date = date_of(secs)
+    if date is None:
         return ""
-    text = beginning + words
-    return f"<p>{_text(text[0].upper() + text[1:])}.</p>"
+    return f"{date:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _sentence(words: str) -> str:
+    return f"<p>{_text(words[0].upper() + words[1:])}.</p>"
 
 
 def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
@@ -114,20 +104,20 @@ def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
 
 
 def _tables(counts: CrawlCounts) -> Iterator[str]:
-    if counts.overrides:
-        rows = map(_override_row, islice(most_used(counts), _ROWS))
-        note = _left_out(len(counts.overrides), most="requests")
+    if counts.overridden:
+        rows = _override_rows(counts)
+        note = _left_out(len(counts.overridden), most="requests")
         yield _table("overrides", "Overrides", _OF_OVERRIDES, rows, note)
     note = _left_out(len(counts.rules), exact=counts.rules.exact)
     yield _table("rules", "All rules that blocked", _OF_RULES, _rule_rows(counts), note)
-    note = _left_out(len(counts.origins), exact=counts.origins.exact)
+    note = _left_out(len(counts.origins.rows), exact=counts.origins.exact)
     yield _table("origins", "Origins", _OF_ORIGINS, _origin_rows(counts), note)
 
 
-def _override_row(use: OverrideUse) -> _Row:
-    override = use.override
-    words = (override.key, override.action.value, override.reason, override.until)
-    return (use.requests, use.blocked, *words)
+def _override_rows(counts: CrawlCounts) -> Iterator[_Row]:
+    for override, requests in counts.overridden.most_common(_ROWS):
+        words = (override.key, override.action, override.reason, override.until)
+        yield requests, counts.blocked_by_override[override], *words
 
 
 def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:
@@ -137,15 +127,14 @@ def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:
 
 
 def _origin_rows(counts: CrawlCounts) -> Iterator[_Row]:
-    for row, blocked in counts.origins.rows(_ROWS):
-        fetched, why = None, row.why
-        if row.fetched_at is not None:
-            fetched = _clock(row.fetched_at)
+    for origin, row, blocked in counts.origins.most_blocking()[:_ROWS]:
+        why = row.why
         if row.redirected_to:
             why += f"; redirected to {row.redirected_to}"
-        examples = " ".join(counts.origins.blocked.examples(row.origin))
-        robots_url = row.origin.robots_url
-        yield blocked, robots_url, row.state, row.status, why, row.source, fetched, examples
+        fetched = _clock(row.fetched_at)
+        examples = " ".join(counts.origins.blocked.examples(origin))
+        url = origin.robots_url
+        yield blocked, url, row.state, row.status, why, row.source, fetched, examples
 
 
 def _left_out(rows: int, *, exact: bool = True, most: str = "blocked requests") -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from ..core.urls import shown
 from ..obeying.answer import Source
-from ..policy.outages import State, span
-from .counters import FINISHED, CrawlCounts, OverrideUse
+from ..policy.outages import REFUSALS, Kind, State, span
+from .counters import FINISHED, CrawlCounts, Origins
 
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
 _IN_STATE = {State.RULES: "with rules"}
+_KINDS = (
+    (Kind.WALL, "{} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"),
+    (Kind.WEB_PAGE, "{} without rules, since they are web pages"),
+)
 
 
 def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
@@ -30,114 +35,91 @@ def amount(number: int, *, exact: bool) -> str:
     return f"{number:,}" if exact else f"more than {number:,}"
 
 
-def states_in_words(counts: CrawlCounts) -> list[tuple[str, int]]:
+def states_in_words(origins: Origins) -> list[tuple[str, int]]:
     """Return how to call the states that origins are in, and how many are."""
-    by_state = counts.origins.by_state
+    numbers = Counter(row.state for row in origins.rows.values())
     return [
-        (_IN_STATE.get(state, state.value), by_state[state]) for state in State if by_state[state]
+        (_IN_STATE.get(state, state.value), numbers[state]) for state in State if numbers[state]
     ]
-
-
-def answers_in_words(counts: CrawlCounts) -> str:
-    """Return where the answers came from, and how old the oldest was; "" without an answer."""
-    by_source = counts.origins.by_source
-    if not by_source:
-        return ""
-    sources = [f"{by_source[source]:,} {source.value}" for source in Source if by_source[source]]
-    words = ", ".join(sources)
-    oldest, without = counts.origins.oldest_secs, len(counts.origins) - sum(by_source.values())
-    if oldest >= 1:
-        words += f"; the oldest was {span(oldest)} old"
-    if without:
-        words += f"; no answer from {count(without, 'origin')}"
-    return words
-
-
-def walls_in_words(counts: CrawlCounts) -> str:
-    """Return how many answers were not of the sites, but of bot walls; "" if none was."""
-    if not counts.walled:
-        return ""
-    answers = count(counts.walled, "answer")
-    return f"{answers} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"
-
-
-def sitemaps_in_words(counts: CrawlCounts) -> str:
-    """Return how many sitemaps were left out, by which settings and rules; "" if none was."""
-    left_out = counts.sitemaps_left_out.items()
-    if not left_out:
-        return ""
-    return "sitemaps left out: " + ", ".join(f"{number:,} by {why}" for why, number in left_out)
-
-
-def end_in_words(counts: CrawlCounts) -> str:
-    """Return that the crawl ended early, why, and what still waited; "" if it did not."""
-    if counts.finish_reason == FINISHED:
-        return ""
-    end = f"the crawl ended early ({counts.finish_reason})"
-    if counts.waiting:
-        end += f"; {count(counts.waiting, 'request')} still waited for a robots.txt"
-    return end
 
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
-    origins = count(len(counts.origins), "origin", exact=counts.origins.exact)
-    states = ", ".join(f"{number:,} {words}" for words, number in states_in_words(counts))
+    origins = count(len(counts.origins.rows), "origin", exact=counts.origins.exact)
+    states = ", ".join(f"{number:,} {words}" for words, number in states_in_words(counts.origins))
     if states:
         origins += f" ({states})"
     first = f"robots.txt: {origins}, {count(counts.blocked, 'request')} blocked"
     more = chain(
-        _about_the_crawl(counts),
-        _unreachable(counts),
+        notes(counts),
+        _unreachable(counts.origins),
         _rules(counts),
         _overrides(counts),
         counts.preferences,
     )
-    return "\n".join([first, *(f"  {line}" for line in more)])
+    return "\n  ".join([first, *more])
 
 
-def _about_the_crawl(counts: CrawlCounts) -> Iterator[str]:
-    end, walls = end_in_words(counts), walls_in_words(counts)
-    if end:
+def notes(counts: CrawlCounts) -> Iterator[str]:
+    """Yield what a user should know of the whole crawl, a line for each thing."""
+    if counts.finish_reason != FINISHED:
+        end = f"the crawl ended early ({counts.finish_reason})"
+        if counts.waiting:
+            end += f"; {count(counts.waiting, 'request')} still waited for a robots.txt"
         yield end
-    answers = answers_in_words(counts)
-    if answers:
-        yield f"answers: {answers}"
-    if walls:
-        yield walls
-    left_out = sitemaps_in_words(counts)
+    yield from _answers(counts.origins)
+    left_out = [f"{number:,} by {why}" for why, number in counts.sitemaps_left_out.items()]
     if left_out:
-        yield left_out
+        yield f"sitemaps left out: {', '.join(left_out)}"
 
 
-def _unreachable(counts: CrawlCounts) -> Iterator[str]:
-    rows = counts.origins.rows(_MOST, unreachable=True)
-    for row, blocked in rows:
+def _answers(origins: Origins) -> Iterator[str]:
+    """Say where the answers came from, and which of them were no robots.txt of the site's."""
+    rows = origins.rows.values()
+    sources = Counter(row.source for row in rows)
+    words = [f"{sources[source]:,} {source.value}" for source in Source if sources[source]]
+    if words:
+        line = f"answers: {', '.join(words)}"
+        if origins.oldest_secs >= 1:
+            line += f"; the oldest was {span(origins.oldest_secs)} old"
+        if sources[None]:
+            line += f"; no answer from {count(sources[None], 'origin')}"
+        yield line
+    by_status = Counter(row.status for row in rows if row.kind is Kind.NONE)
+    refused = [f"{by_status[code]:,} by HTTP {code}" for code in REFUSALS if by_status[code]]
+    if refused:
+        yield f"refused: {', '.join(refused)}; GBOT_ROBOTS_REFUSED says what that means"
+    kinds = Counter(row.kind for row in rows)
+    for kind, sentence in _KINDS:
+        if kinds[kind]:
+            yield sentence.format(count(kinds[kind], "answer"))
+
+
+def _unreachable(origins: Origins) -> Iterator[str]:
+    rows = [
+        (origin, row.cause, blocked)
+        for origin, row, blocked in origins.most_blocking()
+        if row.unreachable
+    ]
+    for origin, cause, blocked in rows[:_MOST]:
         requests = count(blocked, "request")
-        yield f"unreachable: {row.origin.robots_url} ({shown(row.cause)}), {requests} blocked"
-    more = counts.origins.unreachable - len(rows)
-    if more:
-        yield f"unreachable: {amount(more, exact=counts.origins.exact)} more"
+        yield f"unreachable: {origin.robots_url} ({shown(cause)}), {requests} blocked"
+    if len(rows) > _MOST:
+        yield f"unreachable: {amount(len(rows) - _MOST, exact=origins.exact)} more"
 
 
 def _rules(counts: CrawlCounts) -> Iterator[str]:
-    rules = counts.rules.top(_MOST)
-    for rule, blocked in rules:
+    for rule, blocked in counts.rules.top(_MOST):
         yield f"{blocked:,} by {rule}"
-    more = len(counts.rules) - len(rules)
-    if more:
+    more = len(counts.rules) - _MOST
+    if more > 0:
         yield f"the rest by {count(more, 'other rule', exact=counts.rules.exact)}"
 
 
 def _overrides(counts: CrawlCounts) -> Iterator[str]:
-    for use in islice(most_used(counts), _MOST):
-        override = use.override
+    for override, requests in counts.overridden.most_common(_MOST):
         about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
-        yield f"override for {about}: {count(use.requests, 'request')}, {use.blocked:,} blocked"
-    if len(counts.overrides) > _MOST:
-        yield f"overrides: {len(counts.overrides) - _MOST:,} more"
-
-
-def most_used(counts: CrawlCounts) -> Iterator[OverrideUse]:
-    """Yield the overrides that decided about requests, those with most requests first."""
-    yield from sorted(counts.overrides.values(), key=lambda use: -use.requests)
+        blocked = counts.blocked_by_override[override]
+        yield f"override for {about}: {count(requests, 'request')}, {blocked:,} blocked"
+    if len(counts.overridden) > _MOST:
+        yield f"overrides: {len(counts.overridden) - _MOST:,} more"

@@ -42,7 +42,7 @@ def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> N
     assert cached(cache, "abc") == "ab"
 
 
-def test_settled_origin_takes_five_objects_in_memory_and_none_more_in_the_report() -> None:
+def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report() -> None:
     """The garbage collector visits the origin, its answer, the rules of the one crawler, and what holds them."""
     cache, origins, crawler = AnswerCache(2000), Origins(), Crawler.of("testbot")
     rules = Decision(State.RULES, "", False, 0.0, 0.0)
@@ -59,7 +59,7 @@ def test_settled_origin_takes_five_objects_in_memory_and_none_more_in_the_report
     before = len(gc.get_objects())
     settle(range(100, 1100))
     gc.collect()
-    assert (len(gc.get_objects()) - before) / 1000 <= 5.1
+    assert (len(gc.get_objects()) - before) / 1000 <= 6.1
 
 
 @pytest.mark.parametrize(

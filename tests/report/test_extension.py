@@ -1,6 +1,8 @@
 """The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
 import logging
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,51 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
         ]
+
+
+@in_reactor
+async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_has_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "report.html"
+    answers = [
+        *(Reply(403), Reply(403), Reply(401), Reply(404), Reply(451)),
+        Reply(200, b"<html>Please log in</html>"),
+        Reply(403, b"no", headers={"cf-mitigated": "challenge"}),
+    ]
+    with ExitStack() as stack, caplog.at_level(logging.INFO):
+        sites = [stack.enter_context(Site({"/robots.txt": each, "*": b"ok"})) for each in answers]
+        settings = {"GBOT_ROBOTS_REPORT": str(path), "CONCURRENT_REQUESTS": 1}
+        await crawl(Pages, settings, urls=[site.url("/a") for site in sites])
+    said = [
+        "refused: 1 by HTTP 401, 2 by HTTP 403, 1 by HTTP 451; "
+        "GBOT_ROBOTS_REFUSED says what that means",
+        "1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean",
+        "1 answer without rules, since they are web pages",
+    ]
+    assert summaries(caplog)[0].splitlines() == [
+        "robots.txt: 7 origins (7 full allow), 0 requests blocked",
+        "  answers: 7 fetched",
+        *(f"  {line}" for line in said),
+    ]
+    document = Selector(text=path.read_text(encoding="utf-8"))
+    shown = document.css("section p::text").getall()
+    assert f"{said[0][0].upper()}{said[0][1:]}." in shown
+    why = document.css("#origins tbody td:nth-child(5)::text").getall()
+    assert "HTTP 200; no rules: it is a web page" in why
+
+
+@in_reactor
+async def test_host_that_only_an_override_blocks_is_no_origin_of_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    overrides = {"127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"}}
+    settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}
+    with Site({"*": b"ok"}) as site:
+        await crawl(Pages, settings, urls=[site.url("/a"), "http://127.0.0.2/"])
+    document = Selector(text=path.read_text(encoding="utf-8"))
+    assert document.css(".numbers dd::text").get() == "1"
+    assert len(document.css("#origins tbody tr")) == 1
+    assert document.css("#overrides tbody td::text").getall()[:3] == ["1", "1", "127.0.0.2"]
 
 
 @in_reactor
@@ -164,7 +211,7 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
 
 def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
     counts = CrawlCounts()
-    counts.walled, counts.sitemaps_left_out = 1, {"GBOT_ROBOTS_SITEMAPS_MAX": 1_075}
+    counts.sitemaps_left_out = {"GBOT_ROBOTS_SITEMAPS_MAX": 1_075}
     decision = Decision(State.FULL_DISALLOW, "a\nb", True, 0, 0)
     counts.origins.learn(CachedAnswer(Origin.of("https://a.example"), decision))
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
@@ -174,7 +221,6 @@ def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_f
     uses = [(4, "2 requests"), *((number, "1 request") for number in range(4))]
     assert summary(counts).splitlines() == [
         "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
-        "  1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean",
         "  sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX",
         "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
         *(
@@ -200,7 +246,7 @@ def test_many_overrides_are_added_up() -> None:
         crawler.signals.send_catch_log(override_used, override=override, refusal=None)
     assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
     assert "The 1,000 with most requests, of 2,000." in page(extension._counts)
-    extension._counts.overrides = dict(list(extension._counts.overrides.items())[:1_000])
+    extension._counts.overridden = Counter(dict(extension._counts.overridden.most_common(1_000)))
     assert "The 1,000" not in page(extension._counts)
 
 
@@ -360,7 +406,7 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
     assert said.startswith(first)
     assert '  3 by "Disallow: /" in https://host5.example/robots.txt (line 2)\n' in said
     assert said.count("\n") < 15
-    assert len(extension._counts.origins) == 12_000
+    assert len(extension._counts.origins.rows) == 12_000
     assert len(extension._counts.rules) <= 10_000
     assert "  the rest by more than " in said
     assert "  unreachable: 3,995 more" in said
@@ -395,8 +441,8 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
         request_forbidden, error=late
     )  # the blocked requests of late origins count, too
     assert "host30" not in summary(extension._finished()), "which is not known to be unreachable"
-    ((row, blocked), *_) = extension._counts.origins.rows(10)
-    assert (str(row.origin), blocked) == ("https://host30.example", 1)
+    ((origin, _, blocked), *_) = extension._counts.origins.most_blocking()
+    assert (str(origin), blocked) == ("https://host30.example", 1)
     assert "<td>https://host30.example/robots.txt</td>" in page(extension._counts)
 
 

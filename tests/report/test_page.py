@@ -10,7 +10,7 @@ from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
-from scrapy_gbot_robots.report.counters import CrawlCounts, Rule
+from scrapy_gbot_robots.report.counters import BlockingRule, CrawlCounts
 from scrapy_gbot_robots.report.page import page, try_out, write
 
 from ..support.browser import dom, violations
@@ -31,11 +31,11 @@ def example_counts() -> CrawlCounts:
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
         counts.origins.learn(answer)
-        rule = Rule(origin.robots_url, 3, f"Disallow: /{name}", "*")
+        rule = BlockingRule(origin.robots_url, 3, f"Disallow: /{name}", "*")
         for _ in range(blocked):
             counts.origins.blocked.add(origin, EVIL)
             counts.rules.add(rule)
-    counts.rules.add(Rule(EVIL, 1, EVIL, EVIL), EVIL)
+    counts.rules.add(BlockingRule(EVIL, 1, EVIL, EVIL), EVIL)
     for _ in range(3):
         counts.reasons.add(EVIL)
     silent = CachedAnswer(
