@@ -79,7 +79,9 @@ async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
 
 @pytest.mark.usefixtures("needs_asyncio")
 @in_reactor
-async def test_robots_txt_goes_through_the_api_as_all_requests_do() -> None:
+async def test_robots_txt_goes_through_the_api_as_all_requests_do(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     pytest.importorskip("scrapy_zyte_api", reason="scrapy-zyte-api is not installed")
     urls = [
         "http://a.example/yes",
@@ -102,9 +104,9 @@ async def test_robots_txt_goes_through_the_api_as_all_requests_do() -> None:
     assert len(robots) == 1
     assert robots[0]["httpResponseBody"] is True
     assert {header["name"] for header in robots[0]["customHttpRequestHeaders"]} == {
-        "Accept-Encoding",
-        "User-Agent",
+        "User-Agent",  # which the settings name
     }
+    assert "ban-sensitive header Accept-Encoding" not in caplog.text
 
 
 # spidermon: monitors that read the stats

@@ -19,6 +19,7 @@ from functools import partial
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
@@ -36,7 +37,7 @@ from ..engine import (
     is_closing,
     send_beside_limits,
 )
-from ..policy.decoding import ACCEPTED
+from ..policy.decoding import can_undo
 from ..policy.outcome import (
     REDIRECTS,
     Failure,
@@ -93,6 +94,13 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
+# Scrapy says which codings may come, as for pages: scrapy-zyte-api warns of any other
+# Accept-Encoding. An older Scrapy may ask for a zstd that only it can undo.
+_HEADERS: dict[str, bytes] = {}
+_CODINGS = [coding for coding in ACCEPTED_ENCODINGS if can_undo(coding.decode())]
+if _CODINGS != ACCEPTED_ENCODINGS:
+    _HEADERS["Accept-Encoding"] = b", ".join(_CODINGS)
+
 # Of one kind; a broad crawl has thousands, which the stats count.
 MOST_WARNED = 10
 _STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
@@ -130,7 +138,7 @@ class Fetcher:
             callback=NO_CALLBACK,
             dont_filter=True,
             priority=PRIORITY,
-            headers={"Accept-Encoding": ACCEPTED},
+            headers=_HEADERS,
             meta=meta,
         )
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them

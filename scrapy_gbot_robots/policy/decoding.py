@@ -22,8 +22,6 @@ from typing import Any, TypeAlias
 
 Pieces: TypeAlias = Iterator[bytes]  # of a body
 
-# what a robots.txt request asks for; `br` and `zstd` are decoded if a server sends them
-ACCEPTED = "gzip, deflate"
 RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
 
 # bytes that a decoder is given and gives at a time
@@ -193,9 +191,7 @@ def _inflated(pieces: Pieces) -> Pieces:
 
 
 def _unbrotlied(pieces: Pieces) -> Pieces:
-    import brotli  # noqa: PLC0415  not asked for, so not needed
-
-    stream = brotli.Decompressor()
+    stream = _module("br").Decompressor()
     for piece in pieces:
         waiting = piece
         # also while more input may come: the decoder keeps some output back
@@ -208,7 +204,7 @@ def _unbrotlied(pieces: Pieces) -> Pieces:
 
 def _unzstd(pieces: Pieces) -> Pieces:
     """Decompress zstd, whose frames may follow one another (RFC 8878 3)."""
-    zstd = _zstd()
+    zstd = _module("zstd")
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     stream = None
     frames = 0
@@ -229,14 +225,28 @@ def _unzstd(pieces: Pieces) -> Pieces:
         raise EOFError
 
 
-def _zstd() -> Any:
-    """The zstd module of Python 3.14, or its backport, which Scrapy 2.18 and newer bring."""
-    for name in ("compression.zstd", "backports.zstd"):
+def can_undo(coding: str) -> bool:
+    """Whether a content coding can be undone with what is installed."""
+    if coding not in _MODULES:
+        return coding in _DECODERS
+    try:
+        _module(coding)
+    except DecodeError:
+        return False
+    return True
+
+
+def _module(coding: str) -> Any:
+    for name in _MODULES[coding]:
         with suppress(ImportError):
             return import_module(name)
-    raise DecodeError("there is no module for zstd")
+    raise DecodeError(f"there is no module for {coding}")
 
 
+_MODULES = {  # zstd is in Python 3.14; Scrapy 2.18 and newer bring the backport, and brotli
+    "br": ("brotli", "brotlicffi"),
+    "zstd": ("compression.zstd", "backports.zstd"),
+}
 _DECODERS: dict[str, Callable[[Pieces], Pieces]] = {
     "br": _unbrotlied,
     "deflate": _inflated,

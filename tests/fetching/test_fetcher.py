@@ -241,12 +241,22 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
         assert len(asked) == 2
         for headers in (request.headers for request in asked):
             assert headers.keys().isdisjoint(NEVER_SENT)
-            assert headers["accept-encoding"] == "gzip, deflate"
             assert headers["accept-language"] == "en"
             assert headers["user-agent"].startswith("testbot")
         page = next(request for request in site.asked if request.path == "/free")
+        codings = [request.headers["accept-encoding"] for request in (*asked, page)]
+        assert codings == [codings[0]] * 3  # those that Scrapy asks for with a page
+        assert codings[0].startswith("gzip, deflate")
         assert "session=9" not in page.headers.get("cookie", "")
         assert {"authorization", "referer", "range"} <= page.headers.keys()  # the page has them
+
+
+@in_reactor
+async def test_no_coding_is_asked_for_where_scrapy_asks_for_none() -> None:
+    with Site({"*": RULES}) as site:
+        crawler = await crawl(Pages, {"COMPRESSION_ENABLED": False}, urls=[site.url("/free")])
+        assert set(pages(crawler).crawled) == {site.url("/free")}
+        assert not any("accept-encoding" in request.headers for request in site.asked)
 
 
 class Signing:

@@ -12,7 +12,7 @@ from typing import Any
 import brotli
 import pytest
 
-from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
+from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, can_undo, decoded
 
 TEXT = b"user-agent: *\ndisallow: /private\n"
 LARGE = (
@@ -189,11 +189,30 @@ def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, 
             decoded(packed, "zstd", EVERYTHING)
 
 
-def test_zstd_without_a_module_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("compression.zstd", "backports.zstd"):
+@pytest.mark.parametrize(
+    ("coding", "modules"),
+    [("zstd", ["compression.zstd", "backports.zstd"]), ("br", ["brotli", "brotlicffi"])],
+)
+def test_coding_without_a_module_is_an_error(
+    coding: str, modules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in modules:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(DecodeError, match="no module for zstd"):
-        decoded(b"x", "zstd", EVERYTHING)
+    assert not can_undo(coding)
+    with pytest.raises(DecodeError, match=f"no module for {coding}"):
+        decoded(b"x", coding, EVERYTHING)
+
+
+def test_either_module_for_brotli_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "brotlicffi", brotli)
+    monkeypatch.setitem(sys.modules, "brotli", None)
+    assert can_undo("br")
+    assert decoded(brotli.compress(TEXT), "br", EVERYTHING) == (TEXT, False)
+
+
+@pytest.mark.parametrize(("coding", "expected"), [("gzip", True), ("compress", False)])
+def test_coding_can_be_undone_if_it_is_known(coding: str, *, expected: bool) -> None:
+    assert can_undo(coding) is expected
 
 
 SHOWN = b'<html><head><meta name="color-scheme" content="light dark"></head><body><pre style="x">a: &lt;&amp;\xff\n</pre></body></html>'
