@@ -88,6 +88,10 @@ _SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the U
     "TCPTimedOutError",
     "TimeoutError",
 }
+_NO_IPV6 = (  # of Scrapy's default resolver
+    "for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older Scrapy, to "
+    "'scrapy.resolver.CachingHostnameResolver'"
+)
 # How a connection fails to begin. With a proxy, it is the connection to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
@@ -280,7 +284,7 @@ def _codings(of: Headers, name: str) -> str:
 
 
 def failure_of(
-    error: BaseException, redirected_to: str = "", *, proxied: bool = False
+    error: BaseException, redirected_to: str = "", *, proxied: bool = False, host: str = ""
 ) -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
@@ -292,6 +296,7 @@ def failure_of(
         redirected_to: the URL that failed, if a redirect led there.
         proxied: whether the request went to a proxy: then it was the proxy that was not found, or
             that refused the connection.
+        host: whose robots.txt was asked for, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     detail = _OPENSSL_REASON.sub(r"\1", _TWISTED_FAILURE.sub(r"<\1: ", detail))
@@ -305,6 +310,8 @@ def failure_of(
         failure = Failure.PROXY
     elif kinds:
         failure = kinds[0]
+    if failure is Failure.DNS and host.startswith("["):
+        detail = _NO_IPV6
     if proxied and failure in _OF_CONNECTING:
         detail = f"{failure.value}: {detail}".removesuffix(": ")
         failure = Failure.PROXY

@@ -192,7 +192,8 @@ class Fetcher:
         if exchange.has_fault:
             why = f"{type(error).__name__}: {safe_str(error)}"
             return failed(Failure.MIDDLEWARE, why, redirected_to)
-        return failure_of(error, redirected_to, proxied=exchange.has_proxy)
+        host = Origin.of(trail[-1]).host
+        return failure_of(error, redirected_to, proxied=exchange.has_proxy, host=host)
 
     async def _outcome(
         self, exchange: Exchange, answer: Response, origin: Origin, trail: list[str]

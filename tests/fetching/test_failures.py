@@ -105,6 +105,18 @@ def test_failure_to_reach_a_proxy_is_the_proxys(error: BaseException, why: str) 
     assert (outcome.failure, outcome.why) == (Failure.PROXY, why)
 
 
+def test_ipv6_address_that_a_resolver_does_not_take_names_the_setting() -> None:
+    error = twisted.DNSLookupError("no results for hostname lookup: ::1")
+    outcome = failure_of(error, host="[::1]")
+    assert outcome.failure is Failure.DNS
+    assert outcome.why == (
+        "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older "
+        "Scrapy, to 'scrapy.resolver.CachingHostnameResolver')"
+    )
+    assert "DNS_RESOLVER" not in failure_of(error, host="a.example").why
+    assert "DNS_RESOLVER" not in failure_of(TimeoutError(), host="[::1]").why
+
+
 def test_failure_behind_a_proxy_is_what_it_is() -> None:
     assert failure_of(TimeoutError(), proxied=True).failure is Failure.TIMEOUT
 
