@@ -50,7 +50,7 @@ DOORS = {
 # What these rooms may import from outside, besides the standard library.
 OUTSIDE = {
     "core": {"idna"},
-    "policy": {"brotli"},
+    "policy": {"brotli", "w3lib"},
     "storage": {"redis"},
     "bulk": {"pyarrow"},  # for those who hand over its batches
 }
