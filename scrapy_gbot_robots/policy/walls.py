@@ -20,10 +20,10 @@ _HEADERS = (
     ("cf-mitigated", ("challenge",), "Cloudflare's challenge"),
     # docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
     ("x-amzn-waf-action", ("challenge", "captcha"), "AWS WAF"),
-    # github.com/woocommerce/woocommerce/issues/52896: with a 202
+    # github.com/woocommerce/woocommerce/issues/52896
     ("sg-captcha", ("challenge",), "SiteGround's challenge"),
 )
-HEADERS = frozenset({name for name, _, _ in _HEADERS} | {"accept-signature"})
+HEADERS = frozenset(name for name, _, _ in _HEADERS)
 
 # How titles begin, in lower case, each with a repository that has it.
 _TITLES = {
@@ -43,10 +43,7 @@ _TITLES = {
     "access to this page has been denied": "HUMAN",
 }
 
-# RFC 9421 5.1: with these, Accept-Signature asks for a signed request
-_SIGNED = frozenset({401, 403})
 _SUCCESS = range(200, 300)
-_ACCEPTED = 202  # AWS WAF and SiteGround answer a challenge with it
 _HEAD_BYTES = 16 * 1024
 _TITLE_CHARS = 300
 _TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
@@ -58,36 +55,29 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     `headers` has those of `HEADERS`, with names in lower case; `body` is content-decoded, and empty
     if it is not known.
     """
-    mark = _mark(status, headers, body)
+    mark = _mark(headers, body)
     if mark and status in _SUCCESS and speaks_to_crawlers(body):
         return ""
     return mark
 
 
-def _mark(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Return as `wall_of` does, though the body may be a robots.txt with a wall's header or status.
-
-    Headers count first, then the title of a page, then the status.
-    """
+def _mark(headers: Mapping[str, str], body: bytes) -> str:
+    """Return as `wall_of` does, whatever the status: headers count first, then a page's title."""
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
-    if status in _SIGNED and "accept-signature" in headers:
-        return "a wall for signed crawlers, by its header accept-signature"
-    head = body[:_HEAD_BYTES]
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        title = _title_of(head)
-        for beginning, whose in _TITLES.items():
-            if title.startswith(beginning):
-                return f"{whose}, by its title"
-    if status == _ACCEPTED:
-        return "a challenge, by its status"
+    title = _title_of(body[:_HEAD_BYTES])
+    for beginning, whose in _TITLES.items():
+        if title.startswith(beginning):
+            return f"{whose}, by its title"
     return ""
 
 
-def _title_of(page: bytes) -> str:
-    """The title of a page, in lower case and with plain apostrophes; "" if it has none."""
-    match = _TITLE.search(page)
+def _title_of(head: bytes) -> str:
+    """The title of a page, in lower case and with plain apostrophes; "" if it is no page."""
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return ""
+    match = _TITLE.search(head)
     if match is None:
         return ""
     title = unescape(match[1][:_TITLE_CHARS].decode("utf-8", "replace"))

@@ -23,7 +23,7 @@ SERVERS: dict[
     "aws-waf-captcha": (Reply(405, b"", {"x-amzn-waf-action": "captcha"}), True, True),
     "siteground": (Reply(202, b"<meta>", {"sg-captcha": "challenge"}), True, True),
     "anubis": (Reply(200, b"<html><title>Making sure you&#39;re not a bot!</title>"), True, True),
-    "signatures": (Reply(401, b"", {"Accept-Signature": "sig=()"}), True, True),
+    "signatures": (Reply(401, b"", {"Accept-Signature": "sig=()"}), False, True),
     "behind-a-redirect": (redirect("/wall"), True, True),
     "10-mb": (Reply(200, BIG), True, True),
     "10-mb-gzip": (Reply(200, gzip.compress(BIG), {"Content-Encoding": "gzip"}), True, True),

@@ -27,10 +27,8 @@ def answer(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     [
         pytest.param(403, CLOUDFLARE, b"", "Cloudflare", id="cf-mitigated"),
         pytest.param(200, {"cf-mitigated": " Challenge "}, MOMENT, "Cloudflare", id="in-capitals"),
-        pytest.param(
-            403, {"accept-signature": ""}, RULES, "signed crawlers", id="accept-signature-403"
-        ),
-        pytest.param(202, {}, b"", "status", id="202"),
+        pytest.param(202, {"x-amzn-waf-action": "challenge"}, b"", "AWS WAF", id="aws-waf"),
+        pytest.param(202, {"sg-captcha": "challenge"}, b"", "SiteGround", id="siteground"),
         pytest.param(300, CLOUDFLARE, b"", "Cloudflare", id="300"),
         pytest.param(404, {}, MOMENT, "Cloudflare", id="title-of-a-404"),
         pytest.param(403, {}, MOMENT + RULES, "Cloudflare", id="rules-in-a-403"),
@@ -74,9 +72,10 @@ def test_wall_is_known_by_its_marks(
             200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml", id="page-before-a-sitemap"
         ),
         pytest.param(202, {}, b"\xef\xbb\xbfuser-agent: *", id="202-with-rules"),
+        pytest.param(202, {}, b"", id="202-without-a-mark"),
         pytest.param(200, CLOUDFLARE, RULES, id="header-and-rules"),
         pytest.param(200, {"cf-mitigated": "block"}, b"", id="another-value"),
-        pytest.param(404, {"accept-signature": "sig=()"}, b"", id="accept-signature-404"),
+        pytest.param(403, {"accept-signature": "sig=()"}, b"", id="accept-signature"),
         pytest.param(200, {}, PAGE % b"Welcome. Just a moment...", id="another-title"),
         pytest.param(200, {}, b"<!--" + b" " * 17_000 + b"-->" + MOMENT, id="too-far-down"),
         pytest.param(429, CLOUDFLARE, MOMENT, id="429"),
