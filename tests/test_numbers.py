@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import answer, gates, giving_up, identity
+from scrapy_gbot_robots.obeying import answer, gates, giving_up
 from scrapy_gbot_robots.obeying import other_schedulers as front
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
@@ -28,7 +28,6 @@ NUMBERS = [
     ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),
     ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
-    ("how-to", "one of the first {} requests shows it", identity._LOOKS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
     ("architecture", "as much as {} questions, an index finds", rules._TRIES),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,15 +14,11 @@ from scrapy.utils.python import without_none_values
 from ..core.crawlers import Crawler as RobotsCrawler
 from ..core.crawlers import RobotsAgent, agents_heeded, cut_token, is_browser_like
 from ..core.known_crawlers import is_known
-from ..core.urls import shown
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
-# At requests that are sent, to see whether their User-Agent is the one that was judged.
-_LOOKS = 100
-_CONTACT = re.compile(r"https?://|\S@\S")
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +30,8 @@ class UserAgent(NamedTuple):
     source: str
 
     @property
-    def hint(self) -> str | None:
-        """A warning for the user; None if there is no need for one."""
+    def hint(self) -> str:
+        """A warning for the user; "" if there is no need for one."""
         crawler = RobotsCrawler.of(self.text)
         name = crawler.name
         cut = cut_token(self.text)
@@ -47,42 +42,31 @@ class UserAgent(NamedTuple):
         elif not name or is_browser_like(self.text):
             problem = "names no crawler of yours, so that no robots.txt can address this crawl"
         elif is_known(name):
-            others = _of_others(crawler)
-            problem = f"names a well-known crawler: the rules for {name} count, {others}"
+            problem = (
+                f"names a well-known crawler: the rules for {name} count "
+                f"(if that is meant, set GBOT_ROBOTS_AGENTS = [{name!r}])"
+            )
         else:
-            return None
+            return ""
         advice = "Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
         return f"{self.source}, {self.text!r}, {problem}. {advice}"
 
 
-def _of_others(crawler: RobotsCrawler) -> str:
-    """Say when the rules for all crawlers count for `crawler`."""
-    meant = f"(if that is meant, set GBOT_ROBOTS_AGENTS = [{crawler.name!r}])"
-    if crawler.heeds_global:
-        return f'those for "*" only where it has none {meant}'
-    return f'those for "*" never {meant}'
-
-
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
-    """Return `ROBOTSTXT_USER_AGENT`, else the default that Scrapy's later middlewares send."""
-    name = settings["ROBOTSTXT_USER_AGENT"]
-    if name:
-        return UserAgent(str(name), "ROBOTSTXT_USER_AGENT")
-    return _sent_by_scrapy(settings, spider)
+    """Return `ROBOTSTXT_USER_AGENT`, else the default that Scrapy's later middlewares send.
 
-
-def _sent_by_scrapy(settings: BaseSettings, spider: Spider | None) -> UserAgent:
-    """Return the User-Agent that Scrapy gives a request without one; its text may be empty."""
+    The text is empty if there is none.
+    """
     headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS")))
-    by_default_headers = headers.get("User-Agent")
-    if by_default_headers:
-        return UserAgent(by_default_headers.decode("latin-1"), "DEFAULT_REQUEST_HEADERS")
-    of_spider = getattr(spider, "user_agent", None)
-    if of_spider:
-        return UserAgent(str(of_spider), "the spider's user_agent")
-    of_settings = settings["USER_AGENT"]
-    if of_settings:
-        return UserAgent(str(of_settings), "USER_AGENT")
+    by_default_headers = (headers.get("User-Agent") or b"").decode("latin-1")
+    for text, source in (
+        (settings["ROBOTSTXT_USER_AGENT"], "ROBOTSTXT_USER_AGENT"),
+        (by_default_headers, "DEFAULT_REQUEST_HEADERS"),
+        (getattr(spider, "user_agent", None), "the spider's user_agent"),
+        (settings["USER_AGENT"], "USER_AGENT"),
+    ):
+        if text:
+            return UserAgent(str(text), source)
     return UserAgent("", "USER_AGENT")
 
 
@@ -101,57 +85,16 @@ class CrawlerIdentity:
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
         self._default: str | None = None  # known once there is a spider
-        self._judged: set[RobotsAgent] = set()  # whose rules have been asked for
-        self._looks = _LOOKS
 
     def watch(self) -> None:
-        """Log hints about the User-Agent, and warn once if another is sent than was judged by."""
-        self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        if self._asked_as is None and not self._name:
-            self._crawler.signals.connect(
-                self._reached_downloader, signals.request_reached_downloader
-            )
+        """Warn at the start of a User-Agent by which no robots.txt can address the crawl."""
+        if self._asked_as is None:
+            self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     def _spider_opened(self, spider: Spider) -> None:
-        settings = self._crawler.settings
-        hint = of_project(settings, spider).hint
-        sent = _sent_by_scrapy(settings, spider)
-        if hint is not None and self._asked_as is None:
+        hint = of_project(self._crawler.settings, spider).hint
+        if hint:
             logger.warning("%s", hint)
-        elif sent.text and not _CONTACT.search(sent.text):
-            logger.info(
-                "%s, %r, does not say how a site can reach you. Add a URL or an address, such as "
-                "'mybot/1.0 (+https://example.com/bot)'",
-                sent.source,
-                sent.text,
-            )
-
-    def _reached_downloader(self, request: Request) -> None:
-        """Warn once if a downloader middleware behind ours sets another User-Agent.
-
-        After `_LOOKS` requests that could show it, none does.
-        """
-        header = request.headers.get("User-Agent")
-        if not header or request.meta.get("dont_obey_robotstxt"):
-            return
-        if self._default is None or _agent_named(self._default) not in self._judged:
-            return
-        self._looks -= 1
-        sent = header.decode("latin-1")
-        is_late = _agent_named(sent) not in self._judged
-        if is_late or not self._looks:
-            self._crawler.signals.disconnect(
-                self._reached_downloader, signals.request_reached_downloader
-            )
-        if is_late:
-            logger.warning(
-                "robots.txt was read for %r, but %s is sent as %r: a downloader middleware sets "
-                "the User-Agent after GbotRobotsTxtMiddleware. Set ROBOTSTXT_USER_AGENT to the "
-                "name whose rules count, or give that middleware a lower number",
-                self._default,
-                shown(str(request)),
-                sent,
-            )
 
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler whose rules count for `request`.
@@ -168,9 +111,7 @@ class CrawlerIdentity:
             header = request.headers.get("User-Agent")
             if header:
                 text = header.decode("latin-1")
-        agent = _agent_named(text)
-        self._judged.add(agent)
-        return agent
+        return _agent_named(text)
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""

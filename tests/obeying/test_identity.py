@@ -1,6 +1,5 @@
 """Whose rules count by default, and the warning at start-up about a User-Agent that names no crawler."""
 
-import logging
 from typing import Any
 
 import pytest
@@ -43,13 +42,13 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
         pytest.param("Scrapy/2.14 (+https://scrapy.org)", None, id="scrapy"),
         pytest.param(
             "Googlebot",
-            """names a well-known crawler: the rules for Googlebot count, those for "*" only where it has none """
+            "names a well-known crawler: the rules for Googlebot count "
             "(if that is meant, set GBOT_ROBOTS_AGENTS = ['Googlebot'])",
             id="another-crawler",
         ),
         pytest.param(
             "AdsBot-Google",
-            'the rules for AdsBot-Google count, those for "*" never (if that is meant',
+            "the rules for AdsBot-Google count (if that is meant",
             id="ignores-star",
         ),
         pytest.param(CHROME, "no robots.txt can address this crawl", id="browser"),
@@ -66,36 +65,9 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     ],
 )
 def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: str | None) -> None:
-    hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint or ""
+    hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint
     assert (said or "") in hint
     assert hint.startswith("ROBOTSTXT_USER_AGENT") is (said is not None)
-
-
-@pytest.mark.parametrize(
-    ("settings", "source"),
-    [
-        pytest.param({}, None, id="scrapy-s-own-has-one"),
-        pytest.param({"USER_AGENT": "mybot/1.0 (bot@example.com)"}, None, id="address"),
-        pytest.param({"ROBOTSTXT_USER_AGENT": "mybot"}, None, id="only-the-name-for-robots.txt"),
-        pytest.param({"USER_AGENT": "mybot/1.0"}, "USER_AGENT", id="none"),
-        pytest.param(
-            {"USER_AGENT": CHROME, "ROBOTSTXT_USER_AGENT": "mybot"}, "USER_AGENT", id="browser"
-        ),
-        pytest.param({"USER_AGENT": CHROME}, None, id="browser-which-a-warning-names-already"),
-    ],
-)
-@in_reactor
-async def test_user_agent_without_contact_is_a_hint_at_the_start(
-    settings: dict[str, Any], source: str | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    await crawl(Pages, settings)
-    said = [
-        r.getMessage()
-        for r in caplog.records
-        if "does not say how a site can reach you" in r.getMessage()
-    ]
-    assert [line.partition(",")[0] for line in said] == ([source] if source else [])
 
 
 @pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")

@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from typing_extensions import Self
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.web import Reply, Site
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
@@ -53,30 +53,27 @@ class Naming(Pages):
 
 
 @pytest.mark.parametrize(
-    ("settings", "spider", "refused", "warned"),
+    ("settings", "spider", "refused"),
     [
         pytest.param(
             {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}},
             Pages,
             "/testbot",
-            True,
             id="behind",
         ),
         pytest.param(
             {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Choosing: 500}},
             Pages,
             "/testbot",
-            True,
             id="subclass",
         ),
         pytest.param(
             {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}},
             Pages,
             "/browsers",
-            False,
             id="before",
         ),
-        pytest.param({}, Naming, "/browsers", False, id="by-the-spider"),
+        pytest.param({}, Naming, "/browsers", id="by-the-spider"),
         pytest.param(
             {
                 "ROBOTSTXT_USER_AGENT": "testbot",
@@ -84,7 +81,6 @@ class Naming(Pages):
             },
             Pages,
             "/testbot",
-            False,
             id="named",
         ),
     ],
@@ -94,24 +90,12 @@ async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone
     settings: dict[str, Any],
     spider: type[Pages],
     refused: str,
-    warned: bool,
-    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
         urls = [site.url(path) for path in PATHS]
         alone = await crawl(spider, {"ROBOTSTXT_OBEY": False, **settings}, addon=False, urls=urls)
-        caplog.clear()
         crawler = await crawl(spider, settings, urls=urls)
         assert set(pages(alone).crawled) - set(pages(crawler).crawled) == {site.url(refused)}
-        said = [
-            line
-            for line in own_warnings(caplog)
-            if line.startswith("robots.txt was read for 'testbot")
-        ]
-        assert len(said) == warned
-        assert all(
-            "Set ROBOTSTXT_USER_AGENT to the name whose rules count" in line for line in said
-        )
 
 
 @in_reactor
