@@ -37,9 +37,7 @@ class Closing(Exception):  # noqa: N818  not an error
 
 def reactor() -> Any:
     """The reactor that is installed. Its methods have types in some versions of Twisted only."""
-    from twisted.internet import reactor as installed  # noqa: PLC0415  not before one is installed
-
-    return installed
+    return sys.modules["twisted.internet.reactor"]
 
 
 async def pause(secs: float) -> None:

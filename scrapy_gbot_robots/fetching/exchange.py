@@ -123,7 +123,7 @@ class Exchange:
         # how long the download handler took: without the downloader's queue and other middlewares
         self.secs = 0.0
         self.error: BaseException | None = None  # why there is no response
-        self.has_fault = False  # whether `error` is one of a middleware
+        self.fault = ""  # `error` in words, if a middleware has failed
         # what the download handler raised, if it did
         self._download_error: BaseException | None = None
         self._most_bytes = most_bytes
@@ -214,11 +214,16 @@ class Exchange:
         """Whether the request went to a proxy, as it was sent in the end."""
         return bool((self.request or self.robots_request).meta.get("proxy"))
 
-    def is_fault(self, error: BaseException) -> bool:
-        """Whether `error` is a fault in a middleware: no failed download, no `IgnoreRequest`."""
+    def fault_in(self, error: BaseException) -> str:
+        """Return the fault of a middleware in words.
+
+        It is an empty text if `error` is a failed download or an `IgnoreRequest`.
+        """
         if error is self._download_error or isinstance(error, IgnoreRequest):
-            return False
-        return not any(_meanings(error))
+            return ""
+        if any(_meanings(error)):
+            return ""
+        return f"{type(error).__name__}: {safe_str(error)}"
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """What the response to `url` means.

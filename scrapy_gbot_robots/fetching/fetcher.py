@@ -23,7 +23,6 @@ from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from twisted.internet.defer import CancelledError
-from twisted.python.reflect import safe_str
 
 from ..concurrency import Places, run_in_thread, within
 from ..core.urls import DEFAULT_PORTS, Origin, may_resolve, shown
@@ -115,8 +114,8 @@ class Fetcher:
         self._settings = settings
         self._places = Places(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
-        self._connections: RobotsConnections | None = None
-        self._sees_downloads = False
+        self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
+        self._sees_downloads: bool | None = None  # whether each passes `_send_now`
         self._refused_private = 0
         self._faults: set[type] = set()  # of middlewares, that have been logged
 
@@ -189,9 +188,8 @@ class Fetcher:
         if error is None:
             return failed(Failure.REPLACED, redirected_to=redirected_to)
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-        if exchange.has_fault:
-            why = f"{type(error).__name__}: {safe_str(error)}"
-            return failed(Failure.MIDDLEWARE, why, redirected_to)
+        if exchange.fault:
+            return failed(Failure.MIDDLEWARE, exchange.fault, redirected_to)
         host = Origin.of(trail[-1]).host
         return failure_of(error, redirected_to, proxied=exchange.has_proxy, host=host)
 
@@ -282,8 +280,7 @@ class Fetcher:
             return exchange
         robots_request.meta.update(_OWN_META, download_timeout=secs_left)
         robots_request.meta[LISTENER] = exchange
-        if self._connections is None:  # there is no downloader before the crawl has begun
-            self._connections = RobotsConnections(self._crawler, MOST_UNDER_WAY)
+        if self._sees_downloads is None:  # there is no downloader before the crawl has begun
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         async with self._places:
             with self._overhearing.listening():
@@ -302,15 +299,19 @@ class Fetcher:
                     if is_cancelled and is_closing(self._crawler):
                         raise
                     exchange.error = error
-                    exchange.has_fault = self._sees_downloads and exchange.is_fault(error)
+                    if self._sees_downloads:
+                        exchange.fault = exchange.fault_in(error)
                 finally:
                     # otherwise it would keep the body in memory
                     robots_request.meta.pop(LISTENER, None)
                     # otherwise an archive would contain them
                     for name in (PROXY_HEADER, *CREDENTIALS):
                         robots_request.headers.pop(name, None)
-        if exchange.has_fault:
-            self._tell_of_fault(exchange.error, url)
+        kind = type(exchange.error)
+        if exchange.fault and kind not in self._faults:
+            self._faults.add(kind)
+            sentence = "A downloader middleware failed on the request for %s: %s"
+            logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
         return exchange
 
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
@@ -331,21 +332,12 @@ class Fetcher:
         for name in CREDENTIALS:
             dict.setdefault(headers, name, [])
 
-    def _tell_of_fault(self, error: BaseException | None, url: str) -> None:
-        """Log the fault of a middleware; of each kind the first."""
-        kind = type(error)
-        if kind not in self._faults:
-            self._faults.add(kind)
-            why = f"{kind.__name__}: {safe_str(error)}"
-            sentence = "A downloader middleware failed on the request for %s: %s"
-            logger.error(sentence, shown(url), shown(why), exc_info=error)
-
     async def _send_now(self, send: Send, request: Request) -> Response:
         """Send a request of the crawl; one for a robots.txt is sent by its exchange."""
         exchange = request.meta.get(LISTENER)
-        if self._connections is None or not isinstance(exchange, Exchange):
-            return await send(request)
-        return await exchange.sent(partial(self._connections.send, send), request)
+        if isinstance(exchange, Exchange):
+            return await exchange.sent(partial(self._connections.send, send), request)
+        return await send(request)
 
 
 def _last_of(trail: list[str]) -> str:

@@ -21,7 +21,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
-from ..concurrency import Closing, OneThread, pause
+from ..concurrency import Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
@@ -89,7 +89,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         )
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self._identity.watch()
-        self._hard_questions = OneThread()
         self.gates = Gates(
             crawler, self._lookup, self._identity, self._settings.unreachable_wait_secs
         )
@@ -253,7 +252,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         Hostile rules are asked in a thread: they take milliseconds.
         """
         if answer.takes_long(url, agent):
-            return await self._hard_questions.run(partial(question, url, agent))
+            return await run_in_thread(question, url, agent)
         return question(url, agent)
 
     def process_response(self, request: Request, response: Response) -> Response:
@@ -335,7 +334,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
 
     async def _spider_closed(self) -> None:
         self.gates.close()
-        self._hard_questions.end()
         await self._lookup.close()
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.
