@@ -12,9 +12,9 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import cached_property
@@ -24,10 +24,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
-from scrapy.utils.misc import load_object
 from scrapy.utils.project import data_path, inside_project
 
-from .core.asker import hints_on
 from .core.crawlers import Crawler, RobotsAgent, cut_token
 from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
@@ -50,8 +48,7 @@ _OF_SCRAPY = {
     for name in ("ROBOTSTXT_OBEY", "ROBOTSTXT_PARSER", "ROBOTSTXT_USER_AGENT")
 }
 
-# Settings that release candidates had, without the prefix, and what to write instead: the rest of a
-# sentence, "" if there is nothing.
+# Settings that release candidates had, without the prefix, and what to know or write instead.
 _LEFT: Mapping[str, str] = {
     "AGENTS_MODE": "the first of GBOT_ROBOTS_AGENTS that a group names counts",
     "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
@@ -298,15 +295,13 @@ PURPOSE_LIST = ValueType(
 DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
-def _row(default: object, values: ValueType[Any], **needs: object) -> Any:
+def _row(default: object, values: ValueType[Any], needs: str = "", value: str = "") -> Any:
     """Make a field of `GbotSettings`.
 
-    `default` may be a function that makes the default from Scrapy's settings.
-
-    If there are `needs`, the setting does nothing unless one of these fields has this value; True:
-    any but an empty one.
+    `default` may be a function that makes the default from Scrapy's settings. The setting does
+    nothing unless the field `needs`, if one is named, has this `value`; "": any but an empty one.
     """
-    return field(metadata={"default": default, "values": values, "needs": needs})
+    return field(metadata={"default": default, "values": values, "needs": (needs, value)})
 
 
 @dataclass(frozen=True)
@@ -317,9 +312,9 @@ class GbotSettings:
     """
 
     storage: str = _row("sqlite", STORAGE)
-    sqlite_path: Path | None = _row(sqlite_of_project, SQLITE, storage="sqlite")  # noqa: RUF009  it makes a field
-    redis_url: str = _row(redis_url_of_project, REDIS_URL, storage="redis")
-    redis_client: str | None = _row(redis_client_of_project, CALLABLE, storage="redis")
+    sqlite_path: Path | None = _row(sqlite_of_project, SQLITE, "storage", "sqlite")  # noqa: RUF009  it makes a field
+    redis_url: str = _row(redis_url_of_project, REDIS_URL, "storage", "redis")
+    redis_client: str | None = _row(redis_client_of_project, CALLABLE, "storage", "redis")
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, seconds())
     unreachable: str = _row("google", one_of(*LADDERS))
@@ -341,9 +336,9 @@ class GbotSettings:
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     history: int = _row(0, count(0))
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
-    preferences: str = _row("annotate", one_of("annotate", "refuse"), purposes=True)
+    preferences: str = _row("annotate", one_of("annotate", "refuse"), "purposes")
     tags: bool = _row(False, FLAG)
-    tags_drop: tuple[str, ...] = _row([], DIRECTIVES, tags=True)
+    tags_drop: tuple[str, ...] = _row([], DIRECTIVES, "tags")
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -419,124 +414,54 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 def mistakes(settings: BaseSettings) -> Iterator[str]:
     """Yield a sentence for each setting that does nothing, such as a misspelt one.
 
-    Yield one, too, if the directory of GBOT_ROBOTS_SQLITE_PATH does not exist yet, if
-    GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows, and for each of
-    GBOT_ROBOTS_AGENTS that is nearly the name of a known crawler.
+    Yield one, too, if GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows.
     """
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
-    yield from _misspelt(sorted(str(name) for name in settings), rows)
-    checked, defaults = GbotSettings.of(settings), GbotSettings.of(BaseSettings())
+    for name in sorted(map(str, settings)):
+        if name not in rows:
+            yield from _misspelt(name, rows)
+    checked = GbotSettings.of(settings)
+    defaults = GbotSettings.of(BaseSettings())
     for name, row in rows.items():
-        is_default = getattr(checked, row.name) == getattr(defaults, row.name)
-        if settings.get(name) is not None and not is_default and not _has_needs(checked, row):
-            other = next(iter(row.metadata["needs"]))
-            yield f"{name} does nothing here: {_name_of(other)} is {getattr(checked, other)!r}"
-    yield from _mistakes_about_agents(checked.agents, settings["ROBOTSTXT_USER_AGENT"])
+        other, wanted = row.metadata["needs"]
+        if not other or getattr(checked, row.name) == getattr(defaults, row.name):
+            continue
+        value = getattr(checked, other)
+        if settings.get(name) is not None and (not value or wanted not in {"", value}):
+            yield f"{name} does nothing here: {_name_of(other)} is {value!r}"
+    user_agent = settings["ROBOTSTXT_USER_AGENT"]
+    names = {Crawler.of(agent).name.lower() for agent in checked.agents}
+    if names and user_agent and Crawler.of(user_agent).name.lower() not in names:
+        yield (
+            f"ROBOTSTXT_USER_AGENT = {user_agent!r} does nothing here: "
+            "GBOT_ROBOTS_AGENTS says whose rules count, and does not have it"
+        )
     if checked.max_bytes < MAX_BYTES:
         yield (
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
             "RFC 9309 wants a crawler to read 500 KiB (512000) at least"
         )
-    if checked.sqlite_path is not None and _is_set("sqlite_path", settings):
-        folder = checked.sqlite_path.parent
-        if checked.storage == "sqlite" and not folder.exists():
-            yield (
-                f"GBOT_ROBOTS_SQLITE_PATH: the directory {folder} does not exist; a crawl makes it"
-            )
 
 
-def _mistakes_about_agents(agents: Iterable[str], user_agent: str | None) -> Iterator[str]:
-    """Yield a sentence for each of `agents` that is nearly known, and for a name beside them."""
-    names = [Crawler.of(agent).name for agent in agents]
-    for hint in hints_on(names):
-        yield f"GBOT_ROBOTS_AGENTS: {hint}"
-    if not names or not user_agent:
+def _misspelt(name: str, rows: Collection[str]) -> Iterator[str]:
+    """Yield a sentence if `name` is nearly one of ours, which are `rows`, or was one."""
+    beginning = _LOOKS_OURS.match(name)
+    if beginning is not None:
+        end = name[beginning.end() :].upper()
+        if end in _LEFT:
+            yield f"{name} is no setting any more: {_LEFT[end]}"
+            return
+        by_end = {row.removeprefix(PREFIX): row for row in rows} | _OF_SCRAPY
+        nearest = get_close_matches(end, by_end, n=1)
+        meant = "".join(f"; did you mean {by_end[match]}?" for match in nearest)
+        yield f"{name} is no setting{meant}"
         return
-    if Crawler.of(user_agent).name.lower() not in map(str.lower, names):
-        yield (
-            f"ROBOTSTXT_USER_AGENT = {user_agent!r} does nothing here: "
-            "GBOT_ROBOTS_AGENTS says whose rules count, and does not have it"
-        )
-
-
-def _misspelt(names: Iterable[str], rows: Mapping[str, object]) -> Iterator[str]:
-    """Yield a sentence for each name that is nearly one of ours, which are `rows`."""
-    for name in names:
-        beginning = _LOOKS_OURS.match(name)
-        if beginning is not None and name not in rows:
-            end = name[beginning.end() :].upper()
-            yield f"{name} is no setting{_instead(end) or _did_you_mean(end, rows)}"
-        ours = PREFIX + name.partition("_")[2]
-        if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
-            yield f"{name} is no setting; did you mean {ours}?"
-
-
-def _instead(end: str) -> str:
-    """Say that a setting has gone, and what to write instead; "" if there never was such a one.
-
-    `end` is what follows the prefix.
-    """
-    if end not in _LEFT:
-        return ""
-    if not _LEFT[end]:
-        return " any more"
-    return f" any more: {_LEFT[end]}"
-
-
-def _did_you_mean(wanted: str, names: Iterable[str]) -> str:
-    """Say which setting may be meant.
-
-    `wanted` is what follows the prefix of the one that does not exist.
-    """
-    by_end = {name.removeprefix(PREFIX): name for name in names} | _OF_SCRAPY
-    nearest = get_close_matches(wanted, by_end)
-    if not nearest:
-        return ""
-    return f"; did you mean {by_end[nearest[0]]}?"
-
-
-def _has_needs(checked: GbotSettings, row: Field[Any]) -> bool:
-    """Whether one of the settings that the field needs, if any, lets it do something."""
-    for other, wanted in row.metadata["needs"].items():
-        value = getattr(checked, other)
-        if value == wanted or (wanted is True and value):
-            return True
-    return not row.metadata["needs"]
-
-
-# What heeds a setting: where it must be switched on, and its class, which is in a room above this
-# one
-_PARTS = {
-    "archive": ("EXTENSIONS", "report.archive.RobotsArchive"),
-    "report": ("EXTENSIONS", "RobotsReport"),
-    "tags": ("SPIDER_MIDDLEWARES", "pages.middleware.RobotsTagsMiddleware"),
-}
+    ours = PREFIX + name.partition("_")[2]
+    if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
+        yield f"{name} is no setting; did you mean {ours}?"
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:
-    """Log a warning for each sentence of `mistakes`, and for each setting whose part is off.
-
-    `settings` are those of a crawl: the add-on has switched on its parts.
-    """
+    """Log a warning for each sentence of `mistakes`."""
     for text in mistakes(settings):
         logger.warning("%s", text)
-    checked = GbotSettings.of(settings)
-    for field_name, (switches, part) in _PARTS.items():
-        if getattr(checked, field_name) and not _is_on(part, settings.getdict(switches)):
-            name = _name_of(field_name)
-            logger.warning(
-                "%s does nothing here: %s lacks scrapy_gbot_robots.%s, which the add-on adds",
-                name,
-                switches,
-                part,
-            )
-
-
-def _is_on(part: str, components: Mapping[Any, int | None]) -> bool:
-    """Whether one of our classes, or a subclass of it, is switched on."""
-    for component, position in components.items():
-        if position is not None:
-            bases = getattr(load_object(component), "__mro__", ())
-            if part.rpartition(".")[2] in [base.__name__ for base in bases]:
-                return True
-    return False

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.report.archive import RobotsArchive
 from scrapy_gbot_robots.settings import (
     AGENTS,
     ARCHIVE,
@@ -20,7 +19,6 @@ from scrapy_gbot_robots.settings import (
     GbotSettings,
     archive_named,
     mistakes,
-    warn_of_mistakes,
 )
 
 
@@ -328,12 +326,6 @@ def test_setting_that_left_is_named_with_what_to_write_instead(name: str, instea
     assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting any more{instead}"]
 
 
-def test_agent_that_is_nearly_a_known_crawler_is_named() -> None:
-    assert told(AGENTS=["ourbot", "GPT-Bot/1.0 (+https://a.example)"]) == [
-        'GBOT_ROBOTS_AGENTS: no known crawler is called "GPT-Bot"; did you mean GPTBot?'
-    ]
-
-
 @pytest.mark.parametrize(
     ("user_agent", "said"),
     [
@@ -355,72 +347,10 @@ def test_user_agent_that_is_none_of_the_agents_is_named(user_agent: str, said: l
     assert list(mistakes(Settings(settings))) == said
 
 
-class OurArchive(RobotsArchive):
-    """A subclass, such as a project may switch on."""
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (
-            {"GBOT_ROBOTS_ARCHIVE": "a.jsonl"},
-            [
-                "GBOT_ROBOTS_ARCHIVE does nothing here: EXTENSIONS lacks "
-                "scrapy_gbot_robots.report.archive.RobotsArchive, which the add-on adds"
-            ],
-        ),
-        (
-            {
-                "GBOT_ROBOTS_REPORT": "a.html",
-                "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": None},
-            },
-            [
-                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport, which the add-on adds"
-            ],
-        ),
-        (
-            {"GBOT_ROBOTS_TAGS": True, "GBOT_ROBOTS_PROVENANCE": True},
-            [
-                "GBOT_ROBOTS_TAGS does nothing here: SPIDER_MIDDLEWARES lacks "
-                "scrapy_gbot_robots.pages.middleware.RobotsTagsMiddleware, which the add-on adds",
-            ],
-        ),
-        (
-            {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {OurArchive: 0}},
-            [
-                "GBOT_ROBOTS_REPORT does nothing here: EXTENSIONS lacks scrapy_gbot_robots.RobotsReport, which the add-on adds"
-            ],
-        ),
-        ({"GBOT_ROBOTS_ARCHIVE": "a.jsonl", "EXTENSIONS": {OurArchive: 0}}, []),
-        (
-            {"GBOT_ROBOTS_REPORT": "a.html", "EXTENSIONS": {"scrapy_gbot_robots.RobotsReport": 0}},
-            [],
-        ),
-        ({}, []),
-    ],
-)
-def test_setting_whose_part_is_off_is_named(
-    settings: dict[str, Any], said: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    warn_of_mistakes(Settings(settings))
-    assert [record.getMessage() for record in caplog.records] == said
-
-
 def test_percent_sign_in_a_directory_is_no_place_in_the_name_of_the_archive() -> None:
     now = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
     path = Path("100% real") / "%(name)s-%(time)s.jsonl"
     assert archive_named(path, "a/b", now) == Path("100% real") / "a-b-2026-11-01T12-00-00.jsonl"
-
-
-def test_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
-    mistyped = tmp_path / "vra" / "robots.sqlite"
-    assert told(SQLITE_PATH=str(mistyped)) == [
-        f"GBOT_ROBOTS_SQLITE_PATH: the directory {tmp_path / 'vra'} does not exist; a crawl makes it"
-    ]
-    (unused,) = told(SQLITE_PATH=str(mistyped), STORAGE="memory")
-    assert "does nothing here" in unused
-    mistyped.parent.mkdir()
-    assert told(SQLITE_PATH=str(mistyped)) == []
 
 
 def test_limit_that_leaves_rules_out_is_named() -> None:
