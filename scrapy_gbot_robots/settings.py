@@ -397,6 +397,8 @@ def _is_set(field_name: str, settings: BaseSettings) -> bool:
 def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
     """Return the value of one setting, or its default; ValueError names what is wrong."""
     value = settings.get(_name_of(field_name))
+    if value == "" and row["default"] is None:  # as of -s NAME=, which switches off
+        return None
     if value is None:
         value = row["default"]
         if callable(value):

@@ -133,6 +133,15 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
     assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
+def test_empty_text_switches_report_and_archive_off_for_one_run() -> None:
+    """As `-s GBOT_ROBOTS_REPORT=` does, though settings.py names a file."""
+    settings = Settings({"GBOT_ROBOTS_REPORT": "r.html", "GBOT_ROBOTS_ARCHIVE": "r.jsonl"})
+    settings.set("GBOT_ROBOTS_REPORT", "", "cmdline")
+    settings.set("GBOT_ROBOTS_ARCHIVE", "", "cmdline")
+    checked = GbotSettings.of(settings)
+    assert (checked.report, checked.archive) == (None, None)
+
+
 def test_directory_is_no_archive(tmp_path: Path) -> None:
     directory = tmp_path / "robots.jsonl"
     directory.mkdir()

@@ -271,3 +271,15 @@ def test_reason_of_any_words_from_a_storage_is_written() -> None:
     answer = CachedAnswer(origin, Decision(State.FULL_ALLOW, why, False, 0.0, 0.0), 7)
     record = json.loads(json.dumps(record_of(answer, None, None)))
     assert (record["state"], record["status"], record["why"]) == ("full allow", 7, why)
+
+
+@in_reactor
+async def test_empty_texts_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    off = {"GBOT_ROBOTS_REPORT": "", "GBOT_ROBOTS_ARCHIVE": ""}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, off, urls=[site.url("/yes"), site.url("/no")])
+    assert verdicts(crawler) == {site.url("/yes"): 1, site.url("/no"): 0}
+    assert list(tmp_path.iterdir()) == []
