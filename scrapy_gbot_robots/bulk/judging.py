@@ -24,8 +24,8 @@ from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
-from ..policy.outages import Decision, Policy, State, decide, renew
-from ..policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
+from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
+from ..policy.outcome import Fetched, Outcome, Unreachable, outcome_of
 from ..policy.overrides import Action, Override, Overrides
 
 NO = 0
@@ -47,24 +47,10 @@ class BulkError(ValueError):
     """A list of URLs or a batch cannot be used; the message says which, and why."""
 
 
-class Served(NamedTuple):
-    """What was served for a robots.txt, redirects followed."""
-
-    status: int | None  # the HTTP status code; None: there was no answer, or only part of one
-    body: bytes = b""  # content-decoded
-    # the reason in words, if `status` is None
-    why: str = "robots.txt not asked yet"
-    # whose wall has answered in place of the site, if more than the body shows that
-    wall: str = ""
-    # of a crawl, if there is one; then only `body` counts beside it
-    decision: Decision | None = None
-
-
-AllServed: TypeAlias = Served | Mapping[Origin, Served]  # one for all URLs, or each origin's
-_NOT_ASKED = Served(None)
-
+Decisions: TypeAlias = Decision | Mapping[Origin, Decision]  # one for all URLs, or each origin's
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-_FileKey: TypeAlias = tuple[object, ...]
+# what decides about some sites: the text of their robots.txt, or one answer to all URLs
+_Basis: TypeAlias = bytes | int
 Agent: TypeAlias = "str | bytes | Crawler"
 
 
@@ -104,13 +90,11 @@ def _origin_of(url: str) -> Origin | None:
         return _origin_of(sent) if sent != url else None
 
 
-class _File(NamedTuple):
-    """What decides about some sites: the rules of one robots.txt, or one answer to all URLs."""
+class _Group(NamedTuple):
+    """URLs of sites about which the same decides."""
 
-    served: Served
-    answer: int | None  # None: its rules decide
-    rows: list[int]  # where the URLs of these sites stand
-    paths: list[str]  # of the URLs
+    rows: list[int]  # where the URLs stand
+    paths: list[str]
 
 
 @dataclass(eq=False)
@@ -119,7 +103,7 @@ class Judge:
 
     Args:
         crawlers: the crawlers.
-        policy: what statuses and failures mean; by default as in a crawl without settings.
+        policy: what it means if nothing is known of a robots.txt.
         max_bytes: how many bytes of a robots.txt are read.
         overrides: an override counts if it is in force at `now`, in seconds since the epoch.
         purposes: what a crawl would be for; a URL is disallowed if its site refuses one of these.
@@ -132,72 +116,72 @@ class Judge:
     overrides: Overrides | None = None
     now: float = 0.0
     purposes: Sequence[str] = ()
-    _rules_read: dict[_FileKey, list[Rules]] = field(default_factory=dict, init=False)
+    _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
 
-    def judged(self, urls: Sequence[str], robots: AllServed) -> list[bytearray]:
+    def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return for each crawler the answers to URLs, by one robots.txt or by their origins'."""
         columns = [bytearray(len(urls)) for _ in self.crawlers]
-        files: dict[_FileKey, _File] = {}
+        groups: dict[_Basis, _Group] = {}
         for key, rows in _rows_by_beginning(urls).items():
-            file = self._file_of(key, robots, files)
-            if file is not None:
-                slash = len(key) - 1
-                file.rows.extend(rows)
-                file.paths.extend([urls[row][slash:] for row in rows])
+            basis = self._basis(key, robots)
+            if basis is None:
+                for row in rows:
+                    explained = self.explained(urls[row], robots)
+                    for column, (answer, _) in zip(columns, explained, strict=True):
+                        column[row] = answer
                 continue
-            for row in rows:
-                explained = self.explained(urls[row], robots)
-                for column, (answer, _) in zip(columns, explained, strict=True):
-                    column[row] = answer
-        for file in files.values():
-            self._judge_by_file(file, columns)
+            group = groups.setdefault(basis, _Group([], []))
+            slash = len(key) - 1
+            group.rows.extend(rows)
+            group.paths.extend([urls[row][slash:] for row in rows])
+        for basis, group in groups.items():
+            self._judge_group(basis, group, columns)
         return columns
 
-    def _file_of(self, key: str, robots: AllServed, files: dict[_FileKey, _File]) -> _File | None:
-        """Return what decides about URLs that begin with `key`, as one of `files`.
+    def _basis(self, key: str, robots: Decisions) -> _Basis | None:
+        """Return what alone decides about URLs that begin with `key`.
 
-        Return None if the URLs may be of several sites, or more decides than their robots.txt.
+        It is None if they may be of several sites, or if overrides or purposes count, too.
         """
         if self.purposes or not _is_site(key):
             return None
         origin = _origin_of(key)
-        served, override = self._robots_of(origin, robots)
-        if origin is None or override is not None:
+        if origin is None or self._override_of(origin) is not None:
             return None
-        file = files.get(_file_key(served))
-        if file is None:
-            decision = self.decision(served)
-            answer = None
-            if decision is not None:
-                answer = _answer_of(decision)
-            file = files[_file_key(served)] = _File(served, answer, [], [])
-        return file
+        decision = self._decision(origin, robots)
+        if decision.state is State.RULES:
+            return _body_of_copy(decision)
+        return _answer_of(decision)
 
-    def _judge_by_file(self, file: _File, columns: Sequence[bytearray]) -> None:
-        """Put the answers to the URLs of a file's sites into the columns."""
-        different = list(dict.fromkeys(file.paths))
+    def _judge_group(self, basis: _Basis, group: _Group, columns: Sequence[bytearray]) -> None:
+        """Put the answers to the URLs of a group into the columns."""
+        different = list(dict.fromkeys(group.paths))
         itself = [path for path in different if _is_robots_txt(path)]
         for number, column in enumerate(columns):
-            if file.answer is None:
-                rules = self._rules(file.served)[number]
-                answer_of = dict.fromkeys(different, YES)
-                answer_of |= dict.fromkeys(disallowed_of_a_site(rules, different), NO)
+            if isinstance(basis, int):
+                answer_of = dict.fromkeys(different, basis)
             else:
-                answer_of = dict.fromkeys(different, file.answer)
+                answer_of = dict.fromkeys(different, YES)
+                rules = self._rules(basis)[number]
+                answer_of |= dict.fromkeys(disallowed_of_a_site(rules, different), NO)
             answer_of |= dict.fromkeys(itself, YES)
-            for row, path in zip(file.rows, file.paths, strict=True):
+            for row, path in zip(group.rows, group.paths, strict=True):
                 column[row] = answer_of[path]
 
-    def explained(self, url: str, robots: AllServed) -> list[tuple[int, Verdict]]:
+    def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
         """Return for each crawler the answer to a URL, and the verdict that explains it."""
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
-        served, override = self._robots_of(origin, robots)
         if Origin.of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
             return [(YES, _ITSELF)] * len(self.crawlers)
+        override = self._override_of(origin)
         if override is None:
-            return self._explained(url, served)
+            decision = self._decision(origin, robots)
+            if decision.state is State.RULES:
+                return [self._one(url, rules) for rules in self._rules(_body_of_copy(decision))]
+            answer = _answer_of(decision)
+            return [(answer, Verdict(answer == YES, None, decision.why))] * len(self.crawlers)
         if override.robotstxt is not None:
             of_each = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
             each = [self._one(url, rules) for rules in of_each]
@@ -207,73 +191,53 @@ class Judge:
             each = [(int(is_allowed), verdict)] * len(self.crawlers)
         return [(answer, override.named(verdict)) for answer, verdict in each]
 
-    def _explained(self, url: str, served: Served) -> list[tuple[int, Verdict]]:
-        decision = self.decision(served)
-        if decision is None:
-            return [self._one(url, rules) for rules in self._rules(served)]
-        answer = _answer_of(decision)
-        return [(answer, Verdict(answer == YES, None, decision.why))] * len(self.crawlers)
-
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
         if self.purposes and verdict.allowed:
             verdict = refusal(self.purposes, preferences_of(rules, url)) or verdict
         return int(verdict.allowed), verdict
 
-    def _robots_of(
-        self, origin: Origin | None, robots: AllServed
-    ) -> tuple[Served, Override | None]:
-        """Return what was served for the robots.txt of a site, and what is agreed with it."""
-        if isinstance(robots, Served):
-            served = robots
-        elif origin is None:
-            served = _NOT_ASKED
-        else:
-            served = robots.get(origin, _NOT_ASKED)
-        if self.overrides and origin is not None:
-            return served, self.overrides.of(origin, self.now)
-        return served, None
-
-    def decision(self, robots: Served) -> Decision | None:
-        """Return what `robots` means if nothing else is known of it; None if its rules decide."""
-        if robots.decision is not None:
-            return None if robots.decision.state is State.RULES else robots.decision
-        if _file_key(robots) in self._rules_read:
+    def _override_of(self, origin: Origin) -> Override | None:
+        if not self.overrides:
             return None
-        status = robots.status
-        outcome: Outcome
-        if status is None:
-            outcome = Unreachable(robots.why)
-        elif robots.wall:
-            outcome = Unavailable(status, "", f"HTTP {status} of {robots.wall}", wall=robots.wall)
-        else:
-            soft_404 = self.policy.soft_404
-            outcome = outcome_of(
-                status, "", robots.body, soft_404=soft_404, proxied=False, headers={}
-            )
-            if isinstance(outcome, Fetched):
-                return None
-        return decide(renew(None, outcome, 0.0, self.policy), 0.0, self.policy)
+        return self.overrides.of(origin, self.now)
 
-    def _rules(self, robots: Served) -> list[Rules]:
+    def _decision(self, origin: Origin, robots: Decisions) -> Decision:
+        if isinstance(robots, Decision):
+            return robots
+        decision = robots.get(origin)
+        if decision is None:
+            return decision_on(None, b"", self.policy)
+        return decision
+
+    def _rules(self, body: bytes) -> list[Rules]:
         """Return the rules that each crawler follows."""
-        key = _file_key(robots)
-        rules = self._rules_read.get(key)
+        rules = self._rules_read.get(body)
         if rules is None:
-            parsed = RobotsTxt.parse(robots.body, max_bytes=self.max_bytes)
+            parsed = RobotsTxt.parse(body, max_bytes=self.max_bytes)
             rules = [parsed.rules_for(crawler) for crawler in self.crawlers]
             if len(self._rules_read) >= _MOST_KEPT:
                 self._rules_read.clear()
-            self._rules_read[key] = rules
+            self._rules_read[body] = rules
         return rules
 
 
-def _file_key(robots: Served) -> _FileKey:
-    """Return what the rules, and that it is they that decide, depend on."""
-    state = None
-    if robots.decision is not None:
-        state = robots.decision.state
-    return robots.body, robots.status, robots.wall, state
+def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
+    """Return what an answer to a request for a robots.txt means if nothing else is known.
+
+    The `body` is content-decoded. The `status` is None if there was no answer.
+    """
+    outcome: Outcome = Unreachable("no answer")
+    if status is not None:
+        outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxied=False, headers={})
+    if isinstance(outcome, Fetched):  # of which there are most
+        copy = Copy(Kind.RULES, outcome.status, "", body, False, "", 0.0, 0.0)
+        return Decision(State.RULES, "", False, 0.0, 0.0, copy)
+    return decide(renew(None, outcome, 0.0, policy), 0.0, policy)
+
+
+def _body_of_copy(decision: Decision) -> bytes:
+    return b"" if decision.copy is None else decision.copy.body
 
 
 def _answer_of(decision: Decision) -> int:
@@ -330,7 +294,11 @@ def judge(
     texts = list(map(_as_text, urls))
     judges = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
     if isinstance(robots, Mapping):
-        columns = judges.judged(texts, _by_origin(robots))
+        decisions: dict[Origin, Decision] = {}
+        for key, value in robots.items():
+            origin = key if isinstance(key, Origin) else Origin.of(key)
+            decisions[origin] = decision_on(*_answer_in(value), policy)
+        columns = judges.judged(texts, decisions)
     else:
         columns = _judged_by_rows(judges, texts, robots)
     return {
@@ -363,15 +331,6 @@ def _in_words(column: bytearray) -> list[int | None]:
     return [_MEANING[answer] for answer in column]
 
 
-def _by_origin(
-    robots: Mapping[str, Robots] | Mapping[Origin, Robots],
-) -> dict[Origin, Served]:
-    return {
-        key if isinstance(key, Origin) else Origin.of(key): _served(value)
-        for key, value in robots.items()
-    }
-
-
 def _judged_by_rows(
     judges: Judge, urls: Sequence[str], robots: Sequence[Robots]
 ) -> list[bytearray]:
@@ -379,25 +338,27 @@ def _judged_by_rows(
     if len(robots) != len(urls):
         raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
     columns = [bytearray(len(urls)) for _ in judges.crawlers]
-    rows_by_served: defaultdict[Served, list[int]] = defaultdict(list)
+    rows_by_answer: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
     for row, value in enumerate(robots):
-        rows_by_served[_served(value)].append(row)
-    for served, rows in rows_by_served.items():
-        judged = judges.judged([urls[row] for row in rows], served)
+        rows_by_answer[_answer_in(value)].append(row)
+    for (status, body), rows in rows_by_answer.items():
+        decision = decision_on(status, body, judges.policy)
+        judged = judges.judged([urls[row] for row in rows], decision)
         for column, answers in zip(columns, judged, strict=True):
             for row, answer in zip(rows, answers, strict=True):
                 column[row] = answer
     return columns
 
 
-def _served(robots: Robots) -> Served:
+def _answer_in(robots: Robots) -> tuple[int | None, bytes]:
+    """Return the status and the body that a value says were served."""
     if _is_missing(robots):
-        return _NOT_ASKED
+        return None, b""
     if isinstance(robots, (bytes, bytearray, memoryview)):
-        return Served(200, bytes(robots))
+        return 200, bytes(robots)
     if isinstance(robots, tuple) and len(robots) == 2:  # noqa: PLR2004
         status, body = robots
-        return Served(_status_of(status), _body_of(body), why="no answer")
+        return _status_of(status), _body_of(body)
     raise TypeError(
         f"what was served is (status, body), bytes or None, not {type(robots).__name__}"
     )

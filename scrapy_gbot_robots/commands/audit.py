@@ -22,15 +22,16 @@ from ..bulk.judging import (
     NO_URL,
     UNREACHABLE,
     YES,
-    AllServed,
     BulkError,
+    Decisions,
     Judge,
-    Served,
+    decision_on,
     origins_of,
 )
 from ..bulk.url_list import UrlList, csv_lines, json_lines
 from ..core.urls import shown
 from ..core.verdict import Verdict
+from ..policy.outages import Decision, Kind
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
@@ -120,7 +121,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
         with audit.summarised():
             if files:
-                robots = [Served(200, each.body) for each in versions(files, settings, err)]
+                bodies = [version.body for version in versions(files, settings, err)]
+                robots = [decision_on(200, body, gbot.policy) for body in bodies]
                 for columns in audit.pieces():
                     audit.judge(columns, robots)
             else:
@@ -148,8 +150,8 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
 
     async def work(crawl: ProjectCrawl) -> None:
         for columns in audit.pieces():
-            served = await crawl.served(origins_of(columns[0]))
-            audit.judge(columns, [served])
+            decisions = await crawl.decisions(origins_of(columns[0]))
+            audit.judge(columns, [decisions])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     run_in_crawl(settings, work)
@@ -200,7 +202,7 @@ class _Audit:
                 yield columns
                 progress(self._urls.done, f"{read:,} URLs")
 
-    def judge(self, columns: list[list[Any]], robots: Sequence[AllServed]) -> None:
+    def judge(self, columns: list[list[Any]], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
         urls = columns[0]
         explained: list[list[tuple[int, Verdict]]] = []
@@ -311,15 +313,15 @@ class _Summary:
             self.example = f": {shown(line, _EXAMPLE)}"
         self.invalid += 1
 
-    def count_sites(self, robots: AllServed) -> None:
+    def count_sites(self, robots: Decisions) -> None:
         """Count the sites whose robots.txt is odd."""
-        if isinstance(robots, Served):
+        if isinstance(robots, Decision):
             return
-        for origin, served in robots.items():
-            decision = self._judge.decision(served)
-            if served.wall:
+        for origin, decision in robots.items():
+            copy = decision.copy
+            if copy is not None and copy.kind is Kind.WALL:
                 self._odd[_WALLED].add(origin.robots_url)
-            elif decision is not None and decision.temporary:
+            elif decision.temporary:
                 self._odd[_UNREACHABLE].add(origin.robots_url)
 
     def count_answers(self, rows: Sequence[Sequence[int]]) -> None:

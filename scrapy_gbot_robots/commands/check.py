@@ -104,8 +104,8 @@ def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> l
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
             state, override = states[origin], crawl.overrides.of(origin, time.time())
-            verdict = crawl.verdict(url, asker.crawler, state.served, overridden=False)
-            decided = crawl.verdict(url, asker.crawler, state.served)
+            verdict = crawl.verdict(url, asker.crawler, state.decision, overridden=False)
+            decided = crawl.verdict(url, asker.crawler, state.decision)
             source = (state.body, state.robotstxt, options.purposes, state, override, decided)
             checks.append(Check(url, asker, verdict, origin.robots_url, *source))
         return checks

@@ -30,7 +30,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
-from ..bulk.judging import Judge, Served
+from ..bulk.judging import Judge
 from ..concurrency import Places, pause
 from ..core.crawlers import RobotsAgent
 from ..core.robots import RobotsTxt
@@ -40,7 +40,7 @@ from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..obeying.overrides import overrides_of
-from ..policy.outages import Decision, Entry, Kind, State, decide, renew
+from ..policy.outages import Decision, Entry, State, decide, renew
 from ..policy.outcome import Failure
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -206,14 +206,6 @@ class RobotsState:
         return self.settings.parse(self.body or b"")
 
     @property
-    def served(self) -> Served:
-        """What a judge needs to know of it."""
-        copy, wall = self.decision.copy, ""
-        if copy is not None and copy.kind is Kind.WALL:
-            wall = copy.why
-        return Served(None, self.body or b"", wall=wall, decision=self.decision)
-
-    @property
     def why(self) -> str:
         """What the answer rests on, in words.
 
@@ -269,7 +261,7 @@ class ProjectCrawl:
         decision = decide(entry, time.time(), policy)
         return RobotsState(origin, entry, decision, self.settings, fetched, [*self._hops])
 
-    async def served(self, origins: Iterable[Origin]) -> dict[Origin, Served]:
+    async def decisions(self, origins: Iterable[Origin]) -> dict[Origin, Decision]:
         """Look up the robots.txt files of `origins` at the same time.
 
         Those of origins where an override decides are left out.
@@ -279,12 +271,12 @@ class ProjectCrawl:
             override = self.overrides.of(origin, time.time())
             if override is None:
                 lookups.append(self.state_of(origin))
-        return {state.origin: state.served for state in await self.together(lookups)}
+        return {state.origin: state.decision for state in await self.together(lookups)}
 
     def verdict(
-        self, url: str, agent: RobotsAgent, served: Served | None, *, overridden: bool = True
+        self, url: str, agent: RobotsAgent, decision: Decision, *, overridden: bool = True
     ) -> Verdict:
-        """Return the verdict on a URL by what was served for its robots.txt.
+        """Return the verdict on a URL by what was decided about its origin.
 
         If `overridden`, the overrides count, too.
         """
@@ -300,9 +292,7 @@ class ProjectCrawl:
                 now=time.time(),
             )
             self._judges[agent, overridden] = judge
-        if served is None:
-            served = Served(None)
-        ((_, verdict),) = judge.explained(url, served)
+        ((_, verdict),) = judge.explained(url, decision)
         return verdict
 
     @staticmethod

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import judge
-from scrapy_gbot_robots.bulk.judging import Judge, Served
+from scrapy_gbot_robots.bulk.judging import Judge, decision_on
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
@@ -206,7 +206,7 @@ def test_rules_are_kept_for_the_next_urls_as_far_as_memory_is_bounded(read: list
     def judged(*numbers: int) -> None:
         for number in numbers:
             body = b"user-agent: a\n# %04d\n" % number + b"#" * 100_000
-            judge.judged(["https://a.example/x"], Served(200, body))
+            judge.judged(["https://a.example/x"], decision_on(200, body, Policy()))
 
     judged(1, 2, 1, 2, 1, 2, 1, 2)
     assert len(read) == 2
@@ -360,10 +360,10 @@ def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(see
 def test_sites_with_one_body_get_what_was_decided_about_each() -> None:
     """A crawl may keep no body of a site that is refused, and an empty one of another."""
     closed = Decision(State.FULL_DISALLOW, "", False, 1.0, 1.0)
-    served = {1: Served(None, b"", decision=RULES), 2: Served(None, b"", decision=closed)}
+    decided = {1: RULES, 2: closed}
     for numbers in ((1, 2), (2, 1), (1, 2, 1)):
         urls = [f"https://{number}.example/x" for number in numbers]
-        robots = {Origin.of(f"https://{number}.example"): served[number] for number in numbers}
+        robots = {Origin.of(f"https://{number}.example"): decided[number] for number in numbers}
         (answers,) = Judge([Crawler.of("a")]).judged(urls * 2, robots)
         assert list(answers) == [int(number == 1) for number in numbers] * 2
 
@@ -371,7 +371,7 @@ def test_sites_with_one_body_get_what_was_decided_about_each() -> None:
 def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_urls() -> None:
     urls = ["https://a.example/no", "no URL", "https://b.example/x", "https://a.example/google"]
     urls += ["https://a.example/robots.txt", "https://a.example/no/but", "HTTPS://a.example/no"]
-    robots = {Origin.of("https://a.example"): Served(200, ROBOTS)}
+    robots = {Origin.of("https://a.example"): decision_on(200, ROBOTS, Policy())}
     judge_of_both = Judge([Crawler.of("a"), Crawler.of("googlebot")])
     expected = [bytearray([0, 3, 2, 1, 1, 1, 0]), bytearray([1, 3, 2, 0, 1, 1, 1])]
     assert judge_of_both.judged(urls, robots) == expected
