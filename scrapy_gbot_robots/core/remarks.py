@@ -27,7 +27,7 @@ NOTE = "note"  # harmless
 LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """A kind of finding."""
 
     name: str  # is stable: programs may know it
@@ -129,9 +129,9 @@ _WORDS = {
         ),
     },
 }
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, FindingKind] = {}
 for _level, _kinds in _WORDS.items():
-    KINDS.update({name: Kind(name, _level, words) for name, words in _kinds.items()})
+    KINDS.update({name: FindingKind(name, _level, words) for name, words in _kinds.items()})
 
 # What lint alone tells.
 _NO_REMARKS = {
