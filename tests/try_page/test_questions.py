@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots.core import remarks
-from scrapy_gbot_robots.core.remarks import Kind
+from scrapy_gbot_robots.core.remarks import FindingKind
 
 from ..support.command import run_here
 from ..support.try_page import SOURCE, questions
@@ -160,7 +160,7 @@ def test_what_goes_to_the_page_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("kind", remarks.KINDS.values(), ids=lambda kind: kind.id)
-def test_the_link_of_a_finding_leads_to_its_heading(kind: Kind) -> None:
+def test_the_link_of_a_finding_leads_to_its_heading(kind: FindingKind) -> None:
     page = (SOURCE.parent / "lint.md").read_text(encoding="utf-8")
     headings = [line.lstrip("# ") for line in page.splitlines() if line.startswith("#")]
     assert kind.id in {heading.lower().replace(" ", "-") for heading in headings}
