@@ -36,10 +36,7 @@ PARTS = {
     "parser": Part(f"benchmarks.parser {FILES}", 2),
     "worst": Part("benchmarks.worst", 1),
     "audit": Part("benchmarks.audit", 2),
-    "bulk": Part(f"benchmarks.bulk {FILES}", 1),
-    "bulk-large": Part(
-        f"benchmarks.bulk {FILES} --urls 10000000 --origins 200000 --files shared", 5
-    ),
+    "bulk": Part(f"benchmarks.bulk {FILES}", 2),
     "broad": Part("benchmarks.broad --origins 100000", 2),
     "reactor": Part("benchmarks.reactor --origins 600 --per-second 100", 2),
     "crawl": Part("benchmarks.crawl", 6),
