@@ -25,7 +25,7 @@ from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
-from ..policy.outages import State
+from ..policy.outages import Kind, State
 from ..policy.overrides import Overrides
 from ..settings import GbotSettings
 from .command import CommandError, handling, on_sigterm
@@ -339,10 +339,13 @@ def version_of(name: str, states: dict[str, RobotsState], *, may_lack: bool = Tr
         raise CommandError(f"{where}: {state.why}")
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{where}: robots.txt unreachable: {outage.why}")
-    if state.body is None and not may_lack:
+    body = state.body
+    if copy is not None and copy.kind is Kind.WEB_PAGE:
+        body = copy.body  # no rules decide, and yet a file is there to look at
+    if body is None and not may_lack:
         raise CommandError(f"{where}: there is nothing to read: {state.why}")
     refused = ""
     if state.decision.state is State.FULL_DISALLOW:
         refused = state.why
-    body = state.body or b""
-    return Version(where, body, state.origin, copy is not None and copy.cut, refused)
+    is_cut = copy is not None and copy.cut
+    return Version(where, body or b"", state.origin, is_cut, refused)
