@@ -17,8 +17,10 @@ from .answer import CachedAnswer
 
 
 def hash_of(copy: Copy) -> str | None:
-    """Return the SHA-256 of a robots.txt, in hexadecimal; None if the server has none."""
-    return sha256(copy.body).hexdigest() if copy.kind is Kind.RULES else None
+    """Return the SHA-256 of a robots.txt, or of a web page in its place; None if there is none."""
+    if copy.kind not in {Kind.RULES, Kind.WEB_PAGE}:
+        return None
+    return sha256(copy.body).hexdigest()
 
 
 def write(request: Request, answer: CachedAnswer, verdict: Verdict) -> None:
