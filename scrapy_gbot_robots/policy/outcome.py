@@ -19,8 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import Origin, shown
 from .not_found import says_not_found
-from .walls import wall_of
-from .web_pages import replaces_robots_txt
+from .walls import replaces_robots_txt, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5  # that are followed; Google's page: at least five, then as a 404

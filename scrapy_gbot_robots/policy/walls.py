@@ -1,8 +1,10 @@
-"""Whether a bot wall answered in place of the site: a table of marks, each with its public source.
+"""What came in place of a robots.txt: a bot wall's answer, or a web page.
 
-Googlebot passes these walls, other crawlers do not; so Google's page has no word of them. A 2xx
-with any line for a crawler or a sitemap is the site's own file, whatever stands around it. Bodies
-are hostile: a bounded part is read, in one pass.
+Googlebot passes bot walls, other crawlers do not; so Google's page has no word of them. A table has
+their marks, each with its public source. A web page is parsed like any other body, and lines in it
+that are valid count (Google's page, "File format"); one without such a line says nothing to
+crawlers. So a 2xx with any line for a crawler or a sitemap is the site's own file, whatever stands
+around it. Bodies are hostile: each is searched in one pass.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import re
 from collections.abc import Mapping
 from html import unescape
 
-from .web_pages import speaks_to_crawlers
+from ..core.lines import is_web_page
 
 # A header, the beginnings of its value that count, and whose wall sends it.
 _HEADERS = (
@@ -48,6 +50,13 @@ _HEAD_BYTES = 16 * 1024
 _TITLE_CHARS = 300
 _TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
 
+_LINE_OF_A_FILE = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
+)
+# As a browser shows a text: the line behind a tag is no line of a robots.txt.
+_AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
+_RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
+
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     """Return whose wall a response looks like, and by which mark; "" if it looks like none.
@@ -56,7 +65,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     if it is not known.
     """
     mark = _mark(headers, body)
-    if mark and status in _SUCCESS and speaks_to_crawlers(body):
+    if mark and status in _SUCCESS and _speaks_to_crawlers(body):
         return ""
     return mark
 
@@ -83,3 +92,20 @@ def _title_of(head: bytes) -> str:
     title = unescape(match[1][:_TITLE_CHARS].decode("utf-8", "replace"))
     title = title.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return " ".join(title.lower().split())
+
+
+def _speaks_to_crawlers(body: bytes) -> bool:
+    """Whether a line of `body` is for a crawler or a sitemap."""
+    return _LINE_OF_A_FILE.search(body) is not None
+
+
+def replaces_robots_txt(body: bytes) -> bool:
+    """Whether `body` is a web page that says nothing to crawlers."""
+    return is_web_page(body) and not _speaks_to_crawlers(body)
+
+
+def hides_rules(body: bytes) -> bool:
+    """Whether `body` is a web page around what looks like rules, of which some are not read."""
+    if not is_web_page(body) or _RULE.search(body) is None:
+        return False
+    return _AGENT_BEHIND_A_TAG.search(body) is not None
