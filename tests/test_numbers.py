@@ -30,7 +30,7 @@ NUMBERS = [
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
-    ("architecture", "as much as {} questions, an index finds", rules._TRIES),
+    ("../ARCHITECTURE", "as much as {} questions, an index finds", rules._TRIES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
     ("security", "zstd has {} frames at the most", decoding._MOST_FRAMES),
