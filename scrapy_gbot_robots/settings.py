@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
@@ -180,10 +179,15 @@ def archive_named(path: Path, spider: str, now: datetime) -> Path:
     return Path(timed.replace("%(name)s", _NO_NAME.sub("-", spider)))
 
 
+def _is_directory(path: Path) -> bool:
+    with suppress(OSError):  # a name that no file can have
+        return path.is_dir()
+    return False
+
+
 def _is_archive(path: Path) -> bool:
     named = archive_named(path, "", datetime.now(timezone.utc))
-    is_directory = os.path.isdir(named)  # noqa: PTH112  never raises
-    return named.name.endswith(ARCHIVES) and "%" not in named.name and not is_directory
+    return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
 
 
 def _is_report(path: Path) -> bool:
@@ -265,7 +269,7 @@ CALLABLE = ValueType(
 SQLITE = ValueType(
     'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none',
     path_of,
-    lambda path: not os.path.isdir(path) and path.name != ":memory:",  # noqa: PTH112  never raises
+    lambda path: path.name != ":memory:" and not _is_directory(path),
 )
 REPORT = ValueType(
     f"the path of a {' or '.join(REPORTS)} file, with no %(...)s",
