@@ -34,7 +34,7 @@ _HOME = {
     "Verdict": "core.verdict",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605  one list of names is enough
+__all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
