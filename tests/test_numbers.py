@@ -10,7 +10,6 @@ from scrapy_gbot_robots.obeying import answer, gates, giving_up
 from scrapy_gbot_robots.obeying import other_schedulers as front
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
-from scrapy_gbot_robots.policy.overrides import SOON_DAYS
 from scrapy_gbot_robots.report import counters, page
 from scrapy_gbot_robots.sitemaps import reader, spider, urls
 from scrapy_gbot_robots.storage import client, memory
@@ -20,7 +19,6 @@ from .support.documentation import HOME
 WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"}
 
 NUMBERS = [
-    ("agreements", "one that runs out within {} days", SOON_DAYS),
     ("stats", "Tables list the {} rules", page._ROWS),
     ("stats", "The page counts up to {} origins", counters.MOST_ORIGINS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),

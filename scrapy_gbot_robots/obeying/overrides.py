@@ -12,7 +12,7 @@ import time
 
 from ..core.urls import Origin, shown
 from ..policy.outages import Decision, State
-from ..policy.overrides import SETTING, Action, Override, Overrides, Standing, read_overrides
+from ..policy.overrides import SETTING, Action, Override, Overrides, read_overrides
 from ..settings import GbotSettings
 from .answer import CachedAnswer, Source
 
@@ -37,18 +37,26 @@ def overrides_of(settings: GbotSettings) -> Overrides:
 
 
 def tell_of(overrides: Overrides) -> None:
-    """Log which overrides have run out, which soon will, and which others count."""
+    """Log which overrides have run out, and which count, those first that run out first."""
     now = time.time()
-    entries: dict[Standing, list[str]] = {standing: [] for standing in Standing}
-    for override in overrides.values():
-        until = "" if override.until is None else f" until {override.until}"
+    run_out: list[str] = []
+    in_force: list[str] = []
+    for override in sorted(overrides.values(), key=lambda override: override.ends_at):
+        until = ""
+        if override.until is not None:
+            until = f" until {override.until}"
         entry = f"{override.key!r}: {override.action.value}{until} ({override.reason})"
-        entries[override.standing(now)].append(entry)
-    for standing, names in entries.items():
-        if names:
-            level = logging.WARNING if standing is Standing.RUN_OUT else logging.INFO
-            listed = shown(", ".join(names), _LONGEST_LIST)
-            logger.log(level, "%s: %d %s: %s", SETTING, len(names), standing.value, listed)
+        if override.ends_at <= now:
+            run_out.append(entry)
+        else:
+            in_force.append(entry)
+    for level, entries, words in (
+        (logging.WARNING, run_out, "run out and not applied"),
+        (logging.INFO, in_force, "in force"),
+    ):
+        if entries:
+            listed = shown(", ".join(entries), _LONGEST_LIST)
+            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words, listed)
 
 
 def answer_of(override: Override, origin: Origin) -> CachedAnswer:

@@ -26,7 +26,6 @@ from ..core.urls import Origin, may_resolve, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
-SOON_DAYS = 7
 
 _KEY_RULE = (
     'an origin ("https://example.com:8443"), a host ("example.com") '
@@ -49,14 +48,6 @@ class Action(Enum):
     REPLACE = "own rules"  # others are obeyed
 
 
-class Standing(Enum):
-    """Whether an override counts."""
-
-    RUN_OUT = "run out and not applied"
-    RUNS_OUT_SOON = "about to run out"
-    IN_FORCE = "in force"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Override:
     """One override."""
@@ -69,22 +60,14 @@ class Override:
 
     @property
     def ends_at(self) -> float:
-        """When the last day is over, in seconds since the epoch; infinity if it has no end."""
+        """When the override has run out, in seconds since the epoch; infinity: never.
+
+        Its last day counts to its end.
+        """
         if self.until is None or self.until == date.max:
             return inf
         midnight = datetime.combine(self.until + timedelta(days=1), time(), timezone.utc)
         return midnight.timestamp()
-
-    def standing(self, now: float) -> Standing:
-        """Whether the override counts at `now`, in seconds since the epoch.
-
-        Its last day counts to its end.
-        """
-        if now >= self.ends_at:
-            return Standing.RUN_OUT
-        if now >= self.ends_at - SOON_DAYS * 86_400:
-            return Standing.RUNS_OUT_SOON
-        return Standing.IN_FORCE
 
     @property
     def why(self) -> str:

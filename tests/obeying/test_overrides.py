@@ -2,7 +2,7 @@
 
 import time
 from contextlib import ExitStack
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -209,25 +209,19 @@ async def test_override_that_has_run_out_is_not_applied_and_one_warning(
 
 
 @in_reactor
-async def test_override_that_is_about_to_run_out_is_named(
+async def test_overrides_in_force_are_named_at_the_start_those_first_that_run_out_first(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    day = str(date.today() + timedelta(days=3))
-    soon = {"rules": "ignore", "reason": "contract 17", "until": day}
-    await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {"a.example": soon}})
-    told = (
-        f"GBOT_ROBOTS_OVERRIDES: 1 about to run out: 'a.example': ignore until {day} (contract 17)"
-    )
-    assert ("INFO", told) in [(record.levelname, record.getMessage()) for record in caplog.records]
-
-
-@in_reactor
-async def test_override_in_force_is_named_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    overrides = {"a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"}}
+    overrides = {
+        "a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"},
+        "b.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"},
+    }
     await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides})
-    told = "GBOT_ROBOTS_OVERRIDES: 1 in force: 'a.example': own rules (mail)"
+    told = (
+        "GBOT_ROBOTS_OVERRIDES: 2 in force: 'b.example': ignore until 2999-01-01 (contract 17), "
+        "'a.example': own rules (mail)"
+    )
     assert ("INFO", told) in [(record.levelname, record.getMessage()) for record in caplog.records]
 
 

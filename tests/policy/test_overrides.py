@@ -1,5 +1,6 @@
 """Overrides by host: which one counts, what it says, when it ends, and how wrong ones are named."""
 
+import math
 import time
 from datetime import date, datetime, timezone
 from typing import Any
@@ -12,7 +13,6 @@ from scrapy_gbot_robots.policy.overrides import (
     Action,
     Override,
     Overrides,
-    Standing,
     read_overrides,
 )
 
@@ -81,23 +81,19 @@ def test_one_that_has_run_out_leaves_its_place_to_the_next() -> None:
     assert overrides.of(Origin.of("https://b.example"), NOW) is None
 
 
-@pytest.mark.parametrize(
-    ("until", "standing"),
-    [
-        pytest.param("2027-03-31", Standing.IN_FORCE, id="far"),
-        pytest.param(None, Standing.IN_FORCE, id="none"),
-        pytest.param(date(2027, 3, 17), Standing.IN_FORCE, id="eight-days-as-a-date"),
-        pytest.param("2027-03-16", Standing.RUNS_OUT_SOON, id="seven-days"),
-        pytest.param("2027-03-10", Standing.RUNS_OUT_SOON, id="last-day"),
-        pytest.param("2027-03-09", Standing.RUN_OUT, id="yesterday"),
-    ],
-)
-def test_last_day_counts_in_utc_to_its_last_second(until: Any, standing: Standing) -> None:
-    assert one(rules="ignore").standing(NOW) is Standing.IN_FORCE
-    assert one(rules="ignore", until=until).standing(NOW) is standing
+@pytest.mark.parametrize("until", ["2027-03-10", date(2027, 3, 10)], ids=["text", "date"])
+def test_last_day_counts_in_utc_to_its_last_second(until: Any) -> None:
     ends_at = datetime(2027, 3, 11, tzinfo=timezone.utc).timestamp()
-    assert one(rules="ignore", until="2027-03-10").standing(ends_at - 1) is Standing.RUNS_OUT_SOON
-    assert one(rules="ignore", until="2027-03-10").standing(ends_at) is Standing.RUN_OUT
+    assert one(rules="ignore", until=until).ends_at == ends_at
+    overrides = read({"a.example": {**IGNORE, "until": until}})
+    origin = Origin.of("https://a.example")
+    assert overrides.of(origin, ends_at - 1) is overrides["a.example"]
+    assert overrides.of(origin, ends_at) is None
+
+
+@pytest.mark.parametrize("until", [None, "9999-12-31"])
+def test_override_without_an_end_never_runs_out(until: str | None) -> None:
+    assert one(rules="ignore", until=until).ends_at == math.inf
 
 
 @pytest.mark.parametrize(
