@@ -162,9 +162,12 @@ def test_command_that_is_copied_gives_the_same_verdicts(visit: Visit) -> None:
         ["bash", "-c", script], capture_output=True, text=True, env=env, check=False
     )
     facts = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert [(fact["url"], fact["allowed"]) for fact in facts] == [
-        ("/it's", True),
-        ("/x?a=1&b=$HOME", True),
+    asked = [(fact["url"], fact["crawler"]["name"]) for fact in facts]
+    assert asked == [
+        ("/it's", "bot"),
+        ("/it's", "a"),
+        ("/x?a=1&b=$HOME", "bot"),
+        ("/x?a=1&b=$HOME", "a"),
     ], ended.stderr
 
 
