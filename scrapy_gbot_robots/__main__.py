@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import sys
 
+_INTERRUPTED = 130  # Ctrl-C, as shells say it
+
+try:
+    from .commands.command import main
+except KeyboardInterrupt:  # while modules are loaded, which takes a second
+    sys.exit(_INTERRUPTED)
+
 
 def run(prog: str) -> None:
     """Run the command, and end the process with its exit status."""
     try:
-        from .commands.command import main  # noqa: PLC0415  Ctrl-C may come while modules are loaded
-
         sys.exit(main(prog=prog))
-    except KeyboardInterrupt:  # while modules are loaded; later, the command itself handles it
-        sys.exit(130)
+    except KeyboardInterrupt:  # before a sub-command runs, which handles it
+        sys.exit(_INTERRUPTED)
 
 
 def console() -> None:

@@ -13,7 +13,7 @@ from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS, KnownCrawler
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FINE
+from .ending import FINE
 from .inputs import SOURCE, add_shared, checked_url, typed, versions
 from .output import Column, Part, Terminal
 

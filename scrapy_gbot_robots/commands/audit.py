@@ -35,7 +35,7 @@ from ..policy.outages import Decision, Kind
 from ..report.counters import Tally
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FINE, FOUND, CommandError
+from .ending import FINE, FOUND, CommandError
 from .inputs import (
     STDIN,
     add_shared,

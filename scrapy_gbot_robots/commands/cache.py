@@ -26,7 +26,7 @@ from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .check import asked_again, entry_facts, show_entry
-from .command import FINE, FOUND, CommandError
+from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
 

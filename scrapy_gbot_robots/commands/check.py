@@ -27,7 +27,7 @@ from ..experimental.preferences import refusal, word_on
 from ..policy.outages import Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
-from .command import FAILED, FINE, FOUND, CommandError
+from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import add_shared, check_file, checked_url, crawlers_named, is_url, read, typed
 from .output import Terminal
 

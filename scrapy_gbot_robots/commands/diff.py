@@ -9,7 +9,7 @@ from scrapy.settings import Settings
 from ..core.changes import AgentChange, change_in_words, changes, written
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FINE, FOUND
+from .ending import FINE, FOUND
 from .inputs import SOURCE, add_shared, versions
 from .output import Terminal
 

@@ -28,7 +28,7 @@ from ..obeying.identity import of_project
 from ..policy.outages import Kind, State
 from ..policy.overrides import Overrides
 from ..settings import GbotSettings
-from .command import CommandError, handling, on_sigterm
+from .ending import CommandError, handling, on_sigterm
 from .output import Terminal
 
 if TYPE_CHECKING:

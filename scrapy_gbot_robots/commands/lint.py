@@ -27,7 +27,7 @@ from ..core.remarks import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding
 from ..experimental.preferences import on_preferences
 from ..report.summary import count
 from ..settings import GbotSettings
-from .command import FAILED, FINE, FOUND, CommandError
+from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import SOURCE, Version, fetched, version_of
 from .output import Part, Terminal, printable
 

@@ -44,7 +44,7 @@ from ..policy.outages import Decision, Entry, State, decide, renew
 from ..policy.outcome import Failure
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
-from .command import CommandError
+from .ending import CommandError
 
 _T = TypeVar("_T")
 

@@ -16,7 +16,7 @@ from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
 from .check import Check, show_line
-from .command import FINE, FOUND, CommandError
+from .ending import FINE, FOUND, CommandError
 from .inputs import SOURCE, STDIN, Version, add_shared, checked_url, is_url, read, versions
 from .output import Terminal
 

@@ -53,7 +53,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("test - --robots r.txt", "no expectation in it"),
         (
             "diff r.txt no",
-            f"scrapy robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
+            f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
         ),
         ("diff - -", '"-" cannot be both versions'),
         ("agents /path", "is not an absolute URL, such as "),
@@ -171,7 +171,11 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
     ("line", "said"),
     [
         ("", "a sub-command is missing"),
-        ("chek", "invalid choice: 'chek'"),
+        ("chek /x", "there is no sub-command 'chek'; did you mean check?\n"),
+        ("help", "there is no sub-command 'help'; did you mean --help?\n"),
+        ("crawl", "there is no sub-command 'crawl':\n  check   Say whether URLs may be fetched"),
+        ("'\x1b[31m'", r"there is no sub-command '\x1b[31m':"),
+        ("--wrong check /x", "unrecognized arguments: --wrong"),
         ("check", "arguments are required: URL"),
         ("cache", "arguments are required: list|show|forget\n"),
         ("check /x --wrong", "unrecognized arguments: --wrong"),
@@ -232,16 +236,14 @@ def test_version_is_that_of_the_distribution(tmp_path: Path) -> None:
     assert run_here("--version", cwd=tmp_path) == (0, f"scrapy-gbot-robots {__version__}\n", "")
 
 
-def test_help_of_scrapy_lists_each_sub_command_at_any_width(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Scrapy makes a heading of any line of its help that ends with a colon: also of one that was only wrapped there."""
+def test_help_of_scrapy_has_a_line_for_each_sub_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scrapy makes a heading of any line of its help that ends with a colon."""
     command = RobotsCommand()
     command.settings = Settings()
     parser = ScrapyArgumentParser(formatter_class=ScrapyHelpFormatter, prog="scrapy robots")
     command.add_options(parser)
-    for width in range(40, 140):
+    for width in (40, 80, 140):
         monkeypatch.setenv("COLUMNS", str(width))
-        listed = "".join(parser.format_help().split())  # long words are broken too
-        for name, said in SUBCOMMANDS.items():
-            assert name + "".join(said.split()) in listed
+        lines = parser.format_help().splitlines()
+        for name, text in SUBCOMMANDS.items():
+            assert f"  {name:<8}{text}" in lines

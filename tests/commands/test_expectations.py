@@ -111,7 +111,7 @@ def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: st
     assert line.startswith("-:2: ")
     assert said in line
     assert line.isprintable()
-    assert last == "scrapy robots test: error: -: 1 wrong line; nothing was tested"
+    assert last == "python -m scrapy_gbot_robots test: error: -: 1 wrong line; nothing was tested"
     ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=b"permit\n\n" * 3)
     *lines, last = ended.err.splitlines()
     assert [line.partition(": ")[0] for line in lines] == ["-:1", "-:3", "-:5"]
