@@ -20,8 +20,8 @@ _HOME = {
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
-    "OriginPriorityQueue": "obeying.queue",
     "RobotsReport": "report.extension",
+    "RobotsScheduler": "obeying.front",
     "RobotsSitemapSpider": "sitemaps.spider",
     "RobotsTxt": "core.robots",
     "Rule": "core.verdict",
@@ -30,7 +30,6 @@ _HOME = {
     "SitemapDownloaderMiddleware": "sitemaps.middlewares",
     "SitemapSpiderMiddleware": "sitemaps.middlewares",
     "State": "policy.outages",
-    "StrictOriginPriorityQueue": "obeying.queue",
     "Verdict": "core.verdict",
 }
 
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
     from .core.verdict import Verdict as Verdict
     from .fetching.fetcher import Fetcher as Fetcher
     from .obeying.answer import Answer as Answer
+    from .obeying.front import RobotsScheduler as RobotsScheduler
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
-    from .obeying.queue import OriginPriorityQueue as OriginPriorityQueue
-    from .obeying.queue import StrictOriginPriorityQueue as StrictOriginPriorityQueue
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
     from .policy.outages import State as State
     from .report.extension import RobotsReport as RobotsReport

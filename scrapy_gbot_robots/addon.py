@@ -7,14 +7,12 @@ from inspect import isclass
 from typing import Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
+from .obeying.front import with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
-from .obeying.other_schedulers import needs_front, with_front
 from .obeying.overrides import overrides_of
-from .obeying.queue import OriginPriorityQueue, StrictOriginPriorityQueue
 from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import RobotsTagsMiddleware
 from .report.archive import RobotsArchive
@@ -38,11 +36,6 @@ COMPONENTS = (
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
-_BETTER_QUEUES = {
-    DownloaderAwarePriorityQueue: OriginPriorityQueue,
-    ScrapyPriorityQueue: StrictOriginPriorityQueue,
-}
-
 logger = logging.getLogger(__name__)
 
 
@@ -52,7 +45,8 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings`. A `ROBOTSTXT_OBEY` that the user has set stays.
 
-        Scrapy's robots.txt middleware and Scrapy's priority queues give way to the plugin's.
+        Scrapy's robots.txt middleware gives way to the plugin's, and the scheduler gets a front, in
+        which requests wait for their robots.txt.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
@@ -79,29 +73,8 @@ class Addon:
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
-        self._replace_queue(settings)
-
-    @staticmethod
-    def _replace_queue(settings: BaseSettings) -> None:
-        """Let requests wait for their robots.txt in the scheduler, whichever the user has.
-
-        A priority queue of Scrapy's is replaced by ours, also if the user has named it. Any other
-        priority queue, and any other scheduler, gets a front.
-        """
-        settings.set("SCHEDULER_PRIORITY_QUEUE", OriginPriorityQueue, "addon")
-        queue = load_object(settings["SCHEDULER_PRIORITY_QUEUE"])
-        scheduler = load_object(settings["SCHEDULER"])
-        better = _BETTER_QUEUES.get(queue)
-        if better is not None and not needs_front(scheduler, better):
-            queue = better
-            _keep_priority(settings, "SCHEDULER_PRIORITY_QUEUE", better)
-            logger.info(
-                "SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.%s in place of Scrapy's: requests "
-                "wait in it for their robots.txt",
-                better.__name__,
-            )
-        if settings.getbool("ROBOTSTXT_OBEY") and needs_front(scheduler, queue):
-            _keep_priority(settings, "SCHEDULER", with_front(scheduler))
+        if settings.getbool("ROBOTSTXT_OBEY"):
+            _keep_priority(settings, "SCHEDULER", with_front(load_object(settings["SCHEDULER"])))
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:

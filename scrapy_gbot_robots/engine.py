@@ -1,12 +1,12 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes such a part, only this module has to change, and two that are parts of Scrapy by
-their nature: obeying/queue.py is a priority queue of Scrapy's, with its `pqueues` and `pqfactory`,
-and obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. If a part is missing,
-as in a mocked engine or in a user's own downloader, the functions do nothing or return a value that
-means "no".
+When Scrapy changes such a part, only this module has to change, and two others: obeying/front.py
+puts the room in the place of a scheduler's `mqs`, and obeying/crawl_delay.py sets the `delay` and
+`jitter` of a download slot. If a part is missing, as in a mocked engine or in a user's own
+downloader, the functions do nothing or return a value that means "no", unless they say otherwise.
 
-Replaced while a crawl runs, on the objects of that crawl:
+Replaced while a crawl runs, on the objects of that crawl, beside `_active_downloads` of a queue on
+disk (`count_held`):
 
 * `signals.send_catch_log`, while a robots.txt is under way (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
@@ -23,27 +23,27 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Coroutine, Iterator
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from os import SEEK_END
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from queuelib import LifoDiskQueue
 from scrapy import Request, signals
 from scrapy.core.downloader import Downloader, Slot
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.spiders import SitemapSpider
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.log import logformatter_adapter
 from scrapy.utils.misc import build_from_crawler
 from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.pqueues import ScrapyPriorityQueue
 
 Send = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -62,7 +62,11 @@ LISTENER = "gbot_robots_listener"
 # headers out, and flags such a body "partial".
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
-_IDLE_SLOT = Slot(1, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
+_IDLE_SLOT = Slot(2**31, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
+
+# Their order is known, so that the room may take their place.
+_PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
+_MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -152,27 +156,14 @@ class DownloadSlots:
             return ""
         return str(key(request))
 
-    def _slot(self, key: str) -> Slot:
+    def of(self, key: str) -> Slot:
+        """The slot with `key`; an idle one if there is none."""
         return self.by_key.get(key, _IDLE_SLOT)
 
-    def active(self, key: str) -> int:
-        """The number of requests that the slot with `key` has."""
-        return len(self._slot(key).active)
-
-    def delay(self, request: Request) -> float:
-        """The delay, in seconds, of the slot of `request`."""
-        if not isinstance(self._downloader, Downloader):
-            return 0.0
-        return self._downloader._get_slot(request)[1].delay  # noqa: SLF001  it makes the slot
-
-    def delay_of(self, key: str) -> float:
-        """The delay, in seconds, of the slot with `key`; 0 if there is none."""
-        return self._slot(key).delay
-
-    def queued_secs(self, key: str) -> float:
-        """For how many seconds the slot with `key` keeps back the requests that are in it."""
-        slot = self._slot(key)
-        return len(slot.queue) * slot.delay
+    def make(self, request: Request) -> None:
+        """Let the slot of `request` exist."""
+        if isinstance(self._downloader, Downloader):
+            self._downloader._get_slot(request)  # noqa: SLF001
 
 
 async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
@@ -226,30 +217,47 @@ def is_closing(crawler: Crawler) -> bool:
     return getattr(_engine_slot(crawler), "closing", None) is not None
 
 
-def next_of(requests: ScrapyPriorityQueue) -> Request | None:
-    """The request that `requests.pop` would return; None if the queues in it cannot tell.
+def in_progress(crawler: Crawler) -> Container[Request] | None:
+    """The requests that the engine has taken from the scheduler, and whose way has not ended.
 
-    Its own `peek` prefers start requests, which `pop` does not.
+    None if this engine does not say.
     """
-    for queues in (requests.queues, requests._start_queues):  # noqa: SLF001
-        queue: Any = queues.get(requests.curprio or 0)
-        if queue:
-            request: Request | None = None
-            # A queue of the user's own has no `peek`, or its file is damaged.
-            with suppress(Exception):
-                request = queue.peek()
-            if isinstance(queue, LifoDiskQueue):  # it would write its next request over this one
-                queue.f.seek(0, SEEK_END)
-            return request
-    return None
+    return getattr(_engine_slot(crawler), "inprogress", None)
 
 
-def urgency_of(requests: ScrapyPriorityQueue) -> int:
-    """By what number the next of `requests` comes before others, the smaller the earlier."""
-    # `pop` may have left the number of a request that has gone.
-    if requests._start_queues:  # noqa: SLF001
-        requests._update_curprio()  # noqa: SLF001
-    return requests.curprio or 0
+def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
+    """The classes of the queues in memory of Scrapy's scheduler, and of those for start requests.
+
+    None if the room cannot take the place of its priority queue: that is not one of Scrapy's, has
+    requests already, or there is another one on disk.
+
+    Raises:
+        AttributeError: this Scrapy has no such part.
+    """
+    requests = scheduler.mqs
+    if scheduler.dqs is not None or type(requests) not in _PRIORITY_QUEUES or len(requests):
+        return None
+    queue, start_queue = requests.downstream_queue_cls, requests._start_queue_cls  # noqa: SLF001
+    if queue not in _MEMORY_QUEUES or start_queue not in {*_MEMORY_QUEUES, None}:
+        return None
+    return queue, start_queue
+
+
+def count_held(requests: Any, held: Counter[str]) -> Collection[str]:
+    """Let a priority queue of Scrapy's that knows slots count what is `held` as being downloaded.
+
+    Return the slots that it has requests for; none if it knows none.
+
+    Raises:
+        AttributeError: this Scrapy has no such part.
+    """
+    if type(requests) is not DownloaderAwarePriorityQueue:
+        return ()
+    interface: Any = requests._downloader_interface  # noqa: SLF001
+    active = interface._active_downloads  # noqa: SLF001
+    interface._active_downloads = lambda slot: active(slot) + held[slot]  # noqa: SLF001
+    slots: Collection[str] = requests.pqueues
+    return slots
 
 
 def is_idle(crawler: Crawler) -> bool:

@@ -9,7 +9,13 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, SitemapDiscovery
+from scrapy_gbot_robots import (
+    Addon,
+    GbotRobotParser,
+    GbotRobotsTxtMiddleware,
+    RobotsScheduler,
+    SitemapDiscovery,
+)
 
 from .support.crawls import Pages, own_warnings
 
@@ -40,28 +46,24 @@ def test_one_line_switches_everything_on(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages == []
     assert crawler.settings.getbool("ROBOTSTXT_OBEY")
     assert crawler.settings["ROBOTSTXT_PARSER"] is GbotRobotParser
-    assert crawler.settings["SCHEDULER_PRIORITY_QUEUE"].__name__ == "OriginPriorityQueue"
+    assert crawler.settings["SCHEDULER"] is RobotsScheduler
     assert middlewares(crawler) == [GbotRobotsTxtMiddleware]
     assert crawler.extensions is not None
     assert [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
 
 
-@pytest.mark.parametrize(
-    ("named", "ours"),
-    [
-        ("scrapy.pqueues.DownloaderAwarePriorityQueue", "OriginPriorityQueue"),
-        ("scrapy.pqueues.ScrapyPriorityQueue", "StrictOriginPriorityQueue"),
-    ],
-)
-def test_queue_of_scrapys_that_the_user_has_named_is_replaced_with_a_line_in_the_log(
-    named: str, ours: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("INFO", "scrapy_gbot_robots"):
-        settings = switched_on(SCHEDULER_PRIORITY_QUEUE=named).settings
-    assert settings["SCHEDULER_PRIORITY_QUEUE"].__name__ == ours
-    assert settings["SCHEDULER"] == "scrapy.core.scheduler.Scheduler"
-    (line,) = [each for each in caplog.messages if "SCHEDULER_PRIORITY_QUEUE" in each]
-    assert line.startswith(f"SCHEDULER_PRIORITY_QUEUE is scrapy_gbot_robots.{ours} in place of")
+@pytest.mark.parametrize("named", ["DownloaderAwarePriorityQueue", "ScrapyPriorityQueue"])
+def test_priority_queue_that_the_user_has_named_stays(named: str) -> None:
+    settings = switched_on(SCHEDULER_PRIORITY_QUEUE=f"scrapy.pqueues.{named}").settings
+    assert settings["SCHEDULER_PRIORITY_QUEUE"] == f"scrapy.pqueues.{named}"
+    assert settings["SCHEDULER"] is RobotsScheduler
+
+
+def test_scheduler_with_a_front_that_a_project_has_named_stays() -> None:
+    class Own(RobotsScheduler):
+        pass
+
+    assert switched_on(SCHEDULER=Own).settings["SCHEDULER"] is Own
 
 
 class OwnScheduler(BaseScheduler):

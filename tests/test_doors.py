@@ -198,17 +198,18 @@ def test_only_one_module_names_parts_of_the_engine() -> None:
             assert not named & PARTS_OF_THE_ENGINE, path
 
 
-# Of Scrapy's priority queues. `obeying.queue` is one of them.
-PARTS_OF_THE_QUEUES = set("_start_queues _update_curprio curprio pqfactory pqueues".split())
+PARTS_OF_THE_QUEUES = set(
+    "_active_downloads _downloader_interface _start_queue_cls downstream_queue_cls pqueues".split()
+)
 
 
-def test_only_two_modules_name_parts_of_the_queues() -> None:
+def test_only_one_module_names_parts_of_the_queues() -> None:
     naming = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         attributes = {node.attr for node in _nodes(path) if isinstance(node, ast.Attribute)}
         if attributes & PARTS_OF_THE_QUEUES:
             naming.add(path.name)
-    assert naming == {"engine.py", "queue.py"}
+    assert naming == {"engine.py"}
 
 
 def test_undocumented_names_of_scrapy_are_listed_in_one_place() -> None:

@@ -47,7 +47,7 @@ def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
         engine.pull_soon(crawler)
         assert not engine.is_closing(crawler)
         assert engine.DownloadSlots(crawler).key(Request("http://site.local/")) == ""
-        assert engine.DownloadSlots(crawler).active("") == 0
+        assert len(engine.DownloadSlots(crawler).of("").active) == 0
 
 
 class Lazy(Downloader):

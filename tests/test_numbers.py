@@ -6,8 +6,7 @@ import pytest
 
 from scrapy_gbot_robots.core import rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import answer, gates, giving_up
-from scrapy_gbot_robots.obeying import other_schedulers as front
+from scrapy_gbot_robots.obeying import answer, front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.report import counters, page
@@ -32,13 +31,14 @@ NUMBERS = [
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
     ("security", "zstd has {} frames at the most", decoding._MOST_FRAMES),
-    ("semantics", "After the wait {} requests of the host are refused", giving_up.GIVEN_UP_FIRST),
-    ("semantics", "twice the wait, {} are refused at a time", giving_up.GIVEN_UP_LATER),
-    ("semantics", "After {} waits the requests of the host are refused", giving_up.DEAD_AFTER),
-    ("semantics", "is not waited for after {} tries", giving_up.TRIES),
+    ("semantics", "fails, {} requests of the host are refused", patience.GIVEN_UP),
+    ("semantics", "when a try fails, up to {} are refused", patience.GIVEN_UP),
+    ("semantics", "After {} waits the requests of the host are refused", patience.DEAD_AFTER),
+    ("semantics", "is not waited for after {} tries", patience.TRIES),
     ("waiting", "while it holds {} requests", front.MOST_HELD),
+    ("waiting", "it holds {} in each download slot", front.MOST_OF_A_SLOT),
     ("waiting", "asks it again each {} seconds", front.ASK_AGAIN_SECS),
-    ("semantics", "for up to {} minutes, even if it expires", gates.SERVED_SECS / 60),
+    ("semantics", "for up to {} minutes, even if it expires", room.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
     ("sitemaps", "up to a {} hosts", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),

@@ -19,7 +19,7 @@ from ..core.verdict import Verdict
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, Outage, State
 from ..policy.outcome import NOT_ASKED, Failure
-from .giving_up import Trouble
+from .patience import Portion, Trouble
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
@@ -116,10 +116,12 @@ class CachedAnswer(Answer):
 
     __slots__ = (
         "ask_at",
+        "asked_at",
         "given_at",
         "kind",
         "outage",
         "override",
+        "portion",
         "redirected_to",
         "refresh_at",
         "robots_sha256",
@@ -154,21 +156,32 @@ class CachedAnswer(Answer):
                 self.redirected_to = copy.url
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
-        self.temporary_since = time.monotonic()  # when this crawl first noticed that
+        self.asked_at = time.monotonic()  # when this answer was made
+        self.temporary_since = self.asked_at  # when this crawl first noticed an outage
+        # How many requests may be given up now; None: it is no outage.
+        self.portion: Portion | None = None
+        if self.temporary:
+            self.portion = Portion()
         # These three are in seconds since the epoch.
-        self.given_at = time.time()  # when this answer was made
+        self.given_at = time.time()  # as `asked_at`
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when it may be
         # Of its body, in hexadecimal, if there is one and a setting needs it.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
-        if before is not None and before.temporary and self.temporary:  # the same outage
-            self.temporary_since = before.temporary_since
+        if before is not None:
+            self.go_on_from(before)
         if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)  # noqa: SLF001
             self.weight = before.weight
             if source is not Source.FETCHED:  # another process fetches it, or has the same
                 self.refresh_at = max(self.refresh_at, before.refresh_at)
+
+    def go_on_from(self, before: CachedAnswer) -> None:
+        """Take over what `before` knows of an outage that goes on."""
+        if before.temporary and self.temporary:
+            self.temporary_since = before.temporary_since
+            self.portion = before.portion
 
     def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
         """Whether `agent` may fetch `url`, and why; an override behind it is named."""
@@ -204,7 +217,8 @@ class CachedAnswer(Answer):
     @property
     def trouble(self) -> Trouble:
         """What giving up an unreachable robots.txt depends on."""
-        return Trouble(self.origin, self.temporary_since, self.outage)
+        ask_at = self.asked_at + self.ask_at - self.given_at
+        return Trouble(self.origin, self.temporary_since, self.asked_at, ask_at, self.outage)
 
     @property
     def bars_for_now(self) -> bool:

@@ -39,12 +39,11 @@ from ..storage.client import StorageClient
 from . import provenance
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
-from .gate import Handed
-from .gates import Gatekeeper, Gates
 from .identity import CrawlerIdentity
 from .lookup import Lookup
 from .robotparser import GbotRobotParser
-from .subject_to_robots import is_subject, is_unchecked_sitemap, origin_of, restore, returned
+from .room import Handed, Room
+from .subject import is_subject, origin_of, returned
 
 _T = TypeVar("_T")
 
@@ -61,10 +60,10 @@ logger = logging.getLogger(__name__)
 
 
 class _GoesBack(Exception):  # noqa: N818  not an error
-    """A request waits in the scheduler, not in the downloader."""
+    """A request waits in the room, not in the downloader."""
 
 
-class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
+class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     """Lets requests go on that their robots.txt allows, read as Googlebot reads it.
 
     For the others it raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`.
@@ -89,8 +88,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         )
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self._identity.watch()
-        self.gates = Gates(
-            crawler, self._lookup, self._identity, self._settings.unreachable_wait_secs
+        self.room = Room(
+            crawler,
+            self._lookup,
+            self._identity,
+            self.subject_to_robots,
+            self._settings.unreachable_wait_secs,
         )
         self._crawl_delays: CrawlDelays | None = None
         if self._settings.crawl_delay:
@@ -116,21 +119,15 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        handed = self.gates.handed.pop(request, None)
-        is_scout = is_unchecked_sitemap(request) if handed is None else handed.is_scout
-        restore(request)
+        handed = self.room.arrived(request)
         if not self.subject_to_robots(request):
             provenance.remove(request)
-            if handed is not None:
-                self.gates.went_on(handed)
             return None
         origin = self._origin(request, handed)
         agent = self._identity.agent(request)
         try:
-            answer = await self._answer(origin, agent, request, handed, is_scout=is_scout)
+            answer = await self._answer(origin, agent, request, handed)
         except _GoesBack:
-            if handed is not None:
-                self.gates.came_back(handed)
             return returned(request)
         except Closing:
             verdict = Verdict(
@@ -139,7 +136,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             raise ForbiddenByRobotsTxt(verdict, origin) from None
         if Origin.of_robots_txt(request.url) is not None and not answer.forbids_its_file:
             return await self._known_robots_txt(request, answer)
-        await self._judge(request, answer, agent, handed)
+        await self._judge(request, answer, agent)
         return None
 
     def subject_to_robots(self, request: Request) -> bool:
@@ -147,8 +144,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
 
         A subclass may override this to exempt requests.
 
-        The scheduler's queue asks this, too, before any downloader middleware has seen the request,
-        and so does `process_request`. A request that is exempt waits for no robots.txt. By default
+        The room asks this before any downloader middleware has seen the request, and
+        `process_request` asks it, too. A request that is exempt waits for no robots.txt. By default
         these are requests with `dont_obey_robotstxt` in their meta, those whose scheme has no
         robots.txt (Google's page, "File location & range of validity"), and those to the URL of a
         robots.txt by another method than GET.
@@ -156,7 +153,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         return is_subject(request)
 
     def _origin(self, request: Request, handed: Handed | None) -> Origin:
-        if handed is not None and handed.url == request.url:
+        if handed is not None and handed.origin is not None and handed.url == request.url:
             return handed.origin
         try:
             return origin_of(request)
@@ -165,41 +162,35 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
             raise self._forbidden(request, verdict, None) from None
 
     async def _answer(
-        self,
-        origin: Origin,
-        agent: RobotsAgent,
-        request: Request,
-        handed: Handed | None,
-        *,
-        is_scout: bool,
+        self, origin: Origin, agent: RobotsAgent, request: Request, handed: Handed | None
     ) -> CachedAnswer:
         """Return the answer that decides about `request`.
 
-        Wait for it if the request came past the gates.
+        One that was handed out with an answer is judged by that, or by a better one. One that was
+        handed out without, or for another origin, goes back to wait, once. Any other waits here.
 
         Raises:
-            _GoesBack: the request goes back to the scheduler, and waits there.
+            _GoesBack: the request goes back to the room, and waits there.
             Closing: the crawl is closing, and the request came past the scheduler.
         """
         answer = self._lookup.use(origin, agent, request)
         if answer is not None and not answer.bars_for_now:
             return answer
-        passed = None if handed is None else handed.answer
-        is_for_this = passed is not None and passed.origin == origin
-        if passed is not None and is_for_this and await self._lookup.teach(passed, agent):
-            return passed
-        if is_scout:
-            raise _GoesBack
+        if handed is not None:
+            passed = handed.answer
+            if passed is not None and passed.origin == origin:
+                if await self._lookup.teach(passed, agent):
+                    return passed
+            elif not handed.has_returned:
+                raise _GoesBack
         try:
-            return await self.gates.settled(origin, agent, request)
+            return await self.room.settled(origin, agent, request)
         except Closing:
             if handed is None:
                 raise
             raise _GoesBack from None
 
-    async def _judge(
-        self, request: Request, answer: CachedAnswer, agent: RobotsAgent, handed: Handed | None
-    ) -> None:
+    async def _judge(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
         """Let `answer` decide about `request` by `agent`.
 
         Raises:
@@ -209,8 +200,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         if answer.override is not None:
             self._note_use(answer.override, answer.origin, refusal)
         if refusal is not None:
-            if handed is not None and handed.line is not None:
-                handed.line.note_refused()
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
             verdict = await self._asked(answer, request.url, agent, answer.verdict)
@@ -329,11 +318,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware, Gatekeeper):
         is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
         # The project's own code may exempt requests without `subject_to_robots`.
         if not is_own or is_bypassed(self.crawler, self):
-            self.gates.send_scouts()
-        self.gates.start()
+            self.room.send_scouts()
+        self.room.start()
 
     async def _spider_closed(self) -> None:
-        self.gates.close()
+        self.room.close()
         await self._lookup.close()
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.

@@ -22,7 +22,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import is_closing
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.gates import LOOK_SECS
+from scrapy_gbot_robots.obeying.room import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock

@@ -1,4 +1,4 @@
-"""Requests that wait for a robots.txt: in order, fair to other requests, and none is lost. `test_queue` has the details."""
+"""Requests that wait for a robots.txt: in order, fair to other requests, and none is lost. `test_room` has the details."""
 
 import signal
 import subprocess
@@ -18,15 +18,16 @@ from scrapy.spiders import SitemapSpider
 from twisted.internet.defer import gatherResults
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
+from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying import queue as queue_module
+from scrapy_gbot_robots.obeying import lines
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.schedulers import Fifo
 from ..support.systems import needs_posix
-from ..support.until import block_until
+from ..support.until import block_until, until
 from ..support.visits import Gate, Opening, Visitor, fetches, visit
 from ..support.watched import Watched, hosts
 from ..support.web import Reply, Site, free_port, raw
@@ -74,6 +75,42 @@ async def test_download_past_the_scheduler_waits_like_any_other_request_and_is_h
     with Site({"/robots.txt": SLOW, "*": b"ok"}) as site, Site({"/robots.txt": Reply(503)}) as ill:
         crawler = await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
     assert stats(crawler)["gbot_robots/held"] == stats(crawler)["gbot_robots/given_up"] == 1
+
+
+@in_reactor
+async def test_of_downloads_past_the_scheduler_a_quarter_waits_for_an_unreachable_robots_txt(
+    site: Site,
+) -> None:
+    async def script(visitor: Visitor) -> None:
+        downloads = [under_way(visitor.may(ill.url(f"/{number}"))) for number in range(6)]
+        await until(lambda: len([each for each in downloads if each.called]) == 4)
+        assert await visitor.may(site.url("/"))
+        ill.pages["/robots.txt"] = b""
+        assert sorted(await together(*downloads)) == [False] * 4 + [True] * 2
+
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30, "CONCURRENT_REQUESTS": 8}
+        crawler = await visit(script, **settings)
+    assert stats(crawler)["gbot_robots/held"] == 2
+
+
+@in_reactor
+async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over_until_it_answers(
+    site: Site,
+) -> None:
+    site.pages["/robots.txt"] = Reply(503)
+
+    async def script(visitor: Visitor) -> None:
+        assert not await visitor.may(site.url("/"))
+        site.pages["/robots.txt"] = gate = Gate("")
+        await pause(2.5)  # until it may be asked for again
+        for _ in range(3):
+            assert not await visitor.may(site.url("/"))  # though a look-up runs, for long
+        gate.open()
+        while not await visitor.may(site.url("/")):
+            await pause(0.1)
+
+    await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
 
 
 @in_reactor
@@ -155,12 +192,11 @@ def test_held_requests_survive_any_number_of_interruptions_with_jobdir(
     assert sorted(crawl.ends(crawl.starts())) == [site.url(f"/{number}") for number in range(5)]
 
 
-def test_jobdir_goes_from_scrapys_strict_queue_to_ours_and_on_without_the_add_on(
+def test_jobdir_goes_from_scrapys_strict_queue_to_the_add_on_and_back(
     site: Site, tmp_path: Path
 ) -> None:
     crawl = Resumed(site, tmp_path, DOWNLOAD_DELAY=0, CONCURRENT_REQUESTS=2)
     scrapys = ["-s", "SCHEDULER_PRIORITY_QUEUE=scrapy.pqueues.ScrapyPriorityQueue"]
-    ours = ["-s", "SCHEDULER_PRIORITY_QUEUE=scrapy_gbot_robots.StrictOriginPriorityQueue"]
     off = ["-s", "ADDONS={}"]
     few = ["-s", "CLOSESPIDER_PAGECOUNT=3"]
     crawled = crawl.ends(crawl.starts(*scrapys, *off, *few, new=40))
@@ -168,7 +204,7 @@ def test_jobdir_goes_from_scrapys_strict_queue_to_ours_and_on_without_the_add_on
     crawled += crawl.ends(crawl.starts(*scrapys, *few))
     assert site.paths().count("/robots.txt") == 1
     assert len(crawled) < 40
-    crawled += crawl.ends(crawl.starts(*ours, *off))
+    crawled += crawl.ends(crawl.starts(*scrapys, *off))
     assert sorted(crawled) == sorted(site.url(f"/{number}") for number in range(40))
 
 
@@ -215,7 +251,7 @@ async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_t
 async def test_host_that_settles_first_does_not_fill_the_downloader_with_requests_that_its_delay_keeps_back(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue_module, "QUEUED_SECS", 0.2)
+    monkeypatch.setattr(lines, "AHEAD_SECS", 0.2)
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as late:
         urls = [f"{host}/{number}" for number in range(4) for host in hosts(8, late)]

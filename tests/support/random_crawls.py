@@ -145,7 +145,7 @@ def said(error: object) -> str:
         return type(error).__name__
     if error.verdict.rule is not None:
         return "refused"
-    return "closed" if "closed" in str(error) else f"given up: {error}"
+    return "closed" if "the crawl closed" in str(error) else f"given up: {error}"
 
 
 class Changing:
@@ -353,11 +353,27 @@ class Trial:
             url = self._url(page)
             # The first worker may have had too few pages for all of them.
             is_loose = url in direct and (self.was_stopped or self.world.workers > 1)
-            if problem := self._wrong_with(page, served[url], outcomes[url], is_loose=is_loose):
+            # Only some wait in the downloader for an unreachable robots.txt.
+            may_be_given_up = url in direct and not self.world.hosts[page.host].is_well
+            if problem := self._wrong_with(
+                page,
+                served[url],
+                outcomes[url],
+                is_loose=is_loose,
+                may_be_given_up=may_be_given_up,
+            ):
                 host = self.world.hosts[page.host]
                 self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
 
-    def _wrong_with(self, page: Page, served: int, outcomes: list[str], *, is_loose: bool) -> str:
+    def _wrong_with(
+        self,
+        page: Page,
+        served: int,
+        outcomes: list[str],
+        *,
+        is_loose: bool,
+        may_be_given_up: bool,
+    ) -> str:
         """What is wrong with the page; "" if nothing. A loose one may be missing."""
         host = self.world.hosts[page.host]
         is_dead = host.kind == "dead"
@@ -372,7 +388,7 @@ class Trial:
             return "" if served == (not is_dead) else asks
         was_given_up = outcomes[0].startswith("given up")
         if was_given_up:
-            is_short = self._wait < LONG_WAIT and not host.is_well
+            is_short = may_be_given_up or (self._wait < LONG_WAIT and not host.is_well)
             return asks if served or not (is_dead or host.kind == "lost" or is_short) else ""
         if is_dead or host.kind == "lost":
             return asks

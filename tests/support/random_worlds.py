@@ -17,7 +17,7 @@ from typing import Any
 
 SCHEDULERS: dict[str, dict[str, Any]] = {  # by what a crawl has, its settings
     "default": {},
-    "strict": {"SCHEDULER_PRIORITY_QUEUE": "scrapy_gbot_robots.StrictOriginPriorityQueue"},
+    "strict": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
     "named-aware": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
     "named-priority": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
     "own-aware": {"SCHEDULER_PRIORITY_QUEUE": "tests.support.schedulers.OwnAwareQueue"},

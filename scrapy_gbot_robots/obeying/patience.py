@@ -1,10 +1,11 @@
-"""When requests for an unreachable robots.txt are given up, and when a host is dead or gone.
+"""How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
 Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set
 back.
 
-* A request waits for the *wait*. The first fetch after that decides: if it fails, 64 requests of
-  the origin are given up, and after twice the wait four at each failed fetch.
+* Requests of an origin wait for the *wait*. The first look-up after that decides, if it comes
+  before twice the wait: if it fails, a portion of 64 requests is given up. Each later look-up that
+  fails gives up a portion, too, but at most once in a wait.
 * An origin that has been unreachable for five waits is *dead*: nothing waits for it any more.
 * An origin is *gone* if its name does not resolve, or it refuses connections, three times in a row.
   Failures of earlier runs count, but the last one is of this run. Nothing waits for such an origin,
@@ -12,25 +13,26 @@ back.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 of its
 requests. The first look-up after 1:00 fails, too: 64 requests are given up, and the other 36 wait.
-From 2:00 on, four are given up at a time. At 5:00 the host is dead.
+The next one fails at 2:07: they are given up, too. At 5:00 the host is dead.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.urls import Origin
 from ..policy.outages import Outage
 from ..policy.outcome import NO_SERVER
 
-GIVEN_UP_FIRST = 64  # requests of an origin that are given up when the wait is over
-GIVEN_UP_LATER = 4  # after each failed look-up, when twice the wait is over
+GIVEN_UP = 64  # requests of an origin, at most once in each wait
 DEAD_AFTER = 5  # waits
 TRIES = 3  # until an origin is gone that has no address, or no server
 
 _LATELY_SECS = 10.0  # for so long, an origin that looks gone counts for others
 # So long after the first failure in a run an origin is gone at the earliest, if no server has
-# answered since: time for other origins to show that one's own network is down.
+# answered since: time for other origins to show that one's own network is down. As long as they do,
+# a look each time that so much has passed.
 _DOUBT_SECS = 2.0
 _SHORTEST_SECS = 0.1  # between two looks at an origin
 
@@ -40,7 +42,17 @@ class Trouble(NamedTuple):
 
     origin: Origin
     since: float  # when this crawl first noticed it
+    asked_at: float  # when the last look-up ended
+    ask_at: float  # when the robots.txt may be asked for again
     outage: Outage | None  # None: a bug in this plugin ended the look-up
+
+
+@dataclass(slots=True)
+class Portion:
+    """How many requests of an origin in trouble may be given up now."""
+
+    left: int = 0
+    next_at: float = float("-inf")  # when the next portion may come
 
 
 class Patience:
@@ -69,11 +81,19 @@ class Patience:
             self._looked_gone = dict([*self._looked_gone.items()][-1:])
             self._looked_gone[trouble.origin] = now
 
+    def renew(self, portion: Portion, now: float) -> None:
+        """Make `portion` whole again after a look-up that has failed, if a wait has passed."""
+        if now >= portion.next_at:
+            portion.left = GIVEN_UP
+            portion.next_at = now + self._wait_secs
+
+    def is_to_wait(self, trouble: Trouble, now: float) -> bool:
+        """Whether the wait for the origin still lasts."""
+        return now < self._decided_at(trouble) and not self.is_over(trouble, now)
+
     def is_over(self, trouble: Trouble, now: float) -> bool:
         """Whether no request waits for the origin any more: it is dead or gone."""
-        if now >= self._dead_at(trouble):
-            return True
-        return self.is_gone(trouble, now)
+        return now >= self._dead_at(trouble) or self.is_gone(trouble, now)
 
     def is_gone(self, trouble: Trouble, now: float) -> bool:
         """Whether the host does not exist, or has no server."""
@@ -86,33 +106,28 @@ class Patience:
         others = [at for origin, at in self._looked_gone.items() if origin != trouble.origin]
         return max(others, default=float("-inf")) <= now - _LATELY_SECS
 
-    def secs_left(
-        self, trouble: Trouble, waiting_since: float, secs_until_asked: float, now: float
-    ) -> float:
-        """How many more seconds a request waits that has waited since `waiting_since`.
+    def look_again_at(self, trouble: Trouble, now: float) -> float:
+        """When to look again at an origin that requests wait for.
 
-        0 or less: it is given up. Otherwise it waits until the robots.txt may be fetched again, in
-        `secs_until_asked`; if that is too far off, until its own time is over; in doubt whether the
-        host is gone, until that is known.
+        Its robots.txt may be asked for then, or the wait is over, or the host is dead, or gone.
         """
-        secs = waiting_since + self._wait_secs - now
-        if secs > 0:
-            if secs_until_asked <= secs + self._wait_secs:
-                secs = max(_SHORTEST_SECS, secs_until_asked)
-            doubt_secs = trouble.since + _DOUBT_SECS - now
-            if doubt_secs > 0 and _looks_gone(trouble):
-                secs = min(secs, doubt_secs)
-        return min(secs, self._dead_at(trouble) - now)
+        at = min(trouble.ask_at, self._dead_at(trouble))
+        decided_at = self._decided_at(trouble)
+        if now < decided_at:
+            at = min(at, decided_at)
+        if _looks_gone(trouble):
+            in_doubt_until = trouble.since + _DOUBT_SECS
+            if now >= in_doubt_until:
+                in_doubt_until = now + _DOUBT_SECS
+            at = min(at, in_doubt_until)
+        return max(at, now + _SHORTEST_SECS)
 
-    def given_up_at_once(self, trouble: Trouble, now: float) -> int:
-        """How many requests are given up when the wait is over."""
-        if self.is_long(trouble, now):
-            return GIVEN_UP_LATER
-        return GIVEN_UP_FIRST
-
-    def is_long(self, trouble: Trouble, now: float) -> bool:
-        """Whether the trouble lasts for twice the wait: then requests go in small numbers."""
-        return now - trouble.since >= 2 * self._wait_secs
+    def _decided_at(self, trouble: Trouble) -> float:
+        """When the wait ends: at the first look-up after it, unless that comes too late."""
+        end = trouble.since + self._wait_secs
+        if trouble.asked_at < end <= trouble.ask_at <= end + self._wait_secs:
+            return trouble.ask_at
+        return end
 
     def _dead_at(self, trouble: Trouble) -> float:
         return trouble.since + DEAD_AFTER * self._wait_secs

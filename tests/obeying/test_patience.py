@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.obeying.giving_up import Patience, Trouble
+from scrapy_gbot_robots.obeying.patience import Patience, Portion, Trouble
 from scrapy_gbot_robots.policy.outages import DAY, HOUR, Entry, Outage, Policy, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Outcome, Unreachable, failed
 
@@ -25,6 +25,16 @@ def outage_after(*outcomes: Outcome) -> Outage:
     return entry.outage
 
 
+def trouble(
+    origin: Origin,
+    outage: Outage | None,
+    since: float = 0.0,
+    asked_at: float | None = None,
+    ask_at: float = 9e9,
+) -> Trouble:
+    return Trouble(origin, since, since if asked_at is None else asked_at, ask_at, outage)
+
+
 class Story:
     """One origin whose robots.txt fails at each fetch, and requests that wait for it. The clock is the story's own."""
 
@@ -40,29 +50,29 @@ class Story:
     ) -> list[tuple[float, int]]:
         """When how many of the requests are given up, if `meanwhile` happens before each look at the origin."""
         given_up: list[tuple[float, int]] = []
-        now, waiting_since, due = 0.0, 0.0, 0.0
-        while requests:
+        portion = Portion()
+        now, ask_at = 0.0, 0.0
+        while True:
             meanwhile(now)
-            outage = self.entry.outage
-            if outage is None or now >= min(outage.retry_at, due):
+            if now >= ask_at:
+                asked_at = now
                 self.entry = renew(self.entry, self.outcome, now, Policy())
-                outage = self.entry.outage
-            assert outage is not None
-            due = outage.retry_at
-            trouble = Trouble(A, 0.0, outage)
-            self.patience.note(trouble, now)
-            if self.patience.is_over(trouble, now):
+                assert self.entry.outage is not None
+                ask_at = self.entry.outage.retry_at
+                self.patience.renew(portion, now)
+            case = trouble(A, self.entry.outage, 0.0, asked_at, ask_at)
+            self.patience.note(case, now)
+            if self.patience.is_over(case, now):
                 return [*given_up, (now, requests)]
-            left = self.patience.secs_left(trouble, waiting_since, due - now, now)
-            if left <= 0:
-                number = min(requests, self.patience.given_up_at_once(trouble, now))
+            if not self.patience.is_to_wait(case, now):
+                number = min(requests, portion.left)
                 requests -= number
-                given_up.append((now, number))
-                if not self.patience.is_long(trouble, now):
-                    waiting_since = now
-                left = self.patience.secs_left(trouble, now, due - now, now)
-            now += left
-        return given_up
+                portion.left -= number
+                if number:
+                    given_up.append((now, number))
+                if not requests:
+                    return given_up
+            now = self.patience.look_again_at(case, now)
 
 
 def nothing(_: float) -> None: ...
@@ -73,21 +83,21 @@ def nothing(_: float) -> None: ...
     [
         pytest.param(0, BUSY, 100, [(0, 100)], id="no-wait"),
         pytest.param(
-            60, BUSY, 100, [(63, 64), (127, 4), (187, 4), (255, 4), (300, 24)], id="a-busy-server"
+            60, BUSY, 300, [(63, 64), (127, 64), (255, 64), (300, 108)], id="a-busy-server"
         ),
         pytest.param(60, BUSY, 10, [(63, 10)], id="few-requests"),
         pytest.param(
             60,
             Unreachable("HTTP 503", 503, 3600.0),
             80,
-            [(60, 64), (120, 4), (180, 4), (240, 4), (300, 4)],
+            [(60, 64), (300, 16)],
             id="retry-after-an-hour",
         ),
         pytest.param(
             DAY,
             BROKEN,
             400,
-            [(86_895, 64), *((86_895 + HOUR * n, 4) for n in range(24, 96)), (5 * DAY, 48)],
+            [*((86_895 + DAY * n, 64) for n in range(4)), (5 * DAY, 144)],
             id="days-of-a-broken-server",
         ),
         pytest.param(60, UNKNOWN, 100, [(3, 100)], id="gone-after-three-tries"),
@@ -132,32 +142,32 @@ def test_host_that_was_gone_in_the_last_run_is_soon_gone_again(
 
 def test_host_is_gone_at_once_if_it_was_before_and_a_server_answers_meanwhile() -> None:
     patience = Patience(WAIT)
-    trouble = Trouble(A, 100.0, outage_after(*[REFUSED] * 4))
-    patience.note(trouble, 100.0)
-    assert not patience.is_gone(trouble, 100.1)
-    assert patience.secs_left(trouble, 100.0, 8.0, 100.5) == 1.5
+    case = trouble(A, outage_after(*[REFUSED] * 4), 100.0, ask_at=108.0)
+    patience.note(case, 100.0)
+    assert not patience.is_gone(case, 100.1)
+    assert patience.look_again_at(case, 100.5) == 102.0
     patience.server_answered(100.6)
-    assert patience.is_gone(trouble, 100.7)
-    assert patience.is_over(trouble, 100.7)
+    assert patience.is_gone(case, 100.7)
+    assert patience.is_over(case, 100.7)
 
 
-def test_hosts_that_fail_together_are_waited_for_over_days_until_any_server_answers() -> None:
+def test_hosts_that_fail_together_are_waited_for_over_hours_until_any_server_answers() -> None:
     def others_fail(now: float) -> None:
         for origin in (B, C):
-            story.patience.note(Trouble(origin, 0.0, outage_after(UNKNOWN)), now)
+            story.patience.note(trouble(origin, outage_after(UNKNOWN)), now)
 
-    story = Story(DAY, UNKNOWN)
+    story = Story(HOUR, UNKNOWN)
     at_a_time = story.given_up(400, others_fail)
-    assert at_a_time[0] == (86_895, 64)
-    assert at_a_time[-1] == (5 * DAY, 48)
+    assert at_a_time[0] == (4095, 64)
+    assert at_a_time[-1] == (5 * HOUR, 144)
 
     def network_is_back(now: float) -> None:
         others_fail(now)
-        if now > 7200:
+        if now > 1200:
             story.patience.server_answered(now)
 
-    story = Story(DAY, UNKNOWN)
-    assert story.given_up(400, network_is_back) == [(7695, 400)]
+    story = Story(HOUR, UNKNOWN)
+    assert story.given_up(400, network_is_back) == [(1201, 400)]
 
 
 @pytest.mark.parametrize(
@@ -172,33 +182,65 @@ def test_hosts_that_fail_together_are_waited_for_over_days_until_any_server_answ
 def test_other_hosts_count_for_ten_seconds(noted_at: dict[Origin, float], is_gone: bool) -> None:
     patience = Patience(WAIT)
     for origin, at in noted_at.items():
-        patience.note(Trouble(origin, at, outage_after(REFUSED)), at)
-    assert patience.is_gone(Trouble(A, 90.0, outage_after(*[REFUSED] * 3)), 100.0) is is_gone
+        patience.note(trouble(origin, outage_after(REFUSED), at), at)
+    assert patience.is_gone(trouble(A, outage_after(*[REFUSED] * 3), 90.0), 100.0) is is_gone
+
+
+def test_in_doubt_whether_a_host_is_gone_it_is_looked_at_each_two_seconds() -> None:
+    patience = Patience(WAIT)
+    patience.note(trouble(B, outage_after(REFUSED), 0.0), 9.0)
+    case = trouble(A, outage_after(*[REFUSED] * 3), 0.0, ask_at=40.0)
+    assert not patience.is_gone(case, 9.5)
+    assert patience.look_again_at(case, 9.5) == 11.5
+    assert patience.is_gone(case, 19.0)
 
 
 @pytest.mark.parametrize(
-    ("waiting_since", "secs_until_asked", "now", "left"),
+    ("asked_at", "ask_at", "ends"),
     [
-        pytest.param(0, 4, 10, 4, id="until-it-may-be-asked"),
-        pytest.param(0, -3, 10, 0.1, id="asked-at-once"),
-        pytest.param(0, 110, 10, 110, id="asked-within-another-wait"),
-        pytest.param(0, 111, 10, 50, id="asked-too-late"),
-        pytest.param(0, 4, 60, 0, id="over"),
-        pytest.param(0, 4, 61, -1, id="long-over"),
-        pytest.param(270, 40, 290, 10, id="dead-before-that"),
-        pytest.param(290, 1, 301, -1, id="dead"),
+        pytest.param(31, 63, 63, id="with-the-look-up-after-it"),
+        pytest.param(0, 120, 120, id="with-one-as-late-as-twice-the-wait"),
+        pytest.param(0, 121, 60, id="at-once-if-that-comes-too-late"),
+        pytest.param(0, 30, 60, id="at-once-if-the-look-up-is-not-made"),
+        pytest.param(63, 70, 60, id="it-is-over-with-the-look-up"),
     ],
 )
-def test_request_waits_until_its_robots_txt_may_be_asked_or_its_time_is_over(
-    waiting_since: float, secs_until_asked: float, now: float, left: float
-) -> None:
-    trouble = Trouble(A, 0.0, outage_after(BUSY))
-    assert Patience(WAIT).secs_left(trouble, waiting_since, secs_until_asked, now) == left
+def test_wait_ends(asked_at: float, ask_at: float, ends: float) -> None:
+    case = trouble(A, outage_after(BUSY), 0.0, asked_at, ask_at)
+    patience = Patience(WAIT)
+    assert patience.is_to_wait(case, ends - 0.1)
+    assert not patience.is_to_wait(case, ends)
+
+
+@pytest.mark.parametrize(
+    ("asked_at", "ask_at", "now", "at"),
+    [
+        pytest.param(3, 7, 3, 7, id="when-it-may-be-asked"),
+        pytest.param(3, 7, 9, 9.1, id="soon-if-it-might-have-been-asked-before"),
+        pytest.param(0, 111, 10, 111, id="within-another-wait"),
+        pytest.param(0, 131, 10, 60, id="when-the-wait-is-over"),
+        pytest.param(0, 131, 60, 131, id="not-again-when-the-wait-is-over"),
+        pytest.param(280, 900, 280, 300, id="when-it-is-dead"),
+    ],
+)
+def test_origin_is_looked_at_again(asked_at: float, ask_at: float, now: float, at: float) -> None:
+    case = trouble(A, outage_after(BUSY), 0.0, asked_at, ask_at)
+    assert Patience(WAIT).look_again_at(case, now) == at
+
+
+def test_portion_is_renewed_once_in_each_wait_whatever_is_left_of_it() -> None:
+    patience, portion = Patience(WAIT), Portion()
+    left = []
+    for now in (0.0, 59.0, 61.0, 120.0, 121.0):
+        patience.renew(portion, now)
+        left.append(portion.left)
+        portion.left -= 40
+    assert left == [64, 24, 64, 24, 64]
 
 
 def test_look_up_that_a_bug_ended_is_waited_for() -> None:
-    trouble = Trouble(A, 0.0, None)
+    case = trouble(A, None)
     patience = Patience(WAIT)
-    patience.note(trouble, 0.0)
-    assert not patience.is_over(trouble, 299.0)
-    assert patience.is_over(trouble, 300.0)
+    patience.note(case, 0.0)
+    assert not patience.is_over(case, 299.0)
+    assert patience.is_over(case, 300.0)

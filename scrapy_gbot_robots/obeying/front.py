@@ -1,0 +1,333 @@
+"""The front of a scheduler: what it hands out goes through the crawl's room.
+
+The add-on sets `SCHEDULER` to a subclass of the user's class, Scrapy's own or any other.
+
+    engine  <---  room  <---  their scheduler (disk, Redis, ...)
+
+* Scrapy's scheduler in a crawl without `JOBDIR`: the room takes the place of its queue in memory.
+  So requests come straight into it, behind the duplicate filter, and its order is Scrapy's.
+* Any other: what is ready in the room goes first. Then the front takes a request from the
+  scheduler; if that has to wait, it is held in the room, and the front takes the next one, for at
+  most `PULL_SECS`. It takes none while it holds what it can use (`_has_enough`), so that other
+  processes get their share of a queue that they share, and files keep what is in them. When the
+  crawl closes, what is held goes back. So queues and files are the scheduler's own.
+
+While their scheduler fails, such as when its Redis is away, what is held stays held. The front
+serves that, and asks their scheduler again after `ASK_AGAIN_SECS`, as the engine's heartbeat would.
+
+A crawl that is asked to stop before its engine runs is not closed: Scrapy ends the process, or goes
+on. The front holds nothing then, so that no more is lost than without it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterator
+from types import new_class
+from typing import Any
+
+from scrapy import Request
+from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.squeues import FifoMemoryQueue
+from scrapy.utils.misc import load_object
+
+from ..engine import count_held, downloader_middleware, memory_queues, pull_soon
+from ..meta import RETURNED
+from .middleware import GbotRobotsTxtMiddleware
+from .room import Room
+from .subject import restore, returned
+
+MOST_HELD = 10_000  # requests
+MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
+USABLE = 2  # times CONCURRENT_REQUESTS: so many requests are held that can go on, or soon will
+SURPLUS = 5  # times as many go back, as when a host that was unreachable answers
+DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
+PULL_SECS = 0.01  # for one request that goes on
+ASK_AGAIN_SECS = 5.0
+GIVE_BACK_SECS = 10.0  # after the first failure, for all that is left when the crawl closes
+
+logger = logging.getLogger(__name__)
+
+
+class RoomAsQueue:
+    """The room in the place of the queue in memory of Scrapy's scheduler.
+
+    Args:
+        queue: the class of Scrapy's queues for requests.
+        start_queue: the class of its queues for start requests; None: they have none.
+    """
+
+    def __init__(self, room: Room, queue: type, start_queue: type | None) -> None:
+        self.pop = room.next
+        self._room = room
+        self._steps = {False: _step(queue), True: _step(start_queue)}
+        self._has_starts = start_queue is not None
+
+    def __len__(self) -> int:
+        return self._room.size
+
+    def push(self, request: Request) -> None:
+        """Take in `request`, in the order of `ScrapyPriorityQueue`: start requests are last."""
+        is_start = self._has_starts and bool(request.meta.get("is_start_request"))
+        step = self._steps[is_start]
+        if RETURNED in request.meta:  # they come back in the order in which they went
+            step = 1
+        self._room.put(request, is_start=is_start, step=step)
+
+
+def _step(queue: type | None) -> int:
+    if queue is FifoMemoryQueue:
+        return 1
+    return -1
+
+
+class Front:
+    """What a scheduler with a front does before the user's own class, the next in `__mro__`."""
+
+    room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
+    _crawler: Crawler | None = None
+    _as_queue: RoomAsQueue | None = None  # in the place of `mqs`; None: the front pulls
+    _most_usable = 0
+    _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
+    _late_since: float | None = None  # since when look-ups have been late, on the monotonic clock
+    _ask_at = 0.0  # on the monotonic clock: when to ask the scheduler again after it has failed
+    _has_failed = False
+    _last_error: Exception | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Any:
+        """Make a scheduler as the user's class would make it."""
+        make = getattr(super(), "from_crawler", None)
+        scheduler = cls() if make is None else make(crawler)
+        if cls not in type(scheduler).__mro__:
+            try:
+                scheduler.__class__ = cls  # the user's class has named itself
+            except TypeError:
+                logger.warning(
+                    "%s makes schedulers of a class that cannot be changed: requests wait for "
+                    "their robots.txt in the downloader",
+                    cls.__mro__[2].__qualname__,
+                )
+                return scheduler
+        scheduler._crawler = crawler  # noqa: SLF001  ours
+        return scheduler
+
+    def open(self, spider: Any) -> Any:
+        """Open the scheduler, with the room if the crawl obeys robots.txt."""
+        open_theirs = getattr(super(), "open", None)
+        opened = None
+        if open_theirs is not None:
+            opened = open_theirs(spider)
+        if self._crawler is not None:
+            middleware = downloader_middleware(self._crawler, GbotRobotsTxtMiddleware)
+            if middleware is not None:
+                self.room = middleware.room
+                self._connect(self.room, self._crawler)
+        return opened
+
+    def _connect(self, room: Room, crawler: Crawler) -> None:
+        scheduler: Any = self
+        theirs: Any = super()
+        self._most_usable = USABLE * max(1, crawler.settings.getint("CONCURRENT_REQUESTS"))
+        queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
+        is_scrapys = Scheduler in type(self).__mro__
+        room.ready.has_slots = is_scrapys and issubclass(queue, DownloaderAwarePriorityQueue)
+        if not is_scrapys:
+            return
+        try:
+            kinds = memory_queues(self)
+            is_asked = theirs.next_request.__func__ is Scheduler.next_request
+            if kinds is not None and is_asked:
+                scheduler.mqs = self._as_queue = RoomAsQueue(room, *kinds)
+            elif scheduler.dqs is not None:
+                self._slots_on_disk = count_held(scheduler.dqs, room.held)
+        except AttributeError as error:
+            logger.warning(
+                "Scrapy's scheduler is not as the plugin knows it (%s): requests that wait for "
+                "their robots.txt are taken from it one by one",
+                error,
+            )
+
+    def _is_in_place(self) -> bool:
+        """Whether the room is the scheduler's queue. A subclass may have replaced that."""
+        return self._as_queue is not None and getattr(self, "mqs", None) is self._as_queue
+
+    def has_pending_requests(self) -> bool:
+        """Whether requests are held or scheduled."""
+        if self.room is not None and self.room.size:
+            return True
+        theirs: Any = super()
+        return bool(theirs.has_pending_requests())
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Schedule `request`.
+
+        One that was handed out and comes back is held: their scheduler may fail now.
+        """
+        if self.room is not None and RETURNED in request.meta and not self._is_in_place():
+            self.room.put(request)
+            return True
+        theirs: Any = super()
+        return bool(theirs.enqueue_request(request))
+
+    def next_request(self) -> Request | None:
+        """Return the next request that need not wait; None if there is none for now."""
+        theirs: Any = super()
+        room, crawler = self.room, self._crawler
+        request: Request | None
+        if (
+            room is None
+            or crawler is None
+            or self._is_in_place()
+            or not (room.size or crawler.crawling)
+        ):
+            request = theirs.next_request()
+            return request
+        if room.usable > SURPLUS * self._most_usable and time.monotonic() >= self._ask_at:
+            self._give_back_surplus(room)
+        request = room.next()
+        stop_at = time.monotonic() + PULL_SECS
+        while request is None and not self._has_enough(room):
+            pulled = self._pulled(room)
+            if pulled is None:
+                break
+            restore(pulled)
+            room.put(pulled)
+            request = room.next()
+            if request is None and time.monotonic() >= stop_at:
+                pull_soon(crawler)
+                break
+        return request
+
+    def _has_enough(self, room: Room) -> bool:
+        """Whether no more is to be taken from the scheduler now.
+
+        Of sites in trouble any number is held: otherwise a few dead hosts would block the head of a
+        line of first in, first out. Those whose look-up is late may turn out to be in trouble: the
+        longer they are late, the more of theirs is held.
+        """
+        if room.size >= MOST_HELD:
+            return True
+        slots = self._slots_on_disk
+        if slots and all(room.held[slot] >= MOST_OF_A_SLOT for slot in slots):
+            return True
+        most = self._most_usable
+        if not room.late:
+            self._late_since = None
+            return room.usable >= most
+        now = time.monotonic()
+        if self._late_since is None:
+            self._late_since = now
+        doubled = min(20, int((now - self._late_since) / DOUBLE_SECS))
+        return room.usable >= most or room.late >= most * 2**doubled
+
+    def _pulled(self, room: Room) -> Request | None:
+        """Take a request from the user's scheduler.
+
+        Return None if it has none, or fails while some are held.
+        """
+        theirs: Any = super()
+        request: Request | None
+        if not room.size:
+            request = theirs.next_request()
+            return request
+        if time.monotonic() < self._ask_at:
+            return None
+        try:
+            # Some schedulers wait for a request if they have none.
+            if not theirs.has_pending_requests():
+                return None
+            request = theirs.next_request()
+        except Exception as error:
+            self._ask_at = time.monotonic() + ASK_AGAIN_SECS
+            if not self._has_failed:
+                self._has_failed = True
+                logger.warning(
+                    "The scheduler failed: %r. %d of its requests wait for their robots.txt; they "
+                    "stay, and it is asked again each %g seconds",
+                    error,
+                    room.size,
+                    ASK_AGAIN_SECS,
+                )
+            return None
+        self._has_failed = False
+        return request
+
+    def close(self, reason: str) -> Any:
+        """Give back what is held, and close the scheduler."""
+        if self.room is not None and not self._is_in_place():
+            lost = self._give_back(self.room.take_all(), GIVE_BACK_SECS)
+            if lost:
+                logger.error(
+                    "The scheduler failed as the crawl closed: %d requests that waited for their "
+                    "robots.txt are lost: %r",
+                    len(lost),
+                    self._last_error,
+                )
+        self.room = None
+        close_theirs = getattr(super(), "close", None)
+        if close_theirs is None:
+            return None
+        return close_theirs(reason)
+
+    def _give_back_surplus(self, room: Room) -> None:
+        """Give back what can go on beyond some seconds' work; what does not go back stays."""
+        left = self._give_back(room.take_surplus(self._most_usable), 0.0)
+        for request in left:
+            room.put(request)
+        if left:
+            self._ask_at = time.monotonic() + ASK_AGAIN_SECS
+
+    def _give_back(self, requests: Iterator[Request], secs: float) -> list[Request]:
+        """Give `requests` back to the user's scheduler; return those that it does not take.
+
+        After the first failure it is tried for `secs` more seconds.
+        """
+        theirs: Any = super()
+        left: list[Request] = []
+        stop_at = 0.0
+        for request in requests:
+            if left and time.monotonic() >= stop_at:  # as when each call ends in a time-out
+                left.append(request)
+                continue
+            try:
+                theirs.enqueue_request(returned(request))
+            except Exception as error:
+                self._last_error = error
+                if not left:
+                    stop_at = time.monotonic() + secs
+                left.append(request)
+        return left
+
+
+def _length(scheduler: Any) -> int:
+    """`len` of a scheduler whose own class has one."""
+    size = int(super(Front, scheduler).__len__())
+    if scheduler.room is not None and not scheduler._is_in_place():  # noqa: SLF001  ours
+        size += scheduler.room.size
+    return size
+
+
+class RobotsScheduler(Front, Scheduler):
+    """Scrapy's scheduler, in which requests wait for their robots.txt.
+
+    The add-on sets it; projects without the add-on name it in `SCHEDULER`.
+    """
+
+    __len__ = _length
+
+
+def with_front(scheduler_cls: type) -> type:
+    """Return a subclass of `scheduler_cls` with a front."""
+    if Front in scheduler_cls.__mro__:
+        return scheduler_cls
+    if scheduler_cls is Scheduler:
+        return RobotsScheduler
+    methods: dict[str, Any] = {"__module__": scheduler_cls.__module__}
+    if hasattr(scheduler_cls, "__len__"):
+        methods["__len__"] = _length
+    name = f"{scheduler_cls.__name__}WithFront"
+    return new_class(name, (Front, scheduler_cls), exec_body=lambda body: body.update(methods))

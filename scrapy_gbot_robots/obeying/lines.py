@@ -1,0 +1,154 @@
+"""What waits in the room, and which line has its turn.
+
+A *line* has the requests of one *site*, which is an origin, in one download slot. Of the slots that
+have a line whose first request may go on, the one with the fewest requests under way comes first,
+and equal ones take turns. Within a slot the line with the most urgent request comes first; equal
+ones take turns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+from enum import Enum
+from heapq import heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+from scrapy import Request
+
+from ..core.urls import Origin
+from ..engine import DownloadSlots
+from .answer import CachedAnswer
+
+AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time, while other requests wait
+_MOST_LOOKED_AT = 1000  # slots, for one request
+
+
+class Entry(NamedTuple):
+    """A request in a line; the smallest comes first."""
+
+    rank: int  # the priority with its sign changed
+    is_start: bool  # a start request, if these have a queue of their own
+    order: int  # among those of equal priority; different for each request
+    number: int  # as it came
+    request: Request
+
+
+class Standing(Enum):
+    """Whether the requests of a site wait, and for what."""
+
+    OPEN = "they go on, as far as their answer serves"
+    ASKED = "they wait for a look-up, which has its turn, or is to get it"
+    LATE = "the same, and for more than a second"
+    UNREACHABLE = "the robots.txt is unreachable: they wait for a better answer"
+
+
+@dataclass(slots=True, eq=False)
+class Site:
+    """One origin with requests in the room, or with a date to keep; this is all of its state.
+
+    Requests about which no robots.txt decides are those of a site without an origin.
+    """
+
+    origin: Origin | None
+    answer: CachedAnswer | None = None  # of its last look-up, which may be too old
+    waited_before: int = 0  # requests with smaller numbers have waited for that answer
+    standing: Standing = Standing.OPEN
+    size: int = 0  # requests in its lines
+    # By slot, and whether its requests went to the middleware, and came back to wait.
+    lines: dict[tuple[str, bool], Line] = field(default_factory=dict)
+    queued_rank: int | None = None  # with which it has its place among the sites to ask
+
+    def waiting(self) -> list[Line]:
+        """Its lines that are not ready."""
+        return [line for line in self.lines.values() if not line.turn]
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """Requests of one origin in one slot."""
+
+    slot: str
+    site: Site
+    has_returned: bool
+    entries: list[Entry] = field(default_factory=list)  # a heap
+    turn: int = 0  # its number among the ready lines; 0: it waits
+
+    @property
+    def rank(self) -> int:
+        """Of its first request."""
+        return self.entries[0].rank
+
+
+class ReadyLines:
+    """The lines whose first request may go on.
+
+    Attributes:
+        on_the_way: by slot, how many requests were handed out that the middleware has not seen yet.
+        has_slots: whether priorities count in each slot for itself. Otherwise all lines are in one
+            slot without a name, which has no limit.
+    """
+
+    def __init__(self, slots: DownloadSlots) -> None:
+        self.on_the_way: Counter[str] = Counter()
+        self.has_slots = True
+        self._slots = slots
+        # A heap for each slot; the slot that was served last is at the end.
+        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()
+        self._turns = count(1)
+
+    def add(self, line: Line) -> None:
+        """Let `line` wait for its turn, by the rank that its first request has now."""
+        line.turn = next(self._turns)
+        place = (line.rank, line.turn, line)
+        heap = self._heaps.get(line.slot)
+        if heap is None:
+            self._heaps[line.slot] = [place]
+        else:
+            heappush(heap, place)
+
+    def take(self, *, others_wait: bool) -> Line | None:
+        """Take out the line whose turn it is; None if there is none for now."""
+        best = None
+        fewest = float("inf")
+        for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
+            slot, heap = next(iter(self._heaps.items()))
+            while heap and heap[0][1] != heap[0][2].turn:  # the line has another place
+                heappop(heap)
+            if not heap:
+                del self._heaps[slot]
+                continue
+            self._heaps.move_to_end(slot)
+            under_way = len(self._slots.of(slot).active) + self.on_the_way[slot]
+            if under_way >= fewest or self._has_enough(slot, under_way, others_wait=others_wait):
+                continue
+            best = slot
+            fewest = under_way
+            if not under_way:
+                break
+        if best is None:
+            return None
+        self._heaps.move_to_end(best)
+        line = heappop(self._heaps[best])[2]
+        line.turn = 0
+        return line
+
+    def _has_enough(self, key: str, under_way: int, *, others_wait: bool) -> bool:
+        """Whether the slot with `key` could not use one more request soon."""
+        if not self.has_slots:
+            return False
+        slot = self._slots.of(key)
+        # Under asyncio Scrapy sends all that is queued in a slot as soon as one place is free.
+        if under_way >= slot.concurrency:
+            return True
+        if not others_wait:
+            return False
+        queued = self.on_the_way[key] + len(slot.queue)
+        return queued * slot.delay >= AHEAD_SECS
+
+    def left(self, slot: str) -> None:
+        """Count one request less that is on its way to `slot`."""
+        self.on_the_way[slot] -= 1
+        if not self.on_the_way[slot]:
+            del self.on_the_way[slot]

@@ -1,0 +1,586 @@
+"""Where requests wait for their robots.txt: one room for each crawl, before its scheduler.
+
+    put  --->  line, line, line ...  --->  next
+
+The way of a request:
+
+1. `put` adds it to the line of its site and slot. A new site gets its answer from memory.
+2. `_fate` says whether the first request of a line may go on. If so, the line is ready.
+3. Otherwise the line stands at its site, which is shut and queues for its look-up (`_shut`).
+4. `_ask_more` takes the most urgent site, and looks its robots.txt up; `_take` gets the answer.
+5. If that is unreachable, the site gets a date (`_due`) at which `_tick` looks again. Otherwise it
+   is open, and its lines are ready (`_settle`).
+6. `next` takes the ready line whose turn it is, asks `_fate` again, and hands its first request
+   out, with the answer of its site.
+7. `arrived`: the middleware has the request, and judges it by that answer, whatever the room would
+   say now. One that was handed out without an answer, and needs one after all, comes back with the
+   mark `RETURNED`, once: it waits here then without anybody being asked whether it has to.
+
+What came past the scheduler waits in its place in the downloader (`settled`). The room is in memory
+only; `take_all` gives back what is in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from enum import Enum
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, NamedTuple
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import create_looping_call
+
+from ..concurrency import Closing, Turnstile, within
+from ..core.crawlers import RobotsAgent
+from ..core.urls import Origin
+from ..engine import DownloadSlots, in_progress, is_closing, pull_soon
+from ..fetching.fetcher import MOST_UNDER_WAY
+from ..meta import RETURNED
+from .answer import CachedAnswer, Source, is_waited_for
+from .identity import CrawlerIdentity
+from .lines import Entry, Line, ReadyLines, Site, Standing
+from .lookup import Lookup
+from .patience import Patience
+from .subject import is_unchecked_sitemap, origin_of, restore
+
+LOOK_SECS = 0.1  # between two looks at what is due
+SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
+FEWEST_AT_A_TIME = 16  # look-ups
+# A look-up that takes longer does not keep others from being made, and a site that waits longer for
+# one does not keep the front from taking requests of others.
+LATE_SECS = 1.0
+
+
+class Fate(Enum):
+    """What becomes of the first request of a line."""
+
+    WAITS = "its site needs an answer, or a better one"
+    GOES = "the middleware judges it by the answer of its site, if there is one"
+    SEES = "it goes without an answer, to see whether it needs one"
+
+
+class Handed(NamedTuple):
+    """What is known of a request that was handed out."""
+
+    slot: str
+    origin: Origin | None  # None: no robots.txt decides, as far as the room knows
+    url: str  # another middleware may change it later
+    answer: CachedAnswer | None
+    has_returned: bool  # it has come back already, and does so no more
+
+
+class Room:
+    """The requests of one crawl that wait, and those that are ready.
+
+    Args:
+        wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
+
+    Attributes:
+        size: how many requests are in the room.
+        held: requests in the room, by slot.
+        ready: the lines that have a turn.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        lookup: Lookup,
+        identity: CrawlerIdentity,
+        is_subject: Callable[[Request], bool],
+        wait_secs: float,
+    ) -> None:
+        self._crawler = crawler
+        self._lookup = lookup
+        self._identity = identity
+        self._is_subject = is_subject
+        self._patience = Patience(wait_secs)
+        self._slots = DownloadSlots(crawler)
+        concurrent_requests = crawler.settings.getint("CONCURRENT_REQUESTS")
+        self._most_at_a_time = max(FEWEST_AT_A_TIME, concurrent_requests)
+        self._most_in_place = max(1, concurrent_requests // 4)
+
+        # All requests in the room, and how many of them by what holds for their site.
+        self._sites: dict[Origin, Site] = {}
+        self._without_robots_txt = Site(None)
+        self.ready = ReadyLines(self._slots)
+        self.size = 0
+        self.held: Counter[str] = Counter()
+        self._sizes = dict.fromkeys(Standing, 0)
+        self._waiting_most = 0
+
+        # Sites that wait for something; a heap has entries that hold no more.
+        self._to_ask: list[tuple[int, int, Site]] = []  # a heap, the most urgent first
+        self._due: list[tuple[float, int, Site]] = []  # a heap: when to look at a site again
+        self._asked_since: dict[Site, float] = {}  # those that are `ASKED`, in this order
+        self._numbers = count(1)
+
+        # Look-ups.
+        self._running = 0
+        self._counted: dict[Site, float] = {}  # look-ups that are not late, and when they began
+        self._unused: set[Site] = set()  # fetched, and no request of the site handed out since
+        self._is_asking = False
+        self._is_open = False  # the crawl runs: not before its spider is open, nor as it closes
+
+        # What is not in the room.
+        self._handed: dict[Request, Handed] = {}  # on its way to the middleware
+        self._in_place = 0  # requests that wait in the downloader for an unreachable robots.txt
+        self._sends_scouts = False
+
+        self._clock = create_looping_call(self._tick)
+        self._closing = Turnstile()
+        crawler.signals.connect(self._server_answered, signals.response_received)
+
+    # What decides.
+
+    def _fate(self, line: Line) -> Fate:
+        """What becomes of the first request of `line` now."""
+        site = line.site
+        if site.origin is None:
+            return Fate.GOES
+        answer = site.answer
+        if answer is None:
+            return Fate.WAITS
+        first = line.entries[0]
+        if is_waited_for(answer, first.request) and self._is_to_wait(answer):
+            if self._sends_scouts and not line.has_returned:
+                return Fate.SEES
+            return Fate.WAITS
+        now = time.time()
+        if answer.is_good(now):
+            return Fate.GOES
+        has_waited = first.number < site.waited_before and not answer.bars_for_now
+        if has_waited and now < answer.given_at + SERVED_SECS:
+            return Fate.GOES
+        return Fate.WAITS
+
+    def _is_to_wait(self, answer: CachedAnswer) -> bool:
+        """Whether requests wait for a better answer than an unreachable one."""
+        if not self._is_hopeful(answer):
+            return False
+        if answer.portion is None or answer.portion.left <= 0:
+            return True
+        return self._patience.is_to_wait(answer.trouble, time.monotonic())
+
+    def _is_hopeful(self, answer: CachedAnswer) -> bool:
+        """Whether a better answer may come than `answer`: its host is neither dead nor gone."""
+        if not is_waited_for(answer):
+            return False
+        return not self._patience.is_over(answer.trouble, time.monotonic())
+
+    # What the front calls.
+
+    def put(self, request: Request, *, is_start: bool = False, step: int = 1) -> None:
+        """Take in `request`.
+
+        Of equal priority, requests that are no start requests come first, then those with `step` -1
+        as the last one first, and with 1 as the first one first.
+        """
+        has_returned = RETURNED in request.meta
+        site = self._site(request, has_returned=has_returned)
+        slot = ""
+        if self.ready.has_slots:
+            slot = self._slots.key(request)
+        line = site.lines.get((slot, has_returned))
+        if line is None:
+            line = site.lines[slot, has_returned] = Line(slot, site, has_returned)
+        number = next(self._numbers)
+        entry = Entry(-request.priority, is_start, number * step, number, request)
+        heappush(line.entries, entry)
+        self.size += 1
+        self.held[slot] += 1
+        self._count(site, 1)
+        if site.standing is Standing.UNREACHABLE and not has_returned:
+            self._count_held(1)
+        if line.entries[0] is not entry:
+            return
+        if line.turn or self._fate(line) is not Fate.WAITS:
+            self.ready.add(line)
+        else:
+            self._let_wait(line)
+
+    def next(self) -> Request | None:
+        """Hand out a request that need not wait; None if there is none for now."""
+        request = self._next_ready()
+        if request is None and self._forget_dropped():
+            request = self._next_ready()
+        if request is None and self._unused:  # their slots keep their requests back
+            self._unused.clear()
+            self._ask_more()
+        return request
+
+    def take_surplus(self, keep: int) -> Iterator[Request]:
+        """Take out requests that can go on, the less urgent ones first, until `keep` are left."""
+        for site in [*self._sites.values()]:
+            if site.standing is not Standing.OPEN:
+                continue
+            for line in [*site.lines.values()]:
+                while line.entries and self.usable > keep:
+                    yield self._take_out(line, line.entries.pop())  # a leaf of the heap
+
+    def take_all(self) -> Iterator[Request]:
+        """Take out all requests, whether they wait or not. Nothing is looked up any more."""
+        self.close()
+        for site in [self._without_robots_txt, *self._sites.values()]:
+            for line in [*site.lines.values()]:
+                while line.entries:
+                    yield self._take_out(line, heappop(line.entries))
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        sizes = self._sizes
+        return sizes[Standing.ASKED] + sizes[Standing.LATE] + sizes[Standing.UNREACHABLE]
+
+    @property
+    def usable(self) -> int:
+        """How many requests can go on, or will soon be able to, as far as is known."""
+        return self.size - self._sizes[Standing.LATE] - self._sizes[Standing.UNREACHABLE]
+
+    @property
+    def late(self) -> int:
+        """How many requests wait for a look-up that is late."""
+        return self._sizes[Standing.LATE]
+
+    # What the middleware calls.
+
+    def arrived(self, request: Request) -> Handed | None:
+        """What is known of `request`, which is here now; None if it came past the room."""
+        handed = self._handed.pop(request, None)
+        restore(request)
+        if handed is not None:
+            self.ready.left(handed.slot)
+        return handed
+
+    async def settled(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
+        """The answer for `request`, which has not come through the room.
+
+        It waits in its place in the downloader for a look-up, and as long as it would wait here for
+        an unreachable robots.txt. But no more than a quarter of `CONCURRENT_REQUESTS` waits so for
+        that, and when the wait for the origin is over, none but for a look-up that is quick.
+
+        Raises:
+            Closing: the crawl is closing.
+        """
+        answer = self._lookup.last(origin)
+        if answer is None or not is_waited_for(answer, request):
+            answer = await self._lookup.ask(origin, agent, request)
+            self._note(answer)
+            if not is_waited_for(answer, request):
+                return answer
+        if self._in_place >= self._most_in_place:
+            if not answer.is_good(time.time()):
+                self._lookup.look_up(origin, agent, request)  # for those that come later
+            return answer
+        self._in_place += 1
+        try:
+            return await self._wait_in_place(answer, agent, request)
+        finally:
+            self._in_place -= 1
+
+    async def _wait_in_place(
+        self, answer: CachedAnswer, agent: RobotsAgent, request: Request
+    ) -> CachedAnswer:
+        """The answer after an unreachable one, as soon as `request` is to wait no more."""
+        if self._is_worth_waiting(answer, request):
+            self._count_held(1)
+        elif not answer.is_good(time.time()):
+            with suppress(TimeoutError):
+                answer = await within(LATE_SECS, self._next_in_place(answer, agent, request))
+        while self._is_worth_waiting(answer, request):
+            now = time.monotonic()
+            secs = self._patience.look_again_at(answer.trouble, now) - now
+            with suppress(TimeoutError):
+                await within(secs, self._closing.wait())
+                raise Closing
+            answer = await self._next_in_place(answer, agent, request)
+        return answer
+
+    async def _next_in_place(
+        self, before: CachedAnswer, agent: RobotsAgent, request: Request
+    ) -> CachedAnswer:
+        answer = await self._lookup.ask(before.origin, agent, request)
+        answer.go_on_from(before)  # which the cache may have lost
+        self._note(answer)
+        return answer
+
+    def _is_worth_waiting(self, answer: CachedAnswer, request: Request) -> bool:
+        if not is_waited_for(answer, request):
+            return False
+        return self._patience.is_to_wait(answer.trouble, time.monotonic())
+
+    def send_scouts(self) -> None:
+        """Let each request of a host whose robots.txt is unreachable go once, and see.
+
+        Middlewares of the project's before ours may know that it needs no robots.txt.
+        """
+        self._sends_scouts = True
+
+    # Lines.
+
+    def _site(self, request: Request, *, has_returned: bool) -> Site:
+        """The site of `request`, a new one if need be."""
+        origin = None
+        if has_returned or (self._is_subject(request) and not is_unchecked_sitemap(request)):
+            with suppress(ValueError):  # the middleware refuses it
+                origin = origin_of(request)
+        if origin is None:
+            return self._without_robots_txt
+        site = self._sites.get(origin)
+        if site is None:
+            site = self._sites[origin] = Site(origin)
+            answer = self._known(site, request)
+            # Another answer is taken when the turn of the site has come.
+            if answer is not None and not self._is_hopeful(answer):
+                site.answer = answer
+        return site
+
+    def _known(self, site: Site, request: Request) -> CachedAnswer | None:
+        """The answer for `request`, if it is in memory, and good."""
+        assert site.origin is not None  # noqa: S101  others have no answer
+        return self._lookup.cached(site.origin, self._identity.agent(request))
+
+    def _let_wait(self, line: Line) -> None:
+        """Let `line`, which is not ready, wait at its site; that is shut."""
+        site = line.site
+        if site.standing is Standing.OPEN:
+            standing = Standing.ASKED
+            if site.answer is not None and self._is_hopeful(site.answer):
+                standing = Standing.UNREACHABLE
+            self._stand(site, standing)
+            self._queue(site, line.rank)
+            self._ask_more()
+        elif site.queued_rank is not None and line.rank < site.queued_rank:
+            self._queue(site, line.rank)
+
+    def _queue(self, site: Site, rank: int) -> None:
+        """Let `site` wait for its look-up. A place that it has with another rank counts no more."""
+        site.queued_rank = rank
+        heappush(self._to_ask, (rank, next(self._numbers), site))
+
+    def _stand(self, site: Site, standing: Standing) -> None:
+        """Change how `site` stands: nothing else does."""
+        self._asked_since.pop(site, None)
+        if standing is Standing.ASKED:
+            self._asked_since[site] = time.monotonic()
+        self._sizes[site.standing] -= site.size
+        self._sizes[standing] += site.size
+        site.standing = standing
+        self._tell_of_waiting()
+        self._forget_if_over(site)
+
+    def _next_ready(self) -> Request | None:
+        others_wait = self.waiting > 0
+        while (line := self.ready.take(others_wait=others_wait)) is not None:
+            fate = self._fate(line)
+            if fate is not Fate.WAITS:
+                return self._hand_out(line, fate)
+            self._let_wait(line)
+        return None
+
+    def _hand_out(self, line: Line, fate: Fate) -> Request:
+        site, slot = line.site, line.slot
+        request = self._take_out(line, heappop(line.entries))
+        answer = None
+        if fate is Fate.GOES:
+            answer = site.answer
+            if answer is not None and answer.portion is not None:
+                answer.portion.left -= 1
+        if self.ready.has_slots:
+            self._slots.make(request)
+        restore(request)
+        if request in self._handed:  # the same object was scheduled twice
+            self.arrived(request)
+        self._handed[request] = Handed(slot, site.origin, request.url, answer, line.has_returned)
+        self.ready.on_the_way[slot] += 1
+        if line.entries:
+            self.ready.add(line)
+        return request
+
+    def _take_out(self, line: Line, entry: Entry) -> Request:
+        """Forget `entry`, which `line` has no more, and the line and its site if they are empty."""
+        site, slot = line.site, line.slot
+        self.size -= 1
+        self.held[slot] -= 1
+        if not self.held[slot]:
+            del self.held[slot]
+        if not line.entries:
+            line.turn = 0
+            del site.lines[slot, line.has_returned]
+        self._count(site, -1)
+        if site in self._unused:
+            self._unused.discard(site)
+            self._ask_more()
+        self._forget_if_over(site)
+        return entry.request
+
+    def _forget_if_over(self, site: Site) -> None:
+        """Forget a site without requests. One that is shut has a date to keep."""
+        if not site.size and site.standing is Standing.OPEN and site.origin is not None:
+            self._sites.pop(site.origin, None)
+            self._unused.discard(site)
+
+    def _forget_dropped(self) -> bool:
+        """Let requests that other middlewares have dropped be on their way no more."""
+        under_way = in_progress(self._crawler)
+        if under_way is None:
+            return False
+        dropped = [request for request in self._handed if request not in under_way]
+        for request in dropped:
+            self.arrived(request)
+        return bool(dropped)
+
+    # Look-ups.
+
+    def start(self) -> None:
+        """Begin to look up origins: the spider is open."""
+        self._is_open = True
+        self._clock.start(LOOK_SECS, now=False)
+        self._ask_more()
+
+    def close(self) -> None:
+        """Look nothing up any more, and let requests go that wait in the downloader."""
+        self._is_open = False
+        if self._clock.running:
+            self._clock.stop()
+        self._lookup.abandon()
+        self._closing.open()
+
+    def _ask_more(self) -> None:
+        """Look up as many origins as may be, but not far ahead of the pages."""
+        if self._is_asking:
+            return  # without asyncio a look-up may end within `_ask`, which calls this again
+        self._is_asking = True
+        late = time.monotonic() - LATE_SECS
+        while self._counted and next(iter(self._counted.values())) < late:
+            del self._counted[next(iter(self._counted))]
+        while self._to_ask and self._is_open and self._running < MOST_UNDER_WAY:
+            if len(self._counted) + len(self._unused) >= self._most_at_a_time:
+                break
+            rank, _, site = heappop(self._to_ask)
+            if site.queued_rank == rank:
+                site.queued_rank = None
+                self._ask(site)
+        self._is_asking = False
+
+    def _ask(self, site: Site) -> None:
+        """Look up the answer of `site`, as its most urgent request would be fetched."""
+        waiting = site.waiting()
+        if not waiting:
+            self._stand(site, Standing.OPEN)
+            return
+        request = min(waiting, key=lambda line: line.rank).entries[0].request
+        answer = self._known(site, request)
+        if answer is not None:
+            self._take(site, answer)
+            return
+        assert site.origin is not None  # noqa: S101  others have no answer
+        self._running += 1
+        self._counted[site] = time.monotonic()
+        agent = self._identity.agent(request)
+        self._lookup.look_up(site.origin, agent, request, partial(self._answered, site))
+
+    def _answered(self, site: Site, answer: CachedAnswer | None) -> None:
+        """Take the answer of a look-up; None: the crawl is closing."""
+        self._running -= 1
+        self._counted.pop(site, None)
+        if answer is None or not self._is_open:
+            self._is_open = False
+            return
+        if answer.source is Source.FETCHED:
+            self._unused.add(site)
+        self._take(site, answer)
+        self._ask_more()
+
+    def _take(self, site: Site, answer: CachedAnswer) -> None:
+        """Let `answer` be the answer of `site`."""
+        before, site.answer = site.answer, answer
+        if before is not None:  # which the cache may have lost
+            answer.go_on_from(before)
+        site.waited_before = next(self._numbers)
+        if self._is_hopeful(answer):
+            self._note(answer)
+            if before is None or not self._is_hopeful(before):
+                self._count_held(site.size)
+            if answer is not before and answer.portion is not None:
+                self._patience.renew(answer.portion, time.monotonic())
+        self._settle(site, answer)
+
+    def _settle(self, site: Site, answer: CachedAnswer) -> None:
+        """Let the requests of `site` go on that may, or set a date to look again."""
+        now = time.monotonic()
+        if is_waited_for(answer) and self._is_to_wait(answer):
+            self._unused.discard(site)
+            look_again_at = self._patience.look_again_at(answer.trouble, now)
+            heappush(self._due, (look_again_at, next(self._numbers), site))
+            self._stand(site, Standing.UNREACHABLE)
+        else:
+            if is_waited_for(answer) and self._patience.is_gone(answer.trouble, now):
+                stats: Any = self._crawler.stats
+                stats.inc_value("gbot_robots/gone")
+            self._stand(site, Standing.OPEN)
+        for line in site.waiting():
+            if site.standing is Standing.OPEN or self._fate(line) is not Fate.WAITS:
+                self.ready.add(line)
+        pull_soon(self._crawler)
+
+    def _note(self, answer: CachedAnswer) -> None:
+        """Note an outage: other hosts may fail in the same way."""
+        if is_waited_for(answer):
+            self._patience.note(answer.trouble, time.monotonic())
+
+    # The clock.
+
+    def _tick(self) -> None:
+        """Look what is due, and whether the crawl is closing."""
+        if is_closing(self._crawler):
+            self.close()
+            return
+        now = time.monotonic()
+        while self._asked_since and next(iter(self._asked_since.values())) <= now - LATE_SECS:
+            self._stand(next(iter(self._asked_since)), Standing.LATE)
+        while self._due and self._due[0][0] <= now:
+            site = heappop(self._due)[2]
+            waiting = site.waiting()
+            answer = None
+            if waiting:
+                answer = self._known(site, waiting[0].entries[0].request)
+            if not waiting:
+                self._stand(site, Standing.OPEN)
+            elif answer is not None:
+                self._take(site, answer)
+            else:
+                self._queue(site, min(line.rank for line in waiting))
+        self._forget_dropped()
+        self._ask_more()
+        if self.size:
+            pull_soon(self._crawler)
+
+    def _server_answered(self) -> None:
+        self._patience.server_answered(time.monotonic())
+
+    # What is counted.
+
+    def _count(self, site: Site, number: int) -> None:
+        """Count so many requests of `site` more."""
+        site.size += number
+        self._sizes[site.standing] += number
+        if site.standing is not Standing.OPEN:
+            self._tell_of_waiting()
+
+    def _tell_of_waiting(self) -> None:
+        stats: Any = self._crawler.stats
+        waiting = self.waiting
+        stats.set_value("gbot_robots/waiting", waiting)
+        if waiting > self._waiting_most:
+            self._waiting_most = waiting
+            stats.set_value("gbot_robots/waiting_most", waiting)
+
+    def _count_held(self, number: int) -> None:
+        stats: Any = self._crawler.stats
+        stats.inc_value("gbot_robots/held", number)

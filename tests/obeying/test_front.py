@@ -1,0 +1,313 @@
+"""The front before another scheduler, without a crawl: how much it takes from there, and what goes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.core.scheduler import Scheduler
+from scrapy.pqueues import DownloaderAwarePriorityQueue, DownloaderInterface, ScrapyPriorityQueue
+
+from scrapy_gbot_robots import RobotsScheduler
+from scrapy_gbot_robots.meta import RETURNED
+from scrapy_gbot_robots.obeying import front
+from scrapy_gbot_robots.obeying.front import RoomAsQueue, with_front
+from scrapy_gbot_robots.obeying.subject import returned
+
+from ..support.crawls import own_warnings
+from ..support.rooms import World, path_of
+from ..support.schedulers import Fifo
+
+CONCURRENT = 4
+
+
+class Away(Fifo):
+    """Takes nothing while its Redis is away."""
+
+    is_away = False
+    tries = 0
+
+    def enqueue_request(self, request: Request) -> bool:
+        if self.is_away:
+            self.tries += 1
+            raise ConnectionError("the queue is away")
+        return super().enqueue_request(request)
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch, scheduler=with_front(Away), CONCURRENT_REQUESTS=CONCURRENT)
+
+
+def fill(world: World, *hosts: str, pages: int = 1000) -> None:
+    for number in range(pages):
+        for host in hosts:
+            world.push(f"{host}.x/{number}")
+
+
+def held(world: World) -> int:
+    """How many requests the front holds when the engine has asked for one."""
+    assert world.pull() == []
+    return world.room.size
+
+
+def test_twice_as_many_are_held_as_are_downloaded_while_look_ups_are_young(shared: World) -> None:
+    fill(shared, *"abcdefgh")
+    assert held(shared) == 2 * CONCURRENT
+    shared.waits(0.9)
+    assert held(shared) == 2 * CONCURRENT
+
+
+def test_more_and_more_are_held_of_hosts_that_are_late(shared: World) -> None:
+    fill(shared, "a", "b")
+    assert held(shared) == 8
+    sizes = []
+    for _ in range(8):
+        shared.waits(0.55)
+        sizes.append(held(shared))
+    # those that are young again, and those of late look-ups: 8, 16, 32 ... of them
+    assert sizes == [8, 8, 16, 32, 64, 128, 256, 512]
+
+
+def test_hosts_that_hang_do_not_block_the_head_of_a_queue(shared: World) -> None:
+    fill(shared, "a", "b", pages=100)
+    fill(shared, "good", pages=3)
+    shared.pull()
+    pulled: list[str] = []
+    for _ in range(12):
+        shared.waits(0.55)
+        pulled += shared.pull()
+        if "good.x" in shared.asked:
+            shared.end("good.x")
+            pulled += shared.pull()
+    assert pulled == ["good.x/0", "good.x/1", "good.x/2"]
+
+
+def test_any_number_is_held_of_hosts_that_are_known_to_be_unreachable(
+    shared: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front, "MOST_HELD", 300)
+    fill(shared, "a")
+    assert held(shared) == 8
+    shared.fails("a.x", secs=1000)
+    while shared.room.size < 300:
+        assert shared.pull() == []
+    assert held(shared) == 300
+
+
+def test_what_is_ready_goes_on_before_more_is_taken(shared: World) -> None:
+    fill(shared, "a", "b")
+    assert held(shared) == 8
+    shared.end("a.x")
+    shared.end("b.x")
+    for left in (7, 6, 5):
+        assert shared.next() is not None
+        assert shared.room.size == left
+    assert len(shared.scheduler.requests) == 2000 - 8
+
+
+def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) -> None:
+    fill(shared, "a", pages=500)
+    assert held(shared) == 8
+    shared.fails("a.x", secs=10)
+    while shared.scheduler.requests:
+        assert shared.pull() == []
+    shared.waits(11)
+    shared.end("a.x")
+    request = shared.next()
+    assert request is not None
+    assert shared.room.size == 8 - 1
+    assert len(shared.scheduler.requests) == 500 - 8
+    assert {each.meta[RETURNED] for each in shared.scheduler.requests} == {False}
+    assert sorted([path_of(request), *shared.pull()]) == sorted(f"a.x/{n}" for n in range(500))
+
+
+def test_what_cannot_go_back_stays_and_is_served(shared: World) -> None:
+    fill(shared, "a", pages=100)
+    assert held(shared) == 8
+    shared.fails("a.x", secs=10)
+    while shared.scheduler.requests:
+        assert shared.pull() == []
+    shared.waits(11)
+    shared.scheduler.is_away = True
+    shared.end("a.x")
+    assert sorted(shared.pull()) == sorted(f"a.x/{number}" for number in range(100))
+    assert shared.scheduler.tries == 1
+
+
+def test_requests_that_come_back_are_held_though_the_scheduler_is_away(shared: World) -> None:
+    shared.push("a.x/1")
+    shared.pull()
+    shared.end("a.x")
+    (request,) = shared.take()
+    shared.scheduler.is_away = True
+    assert shared.scheduler.enqueue_request(returned(request))
+    assert shared.pull() == ["a.x/1"]
+
+
+# Scrapy's scheduler.
+
+
+def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(monkeypatch)
+    assert isinstance(world.scheduler.mqs, RoomAsQueue)
+    world.push("a.x/1", "b.x/1")
+    assert (world.room.size, len(world.scheduler)) == (2, 2)
+
+
+class ReplacesItsQueue(RobotsScheduler):
+    """Puts a queue of its own in place, after it was opened."""
+
+    def replace(self) -> None:
+        self.mqs: Any = self._mq()
+
+
+class Prefetches(Scheduler):  # type: ignore[misc, unused-ignore]
+    """Takes two requests out of its queue at a time."""
+
+    def next_request(self) -> Request | None:
+        fetched = self.__dict__.setdefault("fetched", [])
+        while len(fetched) < 2 and (request := super().next_request()) is not None:
+            fetched.append(request)
+        return fetched.pop(0) if fetched else None
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.__dict__.get("fetched")) or bool(super().has_pending_requests())
+
+
+class HasAnotherQueue(ScrapyPriorityQueue):
+    """A priority queue of the project's own."""
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "queue"),
+    [
+        pytest.param(ReplacesItsQueue, DownloaderAwarePriorityQueue, id="replaces-its-queue"),
+        pytest.param(with_front(Prefetches), DownloaderAwarePriorityQueue, id="prefetches"),
+        pytest.param(RobotsScheduler, HasAnotherQueue, id="another-priority-queue"),
+    ],
+)
+def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
+    scheduler: type, queue: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, queue, scheduler)
+    if type(world.scheduler) is ReplacesItsQueue:
+        world.scheduler.replace()
+    urls = [f"{host}.x/{number}" for number in range(5) for host in "ab"]
+    world.push(*urls)
+    assert world.room.size == 0
+    assert world.pull() == []
+    assert world.room.size > 1
+    assert world.scheduler.has_pending_requests()
+    world.end("a.x")
+    world.end("b.x")
+    assert sorted(world.pull()) == sorted(urls)
+    assert not world.scheduler.has_pending_requests()
+    world.push("a.x/later")
+    assert world.pull() == ["a.x/later"]
+
+
+def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain = ScrapyPriorityQueue.__init__
+
+    def renamed(queue: Any, *args: Any, **named: Any) -> None:
+        plain(queue, *args, **named)
+        del queue._start_queue_cls
+
+    monkeypatch.setattr(ScrapyPriorityQueue, "__init__", renamed)
+    monkeypatch.setattr(ScrapyPriorityQueue, "_start_queue_cls", None, raising=False)
+    monkeypatch.delattr(ScrapyPriorityQueue, "_start_queue_cls")
+    world = World(monkeypatch, ScrapyPriorityQueue, SCHEDULER_START_MEMORY_QUEUE=None)
+    (warning,) = own_warnings(caplog)
+    assert "Scrapy's scheduler is not as the plugin knows it" in warning
+    assert "_start_queue_cls" in warning
+    monkeypatch.setattr(ScrapyPriorityQueue, "_start_queue_cls", None, raising=False)
+    world.push("a.x/1", "b.x/1")
+    assert (world.room.size, world.pull(), world.room.size) == (0, [], 2)
+    world.end("a.x")
+    assert world.pull() == ["a.x/1"]
+
+
+# With a JOBDIR.
+
+
+def test_of_a_queue_on_disk_no_more_is_taken_than_a_hundred_of_each_slot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
+    fill(world, "a", "b", pages=150)
+    assert held(world) == 8
+    for host in ("a.x", "b.x"):
+        world.fails(host, secs=1000)
+    world.push("good.x/1")
+    for _ in range(200):
+        assert world.pull() == []
+    assert world.room.held["a.x"] <= 101
+    assert world.room.held["b.x"] <= 101
+    assert len(world.scheduler.dqs) >= 98
+    world.end("good.x")
+    assert world.pull() == ["good.x/1"]
+
+
+def test_queue_on_disk_brings_slots_first_of_which_least_is_held(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
+    fill(world, "a", pages=50)
+    fill(world, *"bcdefgh", pages=1)
+    assert held(world) == 8
+    assert world.room.held == {f"{host}.x": 1 for host in "abcdefgh"}
+
+
+def test_requests_are_taken_from_a_disk_of_a_scrapy_whose_private_names_have_changed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(
+        DownloaderInterface, "stats", lambda interface, slots: [(0, slot) for slot in slots]
+    )
+    monkeypatch.delattr(DownloaderInterface, "_active_downloads")
+    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    (warning,) = own_warnings(caplog)
+    assert "_active_downloads" in warning
+    world.push("a.x/1", "b.x/1")
+    assert (world.pull(), world.room.size) == ([], 2)
+    world.end("a.x")
+    assert world.pull() == ["a.x/1"]
+
+
+@pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
+def test_jobdir_goes_from_scrapys_scheduler_to_ours_and_back(
+    queue: type, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def crawl(scheduler: type, most: int) -> list[str]:
+        world = World(monkeypatch, queue, scheduler, JOBDIR=str(tmp_path))
+        if not tmp_path.joinpath("requests.queue", "active.json").exists():
+            for number in range(120):
+                world.push(f"{'abc'[number % 3]}.x/{number}", priority=number % 4)
+        pulled: list[str] = []
+        while len(pulled) < most and world.scheduler.has_pending_requests():
+            for host in [*world.asked]:
+                world.end(host)
+            if scheduler is RobotsScheduler:
+                pulled += world.pull(1)
+            else:
+                pulled.append(path_of(world.scheduler.next_request()))
+        world.scheduler.close("finished")
+        World.opened.remove(world)
+        return pulled
+
+    got = [*crawl(Scheduler, 20), *crawl(RobotsScheduler, 30), *crawl(RobotsScheduler, 30)]
+    assert len(got) == 80
+    got += crawl(Scheduler, 1000)
+    assert sorted(got) == sorted(f"{'abc'[number % 3]}.x/{number}" for number in range(120))
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Any:
+    yield
+    while World.opened:
+        World.opened.pop().scheduler.close("finished")

@@ -1,0 +1,759 @@
+"""A room before Scrapy's scheduler, without a crawl: what is handed out, in which order, and what is looked up."""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from scrapy import Request, signals
+from scrapy.core.scheduler import Scheduler
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import Origin, RobotsScheduler
+from scrapy_gbot_robots.engine import DownloadSlots
+from scrapy_gbot_robots.meta import PROBE
+from scrapy_gbot_robots.obeying import room as room_module
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.obeying.lines import Standing
+from scrapy_gbot_robots.obeying.subject import returned
+from scrapy_gbot_robots.policy.outages import Decision, State
+from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
+
+from ..support.rooms import SLOT, STARTS, WAIT, World, path_of, slot
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    while World.opened:
+        World.opened.pop().scheduler.close("finished")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+@pytest.fixture(params=[DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world in which priorities count in each slot for itself, or in all."""
+    return World(monkeypatch, request.param)
+
+
+def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> None:
+    either.push("a.x/1", "a.x/2", "b.x/1")
+    either.scheduler.enqueue_request(again := Request("http://a.x/1", dont_filter=True))
+    either.scheduler.enqueue_request(again)  # the same object twice is two requests
+    assert (either.pull(), len(either.scheduler), either.stat("waiting")) == ([], 5, 5)
+    assert either.scheduler.has_pending_requests()
+    either.end("b.x")
+    assert (either.pull(), either.stat("waiting")) == (["b.x/1"], 4)
+    either.end("a.x")
+    either.push("a.x/3")
+    assert either.pull() == ["a.x/3", "a.x/1", "a.x/1", "a.x/2", "a.x/1"]
+    assert (len(either.scheduler), either.stat("waiting"), either.stat("waiting_most")) == (0, 0, 5)
+    assert either.order == ["a.x", "b.x"]
+
+
+def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(
+    either: World,
+) -> None:
+    either.push("a.x/1", "a.x/2")
+    either.push("a.x/free", meta={"dont_obey_robotstxt": True})
+    assert either.pull() == ["a.x/free"]
+    assert either.scheduler.enqueue_request(Request("data:,x"))
+    assert [request.url for request in either.take()] == ["data:,x"]
+    assert (either.pull(), len(either.scheduler)) == ([], 2)
+
+
+@pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
+@pytest.mark.parametrize("memory", [LifoMemoryQueue, FifoMemoryQueue])
+def test_order_within_an_origin_is_exactly_scrapys(
+    queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(7)
+    ours = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
+    alone = get_crawler(
+        settings_dict={
+            "SCHEDULER_PRIORITY_QUEUE": queue,
+            **STARTS,
+            "SCHEDULER_MEMORY_QUEUE": memory,
+        }
+    )
+    alone.engine = ours.crawler.engine
+    scrapys: Any = Scheduler.from_crawler(alone)
+    scrapys.open(alone._create_spider("any"))
+    for number in range(500):
+        more: dict[str, Any] = {
+            "priority": dice.randrange(-2, 3),
+            "meta": {"is_start_request": dice.random() < 0.3},
+        }
+        ours.push(f"a.x/{number}", **more)
+        scrapys.enqueue_request(Request(f"http://a.x/{number}", **more))
+        if number == 100:
+            ours.end("a.x")
+        if number >= 100 and dice.random() < 0.5:
+            pulled = dice.randrange(4)
+            assert ours.pull(pulled) == [path_of(scrapys.next_request()) for _ in range(pulled)]
+    assert ours.pull() == [path_of(scrapys.next_request()) for _ in range(len(scrapys))]
+
+
+def test_slots_with_the_fewest_requests_come_first_and_others_take_turns(world: World) -> None:
+    world.push(*(f"{host}.x/{number}" for host in "abc" for number in range(3)))
+    for host in "abc":
+        world.end(f"{host}.x")
+    assert [url[0] for url in world.pull(3)] == ["a", "b", "c"]
+    world.slots.update(
+        {
+            "a.x": slot("1"),
+            "b.x": slot("12"),
+            "c.x": slot("1"),
+        }
+    )
+    assert [url[0] for url in world.pull(3)] == ["a", "c", "a"]
+    world.slots["b.x"].active = ""
+    assert [url[0] for url in world.pull(2)] == ["b", "b"]
+
+
+def test_no_slot_is_looked_at_again_and_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = Counter[str]()
+
+    def looked_at(slots: DownloadSlots, key: str) -> Any:
+        looks[key] += 1
+        return slot()
+
+    hosts = [f"h{number}.x" for number in range(300)]
+    for host in hosts:
+        origin = Origin.of(f"http://{host}/")
+        world.known[origin] = CachedAnswer(
+            origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200
+        )
+    world.push(*(f"{host}/{number}" for number in range(4) for host in hosts))
+    monkeypatch.setattr(DownloadSlots, "of", looked_at)
+    pulled = world.pull()
+    assert len(pulled) == 1200
+    assert looks.total() == 2 * 1200
+    assert all(one.partition("/")[0] != other.partition("/")[0] for one, other in pairwise(pulled))
+
+
+def test_origins_in_one_slot_do_not_wait_for_each_other(either: World) -> None:
+    hosts = [f"h{number}.x" for number in range(15)]
+    either.push(
+        *(f"{host}/{number}" for number in range(3) for host in hosts),
+        meta={"download_slot": "a proxy"},
+    )
+    either.push("h1.x/other", "h1.x:81/other")
+    either.scheduler.enqueue_request(Request("https://h1.x/other"))
+    for host in hosts[1:]:
+        either.end(host)
+    pulled = either.pull()
+    assert sorted(pulled) == sorted(
+        [f"{host}/{number}" for number in range(3) for host in hosts[1:]] + ["h1.x/other"]
+    )
+    assert {url.partition("/")[0] for url in pulled[:14]} >= set(hosts[2:13])  # by turns
+
+
+def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
+    world.push("a.x/1", "b.x/1", meta={"download_slot": "s"})
+    world.end("a.x")
+    world.end("b.x")
+    world.push("b.x/urgent", meta={"download_slot": "s"}, priority=5)
+    assert world.pull() == ["b.x/urgent", "a.x/1", "b.x/1"]
+
+
+def test_urgent_request_gives_its_line_no_second_turn(either: World) -> None:
+    either.push(*(f"{host}.x/{number}" for host in "ab" for number in range(3)), meta=SLOT)
+    either.end("a.x")
+    either.end("b.x")
+    either.push("a.x/urgent", priority=5, meta=SLOT)
+    urgent, *others = either.pull()
+    assert urgent == "a.x/urgent"
+    assert [url[0] for url in others] == [*"bababa"]
+
+
+def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, ScrapyPriorityQueue, CONCURRENT_REQUESTS=1)
+    for number in range(5):
+        world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
+    for number in (0, 4, 3, 2, 1):
+        world.end(f"h{number}.x")
+        world.room._unused.clear()  # as if their pages had been taken
+        world.room._ask_more()
+    assert [url[1] for url in world.pull()] == [*"4433221100"]
+
+
+# Look-ups.
+
+
+def test_look_ups_run_at_a_time_as_many_as_requests_may_and_not_ahead_of_pages(
+    world: World,
+) -> None:
+    hosts = [f"h{number}.x" for number in range(60)]
+    world.push(*(f"{host}/" for host in hosts))
+    assert world.order == hosts[:16]
+    for host in hosts[:16]:
+        world.end(host)
+    assert world.order == hosts[:16]  # none of their pages has been taken
+    assert len(world.pull(5)) == 5
+    assert world.order == hosts[: 16 + 5]
+
+
+def test_answers_whose_pages_their_slots_keep_back_do_not_keep_back_look_ups(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(60)]
+    world.slots.update({host: slot("12345678") for host in hosts})
+    world.push(*(f"{host}/" for host in hosts))
+    for host in hosts[:16]:
+        world.end(host)
+    assert world.order == hosts[:16]
+    assert world.pull() == []
+    assert world.order == hosts[:32]
+
+
+def test_look_ups_that_take_longer_than_a_second_do_not_count(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(100)]
+    world.push(*(f"{host}/" for host in hosts))
+    world.waits(0.9)
+    assert len(world.asked) == 16
+    world.waits(0.2)
+    assert len(world.asked) == 32
+
+
+def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: World) -> None:
+    hosts = [f"h{number}.x" for number in range(100)]
+    world.push(*(f"{host}/" for host in hosts))
+    world.waits(2)
+    assert world.order == hosts[:32]  # those that are late do not count
+    for host in hosts[:32]:
+        world.end(host)
+    assert world.order == hosts[:32]
+    assert len(world.pull(16)) == 16
+    assert world.order == hosts[:32]  # of 16 answers no page has been taken
+    assert len(world.pull(1)) == 1
+    assert world.order == hosts[:33]
+
+
+def test_look_up_is_made_as_the_next_request_would_be_fetched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
+    world.push("first.x/", "a.x/low")
+    world.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
+    world.end("first.x")
+    world.pull()
+    assert [request.url for request in world.requests] == ["http://first.x/", "http://a.x/high"]
+    assert world.requests[1].meta["proxy"] == "http://p.x"
+
+
+def test_start_request_that_is_left_has_its_own_look_up(either: World) -> None:
+    either.push("a.x/warm", "b.x/warm")
+    for host in ("a.x", "b.x"):
+        either.end(host, secs=60)
+    either.pull()
+    either.push("a.x/start", meta={"is_start_request": True, "proxy": "http://p.x"})
+    either.push("a.x/10", priority=10)
+    either.push("b.x/5", priority=5)
+    assert either.pull(2) == ["a.x/10", "b.x/5"]
+    either.waits(61)
+    assert either.pull() == []
+    assert either.requests[-1].meta["proxy"] == "http://p.x"
+
+
+def test_urgent_request_moves_the_look_up_of_its_origin_forward(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, ScrapyPriorityQueue, CONCURRENT_REQUESTS=1)
+    hosts = [f"h{number}.x" for number in range(5)]
+    world.push(*(f"{host}/1" for host in hosts))
+    world.push("h4.x/urgent", priority=100)
+    world.end("h0.x")
+    assert world.pull() == ["h0.x/1"]
+    assert world.order == ["h0.x", "h4.x"]
+
+
+def test_answer_that_has_expired_is_asked_for_again(world: World) -> None:
+    world.push("a.x/1", "a.x/2")
+    world.end("a.x", secs=3600)
+    assert world.pull(1) == ["a.x/2"]
+    world.waits(3601)
+    assert (world.pull(), world.order) == ([], ["a.x", "a.x"])
+    world.end("a.x")
+    assert world.pull() == ["a.x/1"]
+
+
+def test_answer_that_has_expired_holds_no_place_of_a_look_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
+    world.push("a.x/1", "b.x/1")
+    world.end("a.x", secs=0)
+    world.waits(601)  # for so long it has served
+    assert world.order == ["a.x"]  # its page has not been taken
+    assert world.pull() == []
+    assert world.order == ["a.x", "b.x"]
+
+
+def test_answer_that_expires_at_once_serves_the_requests_that_waited(either: World) -> None:
+    either.push("a.x/1", "a.x/2", "a.x/3")
+    either.end("a.x", secs=0)
+    (known,) = either.known.values()
+    for _ in range(3):
+        request = either.next()
+        assert request is not None
+        assert either.arrived(request).answer is known
+    either.push("a.x/4")
+    assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
+    either.end("a.x", secs=0)
+    assert either.pull() == ["a.x/4"]
+
+
+def test_answer_that_expires_at_once_serves_for_ten_minutes_and_no_longer(either: World) -> None:
+    either.push("a.x/1", "a.x/2")
+    either.end("a.x", secs=0)
+    either.waits(599)
+    assert len(either.pull(1)) == 1
+    either.waits(2)
+    assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
+
+
+def test_answer_that_another_way_has_brought_is_taken_without_a_look_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
+    world.push("a.x/1", "b.x/1")
+    origin = Origin.of("http://b.x/")
+    world.known[origin] = CachedAnswer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200)
+    world.end("a.x")
+    assert world.pull() == ["a.x/1", "b.x/1"]
+    assert world.order == ["a.x"]
+
+
+# Outages.
+
+
+def test_requests_of_an_unreachable_origin_are_given_up_in_portions_and_all_when_it_is_dead(
+    either: World,
+) -> None:
+    either.push(*(f"a.x/{number}" for number in range(400)))
+    given_up = []
+    while len(either.scheduler):
+        either.fails("a.x", secs=10)
+        given_up.append(len(either.pull()))
+        either.waits(10)
+        while not either.asked and len(either.scheduler):
+            either.waits(1)
+    assert [number for number in given_up if number] == [64, 64, 64, 64, 400 - 4 * 64]
+    assert given_up.index(64) == 6  # a minute
+    assert len(given_up) == 31  # five
+    assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
+
+
+def test_in_a_long_outage_no_look_up_comes_before_robots_txt_may_be_asked_again(
+    either: World,
+) -> None:
+    either.push(*(f"a.x/{number}" for number in range(400)))
+    for _ in range(7):  # more than the wait
+        either.fails("a.x", secs=10)
+        either.pull()
+        either.waits(10)
+    either.fails("a.x", secs=10)
+    for _ in range(9):
+        either.waits(1)
+        assert (either.pull(), either.asked) == ([], {})
+    either.waits(1)
+    assert [*either.asked] == ["a.x"]
+
+
+def test_robots_txt_that_may_be_asked_too_late_is_not_waited_for(world: World) -> None:
+    world.push("a.x/1")
+    world.fails("a.x", secs=3600)
+    world.waits(WAIT - 1)
+    assert world.pull() == []
+    world.waits(1)
+    assert (world.pull(), world.order) == (["a.x/1"], ["a.x"])
+
+
+def test_outage_that_ends_lets_all_go_on_and_the_next_one_begins_a_wait_of_its_own(
+    world: World,
+) -> None:
+    world.push(*(f"a.x/{number}" for number in range(70)))
+    for _ in range(7):
+        world.fails("a.x", secs=10)
+        assert len(world.pull()) in {0, 64}
+        world.waits(10)
+    world.end("a.x", secs=10)
+    assert (len(world.pull()), world.stat("waiting")) == (6, 0)
+    world.waits(11)
+    world.push("a.x/later")
+    world.fails("a.x", secs=10)
+    world.waits(10)
+    assert world.pull() == []
+
+
+def test_probe_does_not_wait_for_a_server_that_does_not_answer(world: World) -> None:
+    world.push("a.x/robots.txt", meta={PROBE: True})
+    world.push("b.x/robots.txt", meta={PROBE: True})
+    world.fails("a.x", status=None)
+    world.fails("b.x")
+    assert world.pull() == ["a.x/robots.txt"]
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answers(
+    world: World, answers: bool
+) -> None:
+    world.push("a.x/1", "b.x/1")
+    for _ in range(3):
+        for host in ("a.x", "b.x"):
+            world.fails(host, 1.0, outcome=failed(Failure.DNS))
+        if answers:
+            world.crawler.signals.send_catch_log(signals.response_received)
+        pulled = world.pull()
+        world.waits(1.1)
+    assert sorted(pulled) == (["a.x/1", "b.x/1"] if answers else [])
+    assert world.stat("gone") == (2 if answers else 0)
+
+
+def test_later_requests_for_a_host_that_is_gone_do_not_wait(world: World) -> None:
+    world.push("a.x/1")
+    for secs in (1.0, 1.0, 600.0):
+        world.fails("a.x", secs, outcome=failed(Failure.DNS))
+        world.waits(1.1)
+    assert world.pull() == ["a.x/1"]
+    world.push("a.x/2")
+    assert (world.pull(), world.asked, world.stat("held")) == (["a.x/2"], {}, 1)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        pytest.param(failed(Failure.TIMEOUT), id="slow"),
+        pytest.param(failed(Failure.PROXY, "connection refused"), id="proxy-gone"),
+        pytest.param(
+            failed(Failure.DNS, "", "http://b.x/"), id="redirected-to-a-host-that-is-gone"
+        ),
+    ],
+)
+def test_other_trouble_is_waited_for(world: World, outcome: Unreachable) -> None:
+    world.push("a.x/1")
+    for _ in range(4):
+        world.fails("a.x", 1.0, outcome=outcome)
+        world.waits(1.1)
+    assert world.pull() == []
+
+
+def test_unreachable_origin_without_requests_keeps_its_date(either: World) -> None:
+    either.push("a.x/1")
+    for _ in range(6):
+        either.fails("a.x", secs=10)
+        either.waits(10)
+    either.fails("a.x", secs=10)
+    assert either.pull() == ["a.x/1"]  # given up
+    either.push(*(f"a.x/later/{number}" for number in range(64)))
+    assert (len(either.pull()), either.asked) == (63, {})  # the rest of the portion
+    assert either.stat("waiting") == 1
+    either.waits(11)
+    either.end("a.x")
+    assert (len(either.pull()), either.stat("waiting")) == (1, 0)
+    assert either.room._sites == {}
+
+
+# Requests that go and see.
+
+
+def go_and_see(world: World) -> list[str]:
+    """Let requests go until none goes; each comes back, as from the middleware."""
+    urls: list[str] = []
+    while len(urls) < 20 and (request := world.next()) is not None:
+        handed = world.arrived(request)
+        assert (handed.answer, handed.has_returned) == (None, False)
+        assert world.scheduler.enqueue_request(returned(request))
+        urls.append(path_of(request))
+    return urls
+
+
+@pytest.mark.parametrize("memory", [FifoMemoryQueue, LifoMemoryQueue])
+@pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
+def test_each_request_goes_and_sees_once_and_those_that_come_back_keep_their_order(
+    queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
+    world.room.send_scouts()
+    urls = [f"a.x/{number}" for number in range(6)]
+    world.push(*urls[:5])
+    if memory is LifoMemoryQueue:
+        urls[:5] = reversed(urls[:5])
+    world.fails("a.x")
+    assert go_and_see(world) == urls[:5]
+    world.push(urls[5])
+    assert go_and_see(world) == [urls[5]]
+    world.waits(7)
+    world.fails("a.x")
+    assert world.pull() == []
+    world.waits(7)
+    world.end("a.x")
+    assert world.pull() == urls
+
+
+def test_request_that_has_come_back_is_urgent_as_before(world: World) -> None:
+    world.push("a.x/sitemap", priority=10, meta={"gbot_robots_sitemap": {"robotstxt": "x"}})
+    assert go_and_see(world) == ["a.x/sitemap"]
+    world.push("a.x/1")
+    world.end("a.x")
+    assert world.pull() == ["a.x/sitemap", "a.x/1"]
+
+
+# Slots.
+
+
+def test_slot_is_handed_no_more_than_its_places(world: World) -> None:
+    world.slots["a.x"] = slot("1", concurrency=3)
+    world.push(*(f"a.x/{number}" for number in range(9)), "b.x/1")
+    world.end("a.x")
+    assert world.next() is not None
+    assert world.next() is not None
+    assert world.next() is None  # one is in the slot, and two are on their way
+    world.slots["a.x"].active = ""
+    assert world.next() is not None
+    assert world.next() is None
+
+
+def test_requests_that_another_middleware_has_dropped_take_no_places(world: World) -> None:
+    world.slots["a.x"] = slot(concurrency=2)
+    world.push(*(f"a.x/{number}" for number in range(9)))
+    world.end("a.x")
+    handed_out = 0
+    while world.next() is not None:
+        handed_out += 1
+        world.in_progress.clear()
+    assert handed_out == 9
+
+
+def slots_with_a_delay(world: World) -> list[str]:
+    """Give all slots a delay of half a second, and let the engine pull when it is told; return what it gets."""
+    pulled: list[str] = []
+    world.slots.update({host: slot(delay=0.5) for host in ("a.x", "late.x")})
+
+    def pull() -> None:
+        while (request := world.next()) is not None:
+            pulled.append(path_of(request))
+            world.arrived(request)
+            world.slots[request.url.split("/")[2]].queue.append(request)
+
+    world.engine_is_told = pull  # type: ignore[method-assign]
+    world.crawler.engine._slot.nextcall.schedule = pull
+    return pulled
+
+
+def test_slot_with_a_delay_gets_little_ahead_while_requests_wait(world: World) -> None:
+    pulled = slots_with_a_delay(world)
+    world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
+    world.end("a.x")
+    assert len(pulled) == 2  # a second's worth
+    for number in (3, 4):
+        world.slots["a.x"].queue.pop()  # one has been sent
+        world.waits(0.5)
+        assert len(pulled) == number
+    world.end("late.x")
+    assert len(pulled) == 10  # nothing waits any more
+
+
+def test_requests_that_a_host_is_refused_cost_its_slot_no_delay(world: World) -> None:
+    world.slots["a.x"] = slot(delay=0.5)
+    world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
+    world.end("a.x")
+    assert len(world.pull()) == 9  # none of them has come to the slot
+
+
+def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
+    world.push("late.x/1")
+    for number in range(100):
+        world.push(f"h{number}.x/1")
+        world.end(f"h{number}.x")
+        assert len(world.pull()) == 1
+    assert len(world.room._sites) == 1
+    assert not world.room._unused
+    assert len(world.room.ready._heaps) <= 1
+    assert not world.room.ready.on_the_way
+    assert set(world.room.held) == {"late.x"}
+
+
+# What the front asks.
+
+
+def test_room_knows_how_many_requests_can_be_used_and_how_many_are_late(world: World) -> None:
+    def counts() -> tuple[int, int, int]:
+        return world.room.usable, world.room.late, world.room.waiting
+
+    world.push("a.x/1", "b.x/1", "b.x/2", "c.x/1", "c.x/2", "c.x/3")
+    world.push("free.x/1", meta={"dont_obey_robotstxt": True})
+    assert counts() == (7, 0, 6)
+    world.end("a.x")
+    world.fails("b.x")
+    assert counts() == (5, 0, 5)
+    world.waits(1.1)
+    assert counts() == (2, 3, 5)
+    world.push("c.x/4", "b.x/3")
+    assert counts() == (2, 4, 7)
+    world.end("c.x")
+    assert counts() == (6, 0, 3)
+    assert len(world.pull()) == 6
+    assert counts() == (0, 0, 3)
+
+
+def test_all_can_be_taken_out_whether_it_waits_or_not(world: World) -> None:
+    world.push("a.x/1", "b.x/1", "b.x/2")
+    world.end("a.x")
+    assert sorted(path_of(request) for request in world.room.take_all()) == [
+        "a.x/1",
+        "b.x/1",
+        "b.x/2",
+    ]
+    assert world.room.size == 0
+
+
+def test_queued_host_takes_few_more_objects_than_in_scrapys_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def objects(scheduler: type, hosts: range) -> float:
+        """How many objects a queued host adds, which the garbage collector visits."""
+        world = World(monkeypatch, scheduler=scheduler)
+        world.push(*(f"h{number}.x/" for number in hosts[:100]))
+        gc.collect()
+        before = len(gc.get_objects())
+        world.push(*(f"h{number}.x/" for number in hosts[100:]))
+        gc.collect()
+        return (len(gc.get_objects()) - before) / len(hosts[100:])
+
+    ours = objects(RobotsScheduler, range(1100))
+    assert ours <= objects(Scheduler, range(2000, 3100)) + 2.8
+
+
+# Whatever happens.
+
+
+class Wild:
+    """Random things happen to a room; it notes what becomes of each request."""
+
+    HOSTS = ("a.x", "b.x", "c.x")
+
+    def __init__(self, world: World, dice: random.Random) -> None:
+        self.world = world
+        self.dice = dice
+        self.under_way: list[Request] = []
+        self.number = 0
+        self.outcomes = Counter[str]()
+        self.returned = Counter[str]()
+        self.sitemap = {"gbot_robots_sitemap": {"robotstxt": "x"}}
+
+    def push(self) -> None:
+        self.number += 1
+        meta: dict[str, Any] = self.dice.choice([{}, {}, {"download_slot": "s"}, self.sitemap])
+        host = self.dice.choice(self.HOSTS)
+        self.world.push(f"{host}/{self.number}", priority=self.dice.randrange(3), meta=dict(meta))
+
+    def pull(self) -> None:
+        request = self.world.next()
+        if request is not None:
+            self.under_way.append(request)
+
+    def arrive(self) -> None:
+        """As in the middleware: judged by the answer with which it was handed out, or sent back, once."""
+        if not self.under_way:
+            return
+        request = self.under_way.pop(self.dice.randrange(len(self.under_way)))
+        handed = self.world.arrived(request)
+        if handed.answer is not None or self.dice.random() < 0.2:
+            self.outcomes[request.url] += 1
+            return
+        assert not handed.has_returned
+        self.returned[request.url] += 1
+        assert self.world.scheduler.enqueue_request(returned(request))
+
+    def drop(self) -> None:
+        """Another middleware drops a request before it arrives."""
+        if self.under_way:
+            request = self.under_way.pop()
+            self.world.in_progress.discard(request)
+            self.outcomes[request.url] += 1
+
+    def answer(self) -> None:
+        for host in [*self.world.asked]:
+            if self.dice.random() < 0.5:
+                continue
+            if self.dice.random() < 0.6:
+                self.world.fails(host, secs=self.dice.choice((1, 10, 100)))
+            else:
+                self.world.end(host, secs=self.dice.choice((0, 5, 1000)))
+
+    def wait(self) -> None:
+        self.world.waits(self.dice.choice((0.1, 0.6, 5, 70)))
+
+    def check(self) -> None:
+        """The counters are those of what is in the room; a shut site waits for something."""
+        room = self.world.room
+        sites = [room._without_robots_txt, *room._sites.values()]
+        entries = [len(line.entries) for site in sites for line in site.lines.values()]
+        assert sum(entries) == room.size == sum(room.held.values())
+        assert 0 not in entries
+        shut = [site for site in sites if site.standing is not Standing.OPEN]
+        assert room.waiting == sum(site.size for site in shut)
+        assert room.waiting == self.world.stat("waiting")
+        due = {site for _, _, site in room._due}
+        asked = {str(site.origin).removeprefix("http://"): site for site in sites}
+        for site in shut:
+            is_asked = asked.get(str(site.origin).removeprefix("http://")) is site
+            is_asked = is_asked and str(site.origin).removeprefix("http://") in self.world.asked
+            assert is_asked + (site in due) + (site.queued_rank is not None) == 1
+        handed = set(self.under_way)
+        assert handed <= set(room._handed)
+
+
+@pytest.mark.parametrize("scouts", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happens(
+    seed: int, scouts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(seed)
+    queue = dice.choice((DownloaderAwarePriorityQueue, ScrapyPriorityQueue))
+    world = World(monkeypatch, queue, CONCURRENT_REQUESTS=dice.choice((1, 16)))
+    if scouts:
+        world.room.send_scouts()
+    wild = Wild(world, dice)
+    things = [wild.push] * 5 + [wild.pull, wild.arrive, wild.answer] * 4 + [wild.drop, wild.wait]
+    for _ in range(600):
+        dice.choice(things)()
+        wild.check()
+    for _ in range(200):
+        for host in [*world.asked]:
+            world.end(host)
+        wild.pull()
+        wild.arrive()
+        wild.check()
+        if not (world.room.size or wild.under_way):
+            break
+        world.waits(3)
+    while world.room.size or wild.under_way:
+        for host in [*world.asked]:
+            world.end(host)
+        wild.pull()
+        wild.arrive()
+    assert set(wild.outcomes.values()) <= {1}
+    assert len(wild.outcomes) == wild.number
+    assert set(wild.returned.values()) <= {1}
+    assert not world.room.ready.on_the_way

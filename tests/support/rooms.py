@@ -1,0 +1,195 @@
+"""A room before a scheduler, without a crawl: the test drives its clock, its engine, and the look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+from scrapy import Request
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.test import get_crawler
+
+from scrapy_gbot_robots import GbotRobotsTxtMiddleware, Origin, RobotsScheduler
+from scrapy_gbot_robots.core.crawlers import Crawler
+from scrapy_gbot_robots.obeying import answer as answer_module
+from scrapy_gbot_robots.obeying import front as front_module
+from scrapy_gbot_robots.obeying import room as room_module
+from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
+from scrapy_gbot_robots.obeying.room import Handed, Room
+from scrapy_gbot_robots.obeying.subject import is_subject
+from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
+from scrapy_gbot_robots.policy.outcome import Unreachable
+
+AGENT = Crawler.of("testbot")
+WAIT = 60.0
+SLOT = {"download_slot": "s"}
+STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
+
+
+class World:
+    """A scheduler with the room in it, a downloader that only counts, look-ups that the test ends, and a clock."""
+
+    opened: ClassVar[list[World]] = []
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        queue: type = DownloaderAwarePriorityQueue,
+        scheduler: type = RobotsScheduler,
+        **settings: Any,
+    ) -> None:
+        self.now = 1000.0
+        clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
+        monkeypatch.setattr(room_module, "time", clock)
+        monkeypatch.setattr(front_module, "time", clock)
+        # The test ticks.
+        idle = SimpleNamespace(start=lambda *args, **named: None, running=False)
+        monkeypatch.setattr(room_module, "create_looping_call", lambda look: idle)
+        monkeypatch.setattr(answer_module, "time", clock)
+        self.crawler: Any = get_crawler(
+            settings_dict={"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
+        )
+        self.crawler.crawling = True
+        self.known: dict[Origin, CachedAnswer] = {}
+        self.asked: dict[
+            str, Callable[[CachedAnswer | None], None]
+        ] = {}  # look-ups under way, by host
+        self.requests: list[Request] = []  # for which they were started
+        self.order: list[str] = []
+        middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
+        middleware.room = self.room = Room(self.crawler, self, self, is_subject, WAIT)  # type: ignore[arg-type]
+        self.slots: dict[str, Any] = {}
+        downloader = SimpleNamespace(
+            slots=self.slots,
+            active=set(),
+            get_slot_key=lambda request: (
+                request.meta.get("download_slot") or urlparse_cached(request).hostname
+            ),
+            middleware=SimpleNamespace(middlewares=[middleware]),
+        )
+        self.in_progress: set[Request] = set()
+        self.crawler.engine = SimpleNamespace(  # type: ignore[assignment, unused-ignore]
+            downloader=downloader,
+            _slot=SimpleNamespace(
+                closing=None,
+                inprogress=self.in_progress,
+                nextcall=SimpleNamespace(schedule=self.engine_is_told),
+            ),
+        )
+        self.scheduler: Any = scheduler.from_crawler(self.crawler)  # type: ignore[attr-defined]
+        self.crawler.spider = self.crawler._create_spider("any")
+        self.scheduler.open(self.crawler.spider)
+        self.opened.append(self)
+        self.room.start()
+
+    def engine_is_told(self) -> None:
+        """Called when the engine is to ask for requests."""
+
+    # What the room asks.
+
+    def agent(self, request: object) -> object:
+        return AGENT
+
+    def cached(self, origin: Origin, agent: object) -> CachedAnswer | None:
+        answer = self.known.get(origin)
+        return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
+
+    def look_up(
+        self,
+        origin: Origin,
+        agent: object,
+        request: Request,
+        then: Callable[[CachedAnswer | None], None],
+    ) -> None:
+        host = str(origin).replace("http://", "")
+        assert host not in self.asked
+        self.asked[host] = then
+        self.requests.append(request)
+        self.order.append(host)
+
+    # What the tests do.
+
+    def push(self, *urls: str, **more: Any) -> None:
+        for url in urls:
+            assert self.scheduler.enqueue_request(Request(f"http://{url}", **more))
+
+    def pull(self, most: int = 10_000) -> list[str]:
+        """Take out requests until none is handed out."""
+        return [path_of(request) for request in self.take(most)]
+
+    def take(self, most: int = 10_000) -> list[Request]:
+        """The same, as requests; the downloader has them at once."""
+        found: list[Request] = []
+        while len(found) < most and (request := self.next()) is not None:
+            found.append(request)
+            self.arrived(request)
+        return found
+
+    def next(self) -> Request | None:
+        """Take one request out; the engine has it."""
+        request: Request | None = self.scheduler.next_request()
+        if request is not None:
+            self.in_progress.add(request)
+        return request
+
+    def arrived(self, request: Request) -> Handed:
+        """The request comes to the middleware, and is done with."""
+        handed = self.room.arrived(request)
+        assert handed is not None
+        self.in_progress.discard(request)
+        return handed
+
+    def abandon(self) -> None:
+        self.asked.clear()
+
+    def end(
+        self,
+        host: str,
+        state: State = State.FULL_ALLOW,
+        secs: float = 86400.0,
+        status: int | None = 200,
+        outage: Outage | None = None,
+    ) -> None:
+        """End the look-up of `host`; the answer is good for `secs`."""
+        origin = Origin.of(f"http://{host}/")
+        now = 1e9 + self.now
+        is_temporary = state is State.FULL_DISALLOW
+        again_at = now + secs
+        decision = Decision(state, "because", is_temporary, again_at, again_at, outage=outage)
+        answer = CachedAnswer(
+            origin, decision, status, Source.FETCHED, before=self.known.get(origin)
+        )
+        self.known[origin] = answer
+        self.asked.pop(host)(answer)
+
+    def fails(
+        self,
+        host: str,
+        secs: float = 7.0,
+        status: int | None = 503,
+        outcome: Unreachable | None = None,
+    ) -> None:
+        """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
+        before = self.known.get(Origin.of(f"http://{host}/"))
+        entry = Entry(None, before.outage if before else None)
+        outcome = outcome or Unreachable("because", status)
+        outage = renew(entry, outcome, 1e9 + self.now, Policy()).outage
+        self.end(host, State.FULL_DISALLOW, secs, outcome.status, outage)
+
+    def waits(self, secs: float) -> None:
+        self.now += secs
+        self.room._tick()
+
+    def stat(self, name: str) -> int:
+        return int(self.crawler.stats.get_value(f"gbot_robots/{name}", 0))
+
+
+def path_of(request: Request) -> str:
+    return str(request.url.partition("://")[2])
+
+
+def slot(active: str = "", delay: float = 0.0, concurrency: int = 8) -> Any:
+    return SimpleNamespace(active=active, queue=[], delay=delay, concurrency=concurrency)
