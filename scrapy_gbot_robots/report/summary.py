@@ -15,7 +15,7 @@ _MOST = 5  # rules, unreachable robots.txt files, and overrides
 _IN_STATE = {State.RULES: "with rules"}
 _KINDS = (
     (Kind.WALL, "{} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"),
-    (Kind.WEB_PAGE, "{} without rules, since they are web pages"),
+    (Kind.WEB_PAGE, "{} with a web page in place of the robots.txt, so no rules"),
 )
 
 
@@ -85,10 +85,13 @@ def _answers(origins: Origins) -> Iterator[str]:
         if sources[None]:
             line += f"; no answer from {count(sources[None], 'origin')}"
         yield line
-    by_status = Counter(row.status for row in rows if row.kind is Kind.NONE)
-    refused = [f"{by_status[code]:,} by HTTP {code}" for code in REFUSALS if by_status[code]]
-    if refused:
-        yield f"refused: {', '.join(refused)}; GBOT_ROBOTS_REFUSED says what that means"
+    refused = Counter((row.state, row.status) for row in rows if row.kind is Kind.NONE)
+    for state in (State.FULL_ALLOW, State.FULL_DISALLOW):
+        numbers = {code: refused[state, code] for code in REFUSALS}
+        by_status = [f"{number:,} by HTTP {code}" for code, number in numbers.items() if number]
+        if by_status:
+            means = f"by GBOT_ROBOTS_REFUSED this means {state.value}"
+            yield f"refused: {', '.join(by_status)}; {means}"
     kinds = Counter(row.kind for row in rows)
     for kind, sentence in _KINDS:
         if kinds[kind]:

@@ -98,9 +98,9 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
         await crawl(Pages, settings, urls=[site.url("/a") for site in sites])
     said = [
         "refused: 1 by HTTP 401, 2 by HTTP 403, 1 by HTTP 451; "
-        "GBOT_ROBOTS_REFUSED says what that means",
+        "by GBOT_ROBOTS_REFUSED this means full allow",
         "1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean",
-        "1 answer without rules, since they are web pages",
+        "1 answer with a web page in place of the robots.txt, so no rules",
     ]
     assert summaries(caplog)[0].splitlines() == [
         "robots.txt: 7 origins (7 full allow), 0 requests blocked",
