@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
+from scrapy.settings import default_settings
 
 from scrapy_gbot_robots import Fetcher, GbotRobotsTxtMiddleware, Origin
 from scrapy_gbot_robots.fetching.fetcher import is_at_home
@@ -69,11 +70,27 @@ def asking_with(**own: str) -> dict[str, Any]:
     }
 
 
+has_settings = pytest.mark.skipif(
+    not hasattr(default_settings, "HTTPAUTH_USER"),
+    reason="this Scrapy has no HTTPAUTH settings, and no credentials in meta",
+)
 WAYS = [
-    pytest.param(Pages, {**USER, "HTTPAUTH_DOMAIN": NEAR}, id="settings-for-a-domain"),
-    pytest.param(Pages, {**USER, "HTTPAUTH_DOMAIN": None}, id="settings-for-all"),
+    pytest.param(
+        Pages,
+        {**USER, "HTTPAUTH_DOMAIN": NEAR},
+        id="settings-for-a-domain",
+        marks=has_settings,
+    ),
+    pytest.param(
+        Pages, {**USER, "HTTPAUTH_DOMAIN": None}, id="settings-for-all", marks=has_settings
+    ),
     pytest.param(WithAttributes, {}, id="attributes-of-the-spider"),
-    pytest.param(WithMeta, {"GBOT_ROBOTS_META_KEYS": ["http_user", "http_pass"]}, id="meta"),
+    pytest.param(
+        WithMeta,
+        {"GBOT_ROBOTS_META_KEYS": ["http_user", "http_pass"]},
+        id="meta",
+        marks=has_settings,
+    ),
     pytest.param(Pages, asking_with(Authorization=BASIC), id="fetcher"),
     pytest.param(Pages, asking_with(Cookie="session=1"), id="fetcher-with-a-cookie"),
 ]
@@ -139,6 +156,7 @@ async def test_no_other_host_gets_these_credentials_by_a_redirect_of_a_robots_tx
         assert [credentials(asked) for asked in (*port.asked, *far.asked)] == [set(), set()]
 
 
+@has_settings
 @in_reactor
 async def test_robots_txt_of_a_host_outside_the_domain_is_asked_for_without_credentials() -> None:
     with Site({"*": RULES}, host=FAR) as far, Site({"*": RULES}, host=NEAR) as near:
