@@ -54,6 +54,15 @@ def test_error_page_that_says_not_found_is_a_404_unless_that_is_off() -> None:
     assert judge_batch(batch, "a", soft_404=False)["a"].to_pylist() == [2]
 
 
+def test_columns_may_be_dictionaries() -> None:
+    urls = pa.array(["https://a.example/no", "https://a.example/x"]).dictionary_encode()
+    bodies = pa.array([ROBOTS, ROBOTS]).dictionary_encode()
+    assert judge_batch(pa.record_batch({"url": urls, "body": bodies}), "a")["a"].to_pylist() == [
+        0,
+        1,
+    ]
+
+
 def test_empty_batch_is_judged() -> None:
     batch = pa.record_batch({"url": pa.array([], pa.string()), "body": pa.array([], pa.binary())})
     assert judge_batch(batch, "a").to_pydict() == {"url": [], "a": []}

@@ -16,6 +16,7 @@ from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import outcome_of
+from scrapy_gbot_robots.policy.overrides import read_overrides
 
 from ..support.oracle import verdict_of
 
@@ -386,3 +387,29 @@ def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_
         [3, None],
         [2, None],
     ]
+
+
+def test_overrides_in_force_count_in_place_of_rules_and_are_named() -> None:
+    overrides = read_overrides(
+        {
+            "a.example": {"rules": "User-agent: *\nDisallow: /own", "reason": "agreed"},
+            "b.example": {"rules": "disallow", "reason": "asked to"},
+            "c.example": {"rules": "ignore", "reason": "ours"},
+            "e.example": {"rules": "disallow", "reason": "over", "until": "2020-01-01"},
+        }
+    )
+    expected = {
+        "https://a.example/no": (1, "override for a.example (agreed): no rule matches"),
+        "https://a.example/own": (0, "override for a.example (agreed)"),
+        "https://a.example/robots.txt": (1, "a robots.txt itself is never disallowed"),
+        "https://b.example/": (0, "override for b.example (asked to)"),
+        "https://c.example/no": (1, "override for c.example (ours)"),
+        "https://e.example/": (1, "no rule matches"),
+        "https://e.example/no": (0, "most specific rule"),
+    }
+    judge_of_a = Judge([Crawler.of("a")], overrides=overrides, now=1_790_000_000.0)
+    served = decision_on(200, ROBOTS, Policy())
+    (answers,) = judge_of_a.judged(list(expected), served)
+    assert list(answers) == [answer for answer, _ in expected.values()]
+    explained = [judge_of_a.explained(url, served) for url in expected]
+    assert [(answer, verdict.reason) for ((answer, verdict),) in explained] == [*expected.values()]

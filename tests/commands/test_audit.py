@@ -405,6 +405,14 @@ def test_list_that_cannot_be_read_is_one_line_and_status_2(
     assert ended.err.count("\n") == 1
 
 
+@needs_proc
+def test_list_that_fails_while_it_is_read_is_one_line_and_status_2(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").touch()
+    ended = run_here("audit", "--urls", "/proc/self/mem", "--robots", "r.txt", cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.endswith(" error: /proc/self/mem: Input/output error\n")
+
+
 def test_json_lines_have_no_nan_and_csv_no_control_characters(tmp_path: Path) -> None:
     (tmp_path / "r.txt").touch()
     row = '{"url": "https://a.example/", "n": [NaN, -Infinity], "t": "a\\u001b[31m\\nb"}'
