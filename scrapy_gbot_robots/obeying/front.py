@@ -67,7 +67,7 @@ class RoomAsQueue:
         self._has_starts = start_queue is not None
 
     def __len__(self) -> int:
-        return self._room.size
+        return self._room.occupancy.size
 
     def push(self, request: Request) -> None:
         """Take in `request`, in the order of `ScrapyPriorityQueue`: start requests are last."""
@@ -143,7 +143,7 @@ class Front:
             if kinds is not None and is_asked:
                 scheduler.mqs = self._as_queue = RoomAsQueue(room, *kinds)
             elif scheduler.dqs is not None:
-                self._slots_on_disk = count_held(scheduler.dqs, room.held)
+                self._slots_on_disk = count_held(scheduler.dqs, room.occupancy.by_slot)
         except AttributeError as error:
             logger.warning(
                 "Scrapy's scheduler is not as the plugin knows it (%s): requests that wait for "
@@ -157,7 +157,7 @@ class Front:
 
     def has_pending_requests(self) -> bool:
         """Whether requests are held or scheduled."""
-        if self.room is not None and self.room.size:
+        if self.room is not None and self.room.occupancy.size:
             return True
         theirs: Any = super()
         return bool(theirs.has_pending_requests())
@@ -182,11 +182,11 @@ class Front:
             room is None
             or crawler is None
             or self._is_in_place()
-            or not (room.size or crawler.crawling)
+            or not (room.occupancy.size or crawler.crawling)
         ):
             request = theirs.next_request()
             return request
-        if room.usable > SURPLUS * self._most_usable and time.monotonic() >= self._ask_at:
+        if room.occupancy.usable > SURPLUS * self._most_usable and time.monotonic() >= self._ask_at:
             self._give_back_surplus(room)
         request = room.next()
         stop_at = time.monotonic() + PULL_SECS
@@ -209,20 +209,20 @@ class Front:
         line of first in, first out. Those whose look-up is late may turn out to be in trouble: the
         longer they are late, the more of theirs is held.
         """
-        if room.size >= MOST_HELD:
+        if room.occupancy.size >= MOST_HELD:
             return True
         slots = self._slots_on_disk
-        if slots and all(room.held[slot] >= MOST_OF_A_SLOT for slot in slots):
+        if slots and all(room.occupancy.by_slot[slot] >= MOST_OF_A_SLOT for slot in slots):
             return True
         most = self._most_usable
-        if not room.late:
+        if not room.occupancy.late:
             self._late_since = None
-            return room.usable >= most
+            return room.occupancy.usable >= most
         now = time.monotonic()
         if self._late_since is None:
             self._late_since = now
         doubled = min(20, int((now - self._late_since) / DOUBLE_SECS))
-        return room.usable >= most or room.late >= most * 2**doubled
+        return room.occupancy.usable >= most or room.occupancy.late >= most * 2**doubled
 
     def _pulled(self, room: Room) -> Request | None:
         """Take a request from the user's scheduler.
@@ -231,7 +231,7 @@ class Front:
         """
         theirs: Any = super()
         request: Request | None
-        if not room.size:
+        if not room.occupancy.size:
             request = theirs.next_request()
             return request
         if time.monotonic() < self._ask_at:
@@ -249,7 +249,7 @@ class Front:
                     "The scheduler failed: %r. %d of its requests wait for their robots.txt; they "
                     "stay, and it is asked again each %g seconds",
                     error,
-                    room.size,
+                    room.occupancy.size,
                     ASK_AGAIN_SECS,
                 )
             return None
@@ -307,7 +307,7 @@ def _length(scheduler: Any) -> int:
     """`len` of a scheduler whose own class has one."""
     size = int(super(Front, scheduler).__len__())
     if scheduler.room is not None and not scheduler._is_in_place():  # noqa: SLF001  ours
-        size += scheduler.room.size
+        size += scheduler.room.occupancy.size
     return size
 
 

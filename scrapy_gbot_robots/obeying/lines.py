@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 
 from ..core.urls import Origin
 from ..engine import DownloadSlots
@@ -25,7 +26,7 @@ AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time, while o
 _MOST_LOOKED_AT = 1000  # slots, for one request
 
 
-class Entry(NamedTuple):
+class QueuedRequest(NamedTuple):
     """A request in a line; the smallest comes first."""
 
     rank: int  # the priority with its sign changed
@@ -57,28 +58,97 @@ class Site:
     standing: Standing = Standing.OPEN
     size: int = 0  # requests in its lines
     # By slot, and whether its requests went to the middleware, and came back to wait.
-    lines: dict[tuple[str, bool], Line] = field(default_factory=dict)
+    lines: dict[tuple[str, bool], SiteLine] = field(default_factory=dict)
     queued_rank: int | None = None  # with which it has its place among the sites to ask
 
-    def waiting(self) -> list[Line]:
+    def waiting(self) -> list[SiteLine]:
         """Its lines that are not ready."""
         return [line for line in self.lines.values() if not line.turn]
 
+    def most_urgent(self) -> SiteLine | None:
+        """The line with the most urgent request that waits."""
+        return min(self.waiting(), key=lambda line: line.rank, default=None)
+
 
 @dataclass(slots=True, eq=False)
-class Line:
+class SiteLine:
     """Requests of one origin in one slot."""
 
     slot: str
     site: Site
     has_returned: bool
-    entries: list[Entry] = field(default_factory=list)  # a heap
+    entries: list[QueuedRequest] = field(default_factory=list)  # a heap
     turn: int = 0  # its number among the ready lines; 0: it waits
 
     @property
     def rank(self) -> int:
         """Of its first request."""
         return self.entries[0].rank
+
+
+class Occupancy:
+    """How many requests are in the room, by what holds for their site; the stats hear of them.
+
+    Attributes:
+        size: all.
+        by_slot: all, by their slot.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.size = 0
+        self.by_slot: Counter[str] = Counter()
+        self._stats: Any = crawler.stats
+        self._by_standing = dict.fromkeys(Standing, 0)
+        self._waiting_most = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return self.size - self._by_standing[Standing.OPEN]
+
+    @property
+    def usable(self) -> int:
+        """How many requests can go on, or will soon be able to, as far as is known."""
+        return self.size - self.late - self._by_standing[Standing.UNREACHABLE]
+
+    @property
+    def late(self) -> int:
+        """How many requests wait for a look-up that is late."""
+        return self._by_standing[Standing.LATE]
+
+    def add(self, line: SiteLine, number: int) -> None:
+        """Count so many requests of `line` more."""
+        self.size += number
+        self.by_slot[line.slot] += number
+        if not self.by_slot[line.slot]:
+            del self.by_slot[line.slot]
+        site = line.site
+        site.size += number
+        self._by_standing[site.standing] += number
+        if site.standing is not Standing.OPEN:
+            self._tell()
+
+    def move(self, site: Site, standing: Standing) -> None:
+        """Let `site` stand otherwise."""
+        self._by_standing[site.standing] -= site.size
+        self._by_standing[standing] += site.size
+        site.standing = standing
+        self._tell()
+
+    def count_held(self, number: int) -> None:
+        """Count requests that have to wait for an unreachable robots.txt."""
+        self._stats.inc_value("gbot_robots/held", number)
+
+    def count_gone(self) -> None:
+        """Count a host that is gone."""
+        self._stats.inc_value("gbot_robots/gone")
+
+    def _tell(self) -> None:
+        waiting = self.waiting
+        self._stats.set_value("gbot_robots/waiting", waiting)
+        if waiting > self._waiting_most:
+            self._waiting_most = waiting
+            self._stats.set_value("gbot_robots/waiting_most", waiting)
 
 
 class ReadyLines:
@@ -95,10 +165,10 @@ class ReadyLines:
         self.has_slots = True
         self._slots = slots
         # A heap for each slot; the slot that was served last is at the end.
-        self._heaps: OrderedDict[str, list[tuple[int, int, Line]]] = OrderedDict()
+        self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
         self._turns = count(1)
 
-    def add(self, line: Line) -> None:
+    def add(self, line: SiteLine) -> None:
         """Let `line` wait for its turn, by the rank that its first request has now."""
         line.turn = next(self._turns)
         place = (line.rank, line.turn, line)
@@ -108,7 +178,7 @@ class ReadyLines:
         else:
             heappush(heap, place)
 
-    def take(self, *, others_wait: bool) -> Line | None:
+    def take(self, *, others_wait: bool) -> SiteLine | None:
         """Take out the line whose turn it is; None if there is none for now."""
         best = None
         fewest = float("inf")

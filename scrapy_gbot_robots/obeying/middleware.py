@@ -184,7 +184,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             elif not handed.has_returned:
                 raise _GoesBack
         try:
-            return await self.room.settled(origin, agent, request)
+            return await self.room.in_place.answer(origin, agent, request)
         except Closing:
             if handed is None:
                 raise

@@ -16,35 +16,33 @@ The way of a request:
    say now. One that was handed out without an answer, and needs one after all, comes back with the
    mark `RETURNED`, once: it waits here then without anybody being asked whether it has to.
 
-What came past the scheduler waits in its place in the downloader (`settled`). The room is in memory
-only; `take_all` gives back what is in it.
+What came past the scheduler waits elsewhere (`in_place`). The room is in memory only; `take_all`
+gives back what is in it.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
-from ..concurrency import Closing, Turnstile, within
-from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress, is_closing, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..meta import RETURNED
 from .answer import CachedAnswer, Source, is_waited_for
 from .identity import CrawlerIdentity
-from .lines import Entry, Line, ReadyLines, Site, Standing
+from .in_place import InPlace
+from .lines import Occupancy, QueuedRequest, ReadyLines, Site, SiteLine, Standing
 from .lookup import Lookup
 from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
@@ -82,9 +80,9 @@ class Room:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
 
     Attributes:
-        size: how many requests are in the room.
-        held: requests in the room, by slot.
+        occupancy: how many requests are in the room.
         ready: the lines that have a turn.
+        in_place: the requests that wait elsewhere, since they came past the scheduler.
     """
 
     def __init__(
@@ -101,18 +99,14 @@ class Room:
         self._is_subject = is_subject
         self._patience = Patience(wait_secs)
         self._slots = DownloadSlots(crawler)
-        concurrent_requests = crawler.settings.getint("CONCURRENT_REQUESTS")
-        self._most_at_a_time = max(FEWEST_AT_A_TIME, concurrent_requests)
-        self._most_in_place = max(1, concurrent_requests // 4)
+        self._most_at_a_time = max(FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
 
-        # All requests in the room, and how many of them by what holds for their site.
+        # All requests in the room.
         self._sites: dict[Origin, Site] = {}
         self._without_robots_txt = Site(None)
         self.ready = ReadyLines(self._slots)
-        self.size = 0
-        self.held: Counter[str] = Counter()
-        self._sizes = dict.fromkeys(Standing, 0)
-        self._waiting_most = 0
+        self.occupancy = Occupancy(crawler)
+        self.in_place = InPlace(crawler, lookup, self._patience, self.occupancy)
 
         # Sites that wait for something; a heap has entries that hold no more.
         self._to_ask: list[tuple[int, int, Site]] = []  # a heap, the most urgent first
@@ -129,16 +123,14 @@ class Room:
 
         # What is not in the room.
         self._handed: dict[Request, Handed] = {}  # on its way to the middleware
-        self._in_place = 0  # requests that wait in the downloader for an unreachable robots.txt
         self._sends_scouts = False
 
         self._clock = create_looping_call(self._tick)
-        self._closing = Turnstile()
         crawler.signals.connect(self._server_answered, signals.response_received)
 
     # What decides.
 
-    def _fate(self, line: Line) -> Fate:
+    def _fate(self, line: SiteLine) -> Fate:
         """What becomes of the first request of `line` now."""
         site = line.site
         if site.origin is None:
@@ -188,15 +180,13 @@ class Room:
             slot = self._slots.key(request)
         line = site.lines.get((slot, has_returned))
         if line is None:
-            line = site.lines[slot, has_returned] = Line(slot, site, has_returned)
+            line = site.lines[slot, has_returned] = SiteLine(slot, site, has_returned)
         number = next(self._numbers)
-        entry = Entry(-request.priority, is_start, number * step, number, request)
+        entry = QueuedRequest(-request.priority, is_start, number * step, number, request)
         heappush(line.entries, entry)
-        self.size += 1
-        self.held[slot] += 1
-        self._count(site, 1)
+        self.occupancy.add(line, 1)
         if site.standing is Standing.UNREACHABLE and not has_returned:
-            self._count_held(1)
+            self.occupancy.count_held(1)
         if line.entries[0] is not entry:
             return
         if line.turn or self._fate(line) is not Fate.WAITS:
@@ -220,7 +210,7 @@ class Room:
             if site.standing is not Standing.OPEN:
                 continue
             for line in [*site.lines.values()]:
-                while line.entries and self.usable > keep:
+                while line.entries and self.occupancy.usable > keep:
                     yield self._take_out(line, line.entries.pop())  # a leaf of the heap
 
     def take_all(self) -> Iterator[Request]:
@@ -231,22 +221,6 @@ class Room:
                 while line.entries:
                     yield self._take_out(line, heappop(line.entries))
 
-    @property
-    def waiting(self) -> int:
-        """How many requests wait."""
-        sizes = self._sizes
-        return sizes[Standing.ASKED] + sizes[Standing.LATE] + sizes[Standing.UNREACHABLE]
-
-    @property
-    def usable(self) -> int:
-        """How many requests can go on, or will soon be able to, as far as is known."""
-        return self.size - self._sizes[Standing.LATE] - self._sizes[Standing.UNREACHABLE]
-
-    @property
-    def late(self) -> int:
-        """How many requests wait for a look-up that is late."""
-        return self._sizes[Standing.LATE]
-
     # What the middleware calls.
 
     def arrived(self, request: Request) -> Handed | None:
@@ -256,63 +230,6 @@ class Room:
         if handed is not None:
             self.ready.left(handed.slot)
         return handed
-
-    async def settled(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
-        """The answer for `request`, which has not come through the room.
-
-        It waits in its place in the downloader for a look-up, and as long as it would wait here for
-        an unreachable robots.txt. But no more than a quarter of `CONCURRENT_REQUESTS` waits so for
-        that, and when the wait for the origin is over, none but for a look-up that is quick.
-
-        Raises:
-            Closing: the crawl is closing.
-        """
-        answer = self._lookup.last(origin)
-        if answer is None or not is_waited_for(answer, request):
-            answer = await self._lookup.ask(origin, agent, request)
-            self._note(answer)
-            if not is_waited_for(answer, request):
-                return answer
-        if self._in_place >= self._most_in_place:
-            if not answer.is_good(time.time()):
-                self._lookup.look_up(origin, agent, request)  # for those that come later
-            return answer
-        self._in_place += 1
-        try:
-            return await self._wait_in_place(answer, agent, request)
-        finally:
-            self._in_place -= 1
-
-    async def _wait_in_place(
-        self, answer: CachedAnswer, agent: RobotsAgent, request: Request
-    ) -> CachedAnswer:
-        """The answer after an unreachable one, as soon as `request` is to wait no more."""
-        if self._is_worth_waiting(answer, request):
-            self._count_held(1)
-        elif not answer.is_good(time.time()):
-            with suppress(TimeoutError):
-                answer = await within(LATE_SECS, self._next_in_place(answer, agent, request))
-        while self._is_worth_waiting(answer, request):
-            now = time.monotonic()
-            secs = self._patience.look_again_at(answer.trouble, now) - now
-            with suppress(TimeoutError):
-                await within(secs, self._closing.wait())
-                raise Closing
-            answer = await self._next_in_place(answer, agent, request)
-        return answer
-
-    async def _next_in_place(
-        self, before: CachedAnswer, agent: RobotsAgent, request: Request
-    ) -> CachedAnswer:
-        answer = await self._lookup.ask(before.origin, agent, request)
-        answer.go_on_from(before)  # which the cache may have lost
-        self._note(answer)
-        return answer
-
-    def _is_worth_waiting(self, answer: CachedAnswer, request: Request) -> bool:
-        if not is_waited_for(answer, request):
-            return False
-        return self._patience.is_to_wait(answer.trouble, time.monotonic())
 
     def send_scouts(self) -> None:
         """Let each request of a host whose robots.txt is unreachable go once, and see.
@@ -345,7 +262,7 @@ class Room:
         assert site.origin is not None  # noqa: S101  others have no answer
         return self._lookup.cached(site.origin, self._identity.agent(request))
 
-    def _let_wait(self, line: Line) -> None:
+    def _let_wait(self, line: SiteLine) -> None:
         """Let `line`, which is not ready, wait at its site; that is shut."""
         site = line.site
         if site.standing is Standing.OPEN:
@@ -368,14 +285,11 @@ class Room:
         self._asked_since.pop(site, None)
         if standing is Standing.ASKED:
             self._asked_since[site] = time.monotonic()
-        self._sizes[site.standing] -= site.size
-        self._sizes[standing] += site.size
-        site.standing = standing
-        self._tell_of_waiting()
+        self.occupancy.move(site, standing)
         self._forget_if_over(site)
 
     def _next_ready(self) -> Request | None:
-        others_wait = self.waiting > 0
+        others_wait = self.occupancy.waiting > 0
         while (line := self.ready.take(others_wait=others_wait)) is not None:
             fate = self._fate(line)
             if fate is not Fate.WAITS:
@@ -383,7 +297,7 @@ class Room:
             self._let_wait(line)
         return None
 
-    def _hand_out(self, line: Line, fate: Fate) -> Request:
+    def _hand_out(self, line: SiteLine, fate: Fate) -> Request:
         site, slot = line.site, line.slot
         request = self._take_out(line, heappop(line.entries))
         answer = None
@@ -402,22 +316,18 @@ class Room:
             self.ready.add(line)
         return request
 
-    def _take_out(self, line: Line, entry: Entry) -> Request:
-        """Forget `entry`, which `line` has no more, and the line and its site if they are empty."""
-        site, slot = line.site, line.slot
-        self.size -= 1
-        self.held[slot] -= 1
-        if not self.held[slot]:
-            del self.held[slot]
+    def _take_out(self, line: SiteLine, queued: QueuedRequest) -> Request:
+        """Forget a request that `line` has no more, and the line and its site if they are empty."""
+        site = line.site
         if not line.entries:
             line.turn = 0
-            del site.lines[slot, line.has_returned]
-        self._count(site, -1)
+            del site.lines[line.slot, line.has_returned]
+        self.occupancy.add(line, -1)
         if site in self._unused:
             self._unused.discard(site)
             self._ask_more()
         self._forget_if_over(site)
-        return entry.request
+        return queued.request
 
     def _forget_if_over(self, site: Site) -> None:
         """Forget a site without requests. One that is shut has a date to keep."""
@@ -449,7 +359,7 @@ class Room:
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()
-        self._closing.open()
+        self.in_place.close()
 
     def _ask_more(self) -> None:
         """Look up as many origins as may be, but not far ahead of the pages."""
@@ -470,20 +380,26 @@ class Room:
 
     def _ask(self, site: Site) -> None:
         """Look up the answer of `site`, as its most urgent request would be fetched."""
-        waiting = site.waiting()
-        if not waiting:
-            self._stand(site, Standing.OPEN)
+        line = self._settle_at_once(site)
+        if line is None or site.origin is None:
             return
-        request = min(waiting, key=lambda line: line.rank).entries[0].request
-        answer = self._known(site, request)
-        if answer is not None:
-            self._take(site, answer)
-            return
-        assert site.origin is not None  # noqa: S101  others have no answer
         self._running += 1
         self._counted[site] = time.monotonic()
+        request = line.entries[0].request
         agent = self._identity.agent(request)
         self._lookup.look_up(site.origin, agent, request, partial(self._answered, site))
+
+    def _settle_at_once(self, site: Site) -> SiteLine | None:
+        """Settle `site` if that takes no look-up; else return the line that needs one the most."""
+        line = site.most_urgent()
+        if line is None:
+            self._stand(site, Standing.OPEN)
+            return None
+        answer = self._known(site, line.entries[0].request)
+        if answer is None:
+            return line
+        self._take(site, answer)
+        return None
 
     def _answered(self, site: Site, answer: CachedAnswer | None) -> None:
         """Take the answer of a look-up; None: the crawl is closing."""
@@ -503,12 +419,14 @@ class Room:
         if before is not None:  # which the cache may have lost
             answer.go_on_from(before)
         site.waited_before = next(self._numbers)
+        now = time.monotonic()
+        if is_waited_for(answer):
+            self._patience.note(answer.trouble, now)
         if self._is_hopeful(answer):
-            self._note(answer)
             if before is None or not self._is_hopeful(before):
-                self._count_held(site.size)
+                self.occupancy.count_held(site.size)
             if answer is not before and answer.portion is not None:
-                self._patience.renew(answer.portion, time.monotonic())
+                self._patience.renew(answer.portion, now)
         self._settle(site, answer)
 
     def _settle(self, site: Site, answer: CachedAnswer) -> None:
@@ -521,18 +439,12 @@ class Room:
             self._stand(site, Standing.UNREACHABLE)
         else:
             if is_waited_for(answer) and self._patience.is_gone(answer.trouble, now):
-                stats: Any = self._crawler.stats
-                stats.inc_value("gbot_robots/gone")
+                self.occupancy.count_gone()
             self._stand(site, Standing.OPEN)
         for line in site.waiting():
             if site.standing is Standing.OPEN or self._fate(line) is not Fate.WAITS:
                 self.ready.add(line)
         pull_soon(self._crawler)
-
-    def _note(self, answer: CachedAnswer) -> None:
-        """Note an outage: other hosts may fail in the same way."""
-        if is_waited_for(answer):
-            self._patience.note(answer.trouble, time.monotonic())
 
     # The clock.
 
@@ -546,41 +458,13 @@ class Room:
             self._stand(next(iter(self._asked_since)), Standing.LATE)
         while self._due and self._due[0][0] <= now:
             site = heappop(self._due)[2]
-            waiting = site.waiting()
-            answer = None
-            if waiting:
-                answer = self._known(site, waiting[0].entries[0].request)
-            if not waiting:
-                self._stand(site, Standing.OPEN)
-            elif answer is not None:
-                self._take(site, answer)
-            else:
-                self._queue(site, min(line.rank for line in waiting))
+            line = self._settle_at_once(site)
+            if line is not None:
+                self._queue(site, line.rank)
         self._forget_dropped()
         self._ask_more()
-        if self.size:
+        if self.occupancy.size:
             pull_soon(self._crawler)
 
     def _server_answered(self) -> None:
         self._patience.server_answered(time.monotonic())
-
-    # What is counted.
-
-    def _count(self, site: Site, number: int) -> None:
-        """Count so many requests of `site` more."""
-        site.size += number
-        self._sizes[site.standing] += number
-        if site.standing is not Standing.OPEN:
-            self._tell_of_waiting()
-
-    def _tell_of_waiting(self) -> None:
-        stats: Any = self._crawler.stats
-        waiting = self.waiting
-        stats.set_value("gbot_robots/waiting", waiting)
-        if waiting > self._waiting_most:
-            self._waiting_most = waiting
-            stats.set_value("gbot_robots/waiting_most", waiting)
-
-    def _count_held(self, number: int) -> None:
-        stats: Any = self._crawler.stats
-        stats.inc_value("gbot_robots/held", number)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots.concurrency import pause, within
-from scrapy_gbot_robots.obeying import lookup, room
+from scrapy_gbot_robots.obeying import in_place, lookup
 from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.storage import redis as redis_module
 from scrapy_gbot_robots.storage.redis import RedisStorage
@@ -35,7 +35,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         secs.append(for_secs)
         await within(for_secs, work)
 
-    monkeypatch.setattr(room, "within", noted_within)
+    monkeypatch.setattr(in_place, "within", noted_within)
     monkeypatch.setattr(lookup, "pause", noted)
     return secs
 

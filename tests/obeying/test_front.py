@@ -50,7 +50,7 @@ def fill(world: World, *hosts: str, pages: int = 1000) -> None:
 def held(world: World) -> int:
     """How many requests the front holds when the engine has asked for one."""
     assert world.pull() == []
-    return world.room.size
+    return world.room.occupancy.size
 
 
 def test_twice_as_many_are_held_as_are_downloaded_while_look_ups_are_young(shared: World) -> None:
@@ -92,7 +92,7 @@ def test_any_number_is_held_of_hosts_that_are_known_to_be_unreachable(
     fill(shared, "a")
     assert held(shared) == 8
     shared.fails("a.x", secs=1000)
-    while shared.room.size < 300:
+    while shared.room.occupancy.size < 300:
         assert shared.pull() == []
     assert held(shared) == 300
 
@@ -104,7 +104,7 @@ def test_what_is_ready_goes_on_before_more_is_taken(shared: World) -> None:
     shared.end("b.x")
     for left in (7, 6, 5):
         assert shared.next() is not None
-        assert shared.room.size == left
+        assert shared.room.occupancy.size == left
     assert len(shared.scheduler.requests) == 2000 - 8
 
 
@@ -118,7 +118,7 @@ def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) ->
     shared.end("a.x")
     request = shared.next()
     assert request is not None
-    assert shared.room.size == 8 - 1
+    assert shared.room.occupancy.size == 8 - 1
     assert len(shared.scheduler.requests) == 500 - 8
     assert {each.meta[RETURNED] for each in shared.scheduler.requests} == {False}
     assert sorted([path_of(request), *shared.pull()]) == sorted(f"a.x/{n}" for n in range(500))
@@ -154,7 +154,7 @@ def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.Mo
     world = World(monkeypatch)
     assert isinstance(world.scheduler.mqs, RoomAsQueue)
     world.push("a.x/1", "b.x/1")
-    assert (world.room.size, len(world.scheduler)) == (2, 2)
+    assert (world.room.occupancy.size, len(world.scheduler)) == (2, 2)
 
 
 class ReplacesItsQueue(RobotsScheduler):
@@ -197,9 +197,9 @@ def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
         world.scheduler.replace()
     urls = [f"{host}.x/{number}" for number in range(5) for host in "ab"]
     world.push(*urls)
-    assert world.room.size == 0
+    assert world.room.occupancy.size == 0
     assert world.pull() == []
-    assert world.room.size > 1
+    assert world.room.occupancy.size > 1
     assert world.scheduler.has_pending_requests()
     world.end("a.x")
     world.end("b.x")
@@ -227,7 +227,7 @@ def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
     assert "_start_queue_cls" in warning
     monkeypatch.setattr(ScrapyPriorityQueue, "_start_queue_cls", None, raising=False)
     world.push("a.x/1", "b.x/1")
-    assert (world.room.size, world.pull(), world.room.size) == (0, [], 2)
+    assert (world.room.occupancy.size, world.pull(), world.room.occupancy.size) == (0, [], 2)
     world.end("a.x")
     assert world.pull() == ["a.x/1"]
 
@@ -246,8 +246,8 @@ def test_of_a_queue_on_disk_no_more_is_taken_than_a_hundred_of_each_slot(
     world.push("good.x/1")
     for _ in range(200):
         assert world.pull() == []
-    assert world.room.held["a.x"] <= 101
-    assert world.room.held["b.x"] <= 101
+    assert world.room.occupancy.by_slot["a.x"] <= 101
+    assert world.room.occupancy.by_slot["b.x"] <= 101
     assert len(world.scheduler.dqs) >= 98
     world.end("good.x")
     assert world.pull() == ["good.x/1"]
@@ -260,7 +260,7 @@ def test_queue_on_disk_brings_slots_first_of_which_least_is_held(
     fill(world, "a", pages=50)
     fill(world, *"bcdefgh", pages=1)
     assert held(world) == 8
-    assert world.room.held == {f"{host}.x": 1 for host in "abcdefgh"}
+    assert world.room.occupancy.by_slot == {f"{host}.x": 1 for host in "abcdefgh"}
 
 
 def test_requests_are_taken_from_a_disk_of_a_scrapy_whose_private_names_have_changed(
@@ -274,7 +274,7 @@ def test_requests_are_taken_from_a_disk_of_a_scrapy_whose_private_names_have_cha
     (warning,) = own_warnings(caplog)
     assert "_active_downloads" in warning
     world.push("a.x/1", "b.x/1")
-    assert (world.pull(), world.room.size) == ([], 2)
+    assert (world.pull(), world.room.occupancy.size) == ([], 2)
     world.end("a.x")
     assert world.pull() == ["a.x/1"]
 

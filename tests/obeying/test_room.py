@@ -590,7 +590,7 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
     assert not world.room._unused
     assert len(world.room.ready._heaps) <= 1
     assert not world.room.ready.on_the_way
-    assert set(world.room.held) == {"late.x"}
+    assert set(world.room.occupancy.by_slot) == {"late.x"}
 
 
 # What the front asks.
@@ -598,7 +598,7 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
 
 def test_room_knows_how_many_requests_can_be_used_and_how_many_are_late(world: World) -> None:
     def counts() -> tuple[int, int, int]:
-        return world.room.usable, world.room.late, world.room.waiting
+        return world.room.occupancy.usable, world.room.occupancy.late, world.room.occupancy.waiting
 
     world.push("a.x/1", "b.x/1", "b.x/2", "c.x/1", "c.x/2", "c.x/3")
     world.push("free.x/1", meta={"dont_obey_robotstxt": True})
@@ -624,7 +624,7 @@ def test_all_can_be_taken_out_whether_it_waits_or_not(world: World) -> None:
         "b.x/1",
         "b.x/2",
     ]
-    assert world.room.size == 0
+    assert world.room.occupancy.size == 0
 
 
 def test_queued_host_takes_few_more_objects_than_in_scrapys_queue(
@@ -709,11 +709,11 @@ class Wild:
         room = self.world.room
         sites = [room._without_robots_txt, *room._sites.values()]
         entries = [len(line.entries) for site in sites for line in site.lines.values()]
-        assert sum(entries) == room.size == sum(room.held.values())
+        assert sum(entries) == room.occupancy.size == sum(room.occupancy.by_slot.values())
         assert 0 not in entries
         shut = [site for site in sites if site.standing is not Standing.OPEN]
-        assert room.waiting == sum(site.size for site in shut)
-        assert room.waiting == self.world.stat("waiting")
+        assert room.occupancy.waiting == sum(site.size for site in shut)
+        assert room.occupancy.waiting == self.world.stat("waiting")
         due = {site for _, _, site in room._due}
         asked = {str(site.origin).removeprefix("http://"): site for site in sites}
         for site in shut:
@@ -745,10 +745,10 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
         wild.pull()
         wild.arrive()
         wild.check()
-        if not (world.room.size or wild.under_way):
+        if not (world.room.occupancy.size or wild.under_way):
             break
         world.waits(3)
-    while world.room.size or wild.under_way:
+    while world.room.occupancy.size or wild.under_way:
         for host in [*world.asked]:
             world.end(host)
         wild.pull()

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.obeying import answer, lookup, room
+from scrapy_gbot_robots.obeying import answer, in_place, lookup, room
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -31,6 +31,6 @@ class Clock:
         """A clock for all modules that ask for the time of day during a crawl, SQLite storages included."""
         clock = cls()
         monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
-        for module in (answer, room, lookup):
+        for module in (answer, in_place, lookup, room):
             monkeypatch.setattr(module, "time", clock)
         return clock
