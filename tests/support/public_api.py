@@ -29,7 +29,7 @@ HOOKS = {
         "get_processed_item",
     ),
     *("process_item", "open_spider"),
-    *("push", "pop", "peek", "close"),  # of a scheduler's queue
+    *("open", "close", "enqueue_request", "next_request", "has_pending_requests"),  # a scheduler
     *(
         "process_request",
         "process_response",
