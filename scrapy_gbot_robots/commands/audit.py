@@ -166,6 +166,7 @@ class _Audit:
         self._options, self._judge, self._urls = options, judge, urls
         self._out, self._err = out, err
         self._names = [crawler.name or "*" for crawler in judge.crawlers]
+        self._new = len(self._names)  # columns of answers; by an old version, there are as many
         if options.diff:
             self._names += [f"{name}_before" for name in self._names]
         self._has_titles = False
@@ -205,50 +206,50 @@ class _Audit:
     def judge(self, columns: list[list[Any]], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
         urls = columns[0]
-        explained: list[list[tuple[int, Verdict]]] = []
-        if self._options.format == "text":
-            for url in urls:
-                row = []
-                for version in robots:
-                    row += self._judge.explained(url, version)
-                explained.append(row)
-            answers = [[answer for answer, _ in row] for row in explained]
-        else:
-            by_name = []
-            for version in robots:
-                by_name += self._judge.judged(urls, version)
-            answers = list(map(list, zip(*by_name, strict=True)))
+        answers: list[bytearray] = []
+        for version in robots:
+            answers += self._judge.judged(urls, version)
         self.summary.count_sites(robots[0])
-        counted = self._counted(urls, answers)
-        self.summary.count_answers([answers[row] for row in counted])
-        self.summary.count_rules([explained[row] for row in counted if explained])
+        rows = self._counted(urls, answers)
+        self.summary.count_answers([_at(rows, column) for column in answers])
         if not self.summary.urls:
             return  # an error may be all that is said
-        written = counted
-        if self._options.only:
-            new = len(self._judge.crawlers)
-            written = [row for row in counted if set(answers[row][:new]) == {YES}]
         self._write_titles()
-        if explained:
-            self._write_text([(urls[row], explained[row]) for row in written])
-        else:
-            kept = [[column[row] for row in written] for column in columns]
-            kept += map(list, zip(*[answers[row] for row in written], strict=True))
-            if written:
-                self._write(kept)
+        new = answers[: self._new]
+        if self._options.format == "text":
+            for row in rows:
+                self._explain(urls[row], robots, is_written=self._is_wanted(row, new))
+            return
+        wanted = [row for row in rows if self._is_wanted(row, new)]
+        self._write([_at(wanted, column) for column in (*columns, *answers)])
 
-    def _counted(self, urls: Sequence[str], answers: Sequence[Sequence[int]]) -> list[int]:
+    def _counted(self, urls: Sequence[str], answers: Sequence[bytearray]) -> list[int]:
         """Return the rows that count: with a URL and, if there are two versions, a difference."""
-        new = len(self._judge.crawlers)
         counted = []
-        for row, of_row in enumerate(answers):
+        for row, of_row in enumerate(zip(*answers, strict=True)):
             if of_row[0] == NO_URL:
                 self.summary.count_invalid(urls[row])
                 continue
             self.summary.urls += 1
-            if not self._options.diff or of_row[:new] != of_row[new:]:
+            if not self._options.diff or of_row[: self._new] != of_row[self._new :]:
                 counted.append(row)
         return counted
+
+    def _is_wanted(self, row: int, answers: Sequence[bytearray]) -> bool:
+        """Whether a row is written, by the answers to it."""
+        if not self._options.only:
+            return True
+        return all(column[row] == YES for column in answers)
+
+    def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
+        """Count the rules that decide about a URL; write a line for each crawler."""
+        explained: list[tuple[int, Verdict]] = []
+        for version in robots:
+            explained += self._judge.explained(url, version)
+        for name, (answer, verdict) in zip(self._names, explained, strict=True):
+            self.summary.count_rule(answer, name, verdict)
+            if is_written:
+                self._write_row(_WORDS[answer], name, _why(verdict), url)
 
     def _write_titles(self) -> None:
         """Write a line of titles, once.
@@ -276,12 +277,6 @@ class _Audit:
             self._out.write(csv_lines(columns))
         else:
             self._out.write(json_lines([*self._urls.names, *self._names], columns))
-
-    def _write_text(self, rows: Sequence[tuple[str, list[tuple[int, Verdict]]]]) -> None:
-        """Write a line for each URL and crawler."""
-        for url, explained in rows:
-            for name, (answer, verdict) in zip(self._names, explained, strict=True):
-                self._write_row(_WORDS[answer], name, _why(verdict), url)
 
     def _write_row(self, answer: str, name: str, rule: str, url: str) -> None:
         """Write a line of a table. On a terminal, a rule that is too long is cut."""
@@ -324,19 +319,14 @@ class _Summary:
             elif decision.temporary:
                 self._odd[_UNREACHABLE].add(origin.robots_url)
 
-    def count_answers(self, rows: Sequence[Sequence[int]]) -> None:
-        """Count the answers of some rows."""
-        if rows:
-            for counter, answers in zip(
-                self._answers.values(), zip(*rows, strict=True), strict=True
-            ):
-                counter.update(answers)
+    def count_answers(self, answers: Sequence[Sequence[int]]) -> None:
+        """Count the answers of some rows, a column for each name."""
+        for counter, column in zip(self._answers.values(), answers, strict=True):
+            counter.update(column)
 
-    def count_rules(self, rows: Sequence[list[tuple[int, Verdict]]]) -> None:
-        """Count what the answers of some rows rest on."""
-        for explained in rows:
-            for name, (answer, verdict) in zip(self._answers, explained, strict=True):
-                self._rules.add((answer, name, _why(verdict)))
+    def count_rule(self, answer: int, name: str, verdict: Verdict) -> None:
+        """Count what an answer rests on."""
+        self._rules.add((answer, name, _why(verdict)))
 
     @property
     def has_disallowed(self) -> bool:
@@ -376,6 +366,10 @@ class _Summary:
         if len(rules) > _TOP:
             others = count(len(rules) - _TOP, "other rule", exact=self._rules.exact)
             err.say(f"... and {others}")
+
+
+def _at(rows: Sequence[int], column: Sequence[Any]) -> list[Any]:
+    return [column[row] for row in rows]
 
 
 def _why(verdict: Verdict) -> str:
