@@ -48,8 +48,10 @@ FIELDS = (
     (SITEMAP, b"sitemap", (b"site-map",)),
 )
 
+_PAGE_HEAD = 16 * 1024
+_BEFORE_A_PAGE = b"\xef\xbb\xbf \t\r\n\v\f"
 _PAGE_BEGINS = re.compile(
-    rb"\s*(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
+    rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -163,8 +165,9 @@ def split_lines(body: bytes) -> list[bytes]:
 
 
 def is_web_page(body: bytes) -> bool:
-    """Whether `body` begins as a web page does."""
-    return _PAGE_BEGINS.match(without_bom(body)) is not None
+    """Whether `body` begins as a web page does, within its first 16 KiB."""
+    head = body[:_PAGE_HEAD].lstrip(_BEFORE_A_PAGE)
+    return head.startswith(b"<") and _PAGE_BEGINS.match(head) is not None
 
 
 def without_bom(body: bytes) -> bytes:

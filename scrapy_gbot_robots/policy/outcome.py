@@ -39,11 +39,7 @@ class Fetched:
     body: bytes  # content-decoded
     cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
-
-    @property
-    def is_web_page(self) -> bool:
-        """Whether the body is a web page that says nothing to crawlers."""
-        return replaces_robots_txt(self.body)
+    is_web_page: bool = False  # it is one, and says nothing to crawlers
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,7 @@ def outcome_of(
     if wall:
         return Unavailable(status, url, f"HTTP {status} of {wall}", max_age, wall=wall)
     if meaning is Fetched:
-        return Fetched(status, url, body, cut, max_age)
+        return Fetched(status, url, body, cut, max_age, replaces_robots_txt(body))
     if meaning is Unavailable:
         return Unavailable(status, url, f"HTTP {status}", max_age)
     if (
