@@ -330,10 +330,6 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
         ),
         ("GBOT_ROBOTS_CRAWL_DELAY_SHARED", ": each process keeps the delay by itself"),
         (
-            "GBOT_ROBOTS_AGENTS_MODE",
-            ": the first of GBOT_ROBOTS_AGENTS that a group names counts",
-        ),
-        (
             "GBOT_ROBOTS_TAGS_LINKS",
             ": GBOT_ROBOTS_TAGS = True leaves links that say ugc or sponsored, too",
         ),
