@@ -163,14 +163,26 @@ class Fetcher:
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
+        redirected_to = ""
         while True:
             at_home = is_at_home(trail[-1], origin)
             exchange = await self._ask(trail[-1], request, secs_left, at_home=at_home)
             answer = exchange.response
             if answer is None:
-                return self._failure(exchange, trail)
+                return self._failure(exchange, trail[-1], redirected_to)
             if answer.status not in REDIRECTS:
-                return await self._outcome(exchange, answer, origin, trail)
+                outcome = await self._outcome(exchange, answer, trail[-1])
+                if isinstance(outcome, Unreachable):
+                    outcome = replace(outcome, redirected_to=redirected_to)
+                self._crawler.signals.send_catch_log(
+                    robotstxt_served,
+                    origin=origin,
+                    outcome=outcome,
+                    request=exchange.robots_request,
+                    response=answer,
+                    headers=exchange.headers,
+                )
+                return outcome
             secs_left = exchange.secs_left
             looking_at = time.monotonic()
             hop = await self._next_hop(answer, trail, secs_left)
@@ -180,39 +192,25 @@ class Fetcher:
             if secs_left <= 0:
                 return failed(Failure.TIMEOUT, redirected_to=hop)
             trail.append(hop)
+            redirected_to = hop
 
-    def _failure(self, exchange: Exchange, trail: list[str]) -> Unreachable:
+    def _failure(self, exchange: Exchange, url: str, redirected_to: str) -> Unreachable:
         """Count the end of a fetch without a response, and return what it means."""
-        redirected_to = _last_of(trail)
         error = exchange.error
         if error is None:
             return failed(Failure.REPLACED, redirected_to=redirected_to)
         self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
         if exchange.fault:
             return failed(Failure.MIDDLEWARE, exchange.fault, redirected_to)
-        host = Origin.of(trail[-1]).host
+        host = Origin.of(url).host
         return failure_of(error, redirected_to, proxied=exchange.has_proxy, host=host)
 
-    async def _outcome(
-        self, exchange: Exchange, answer: Response, origin: Origin, trail: list[str]
-    ) -> Outcome:
-        """Return and signal what `answer` means. To read it may take a thread."""
-        read = partial(exchange.outcome, answer, trail[-1], self._settings)
+    async def _outcome(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
+        """Return what `answer` means, which may take a thread."""
+        read = partial(exchange.outcome, answer, url, self._settings)
         if len(answer.body) > _READ_IN_THREAD_BYTES:
-            outcome = await run_in_thread(read)
-        else:
-            outcome = read()
-        if isinstance(outcome, Unreachable):
-            outcome = replace(outcome, redirected_to=_last_of(trail))
-        self._crawler.signals.send_catch_log(
-            robotstxt_served,
-            origin=origin,
-            outcome=outcome,
-            request=exchange.robots_request,
-            response=answer,
-            headers=exchange.headers,
-        )
-        return outcome
+            return await run_in_thread(read)
+        return read()
 
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
@@ -232,14 +230,13 @@ class Fetcher:
             return hop
         self._crawler.stats.inc_value("gbot_robots/refused_private")
         self._refused_private += 1
-        level = logging.WARNING if self._refused_private <= MOST_WARNED else logging.DEBUG
-        logger.log(
-            level,
-            "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; "
-            "it counts as a 404: %s",
-            trail[0],
-            shown(hop),
-        )
+        if self._refused_private <= MOST_WARNED:
+            logger.warning(
+                "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; "
+                "it counts as a 404: %s",
+                trail[0],
+                shown(hop),
+            )
         return dead_end(answer.status, trail[-1], "to a private address")
 
     async def _ask(
@@ -338,13 +335,6 @@ class Fetcher:
         if isinstance(exchange, Exchange):
             return await exchange.sent(partial(self._connections.send, send), request)
         return await send(request)
-
-
-def _last_of(trail: list[str]) -> str:
-    """Return the URL that a redirect led to; an empty text if none did."""
-    if len(trail) > 1:
-        return trail[-1]
-    return ""
 
 
 def is_at_home(url: str, origin: Origin) -> bool:

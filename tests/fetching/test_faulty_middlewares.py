@@ -104,7 +104,7 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
         settings = {
             **in_sqlite(path),
             "DOWNLOADER_MIDDLEWARES": {middleware: 600},
-            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 10,
         }
         urls = [first.url("/free"), second.url("/free")]
         crawler = await crawl(Pages, settings, urls=for_pages(*urls))
