@@ -41,6 +41,7 @@ PARTS = {
     "reactor": Part("benchmarks.reactor --origins 600 --per-second 100", 2),
     "crawl": Part("benchmarks.crawl", 6),
     "queued": Part("benchmarks.queued --times 1", 20),
+    "fleets": Part("benchmarks.fleets", 2),
     "blackholes": Part("benchmarks.blackholes", 2),
     "hostile": Part("benchmarks.hostile", 1),
     "sitemap-memory": Part("benchmarks.sitemap_memory --pages 1", 3),

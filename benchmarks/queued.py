@@ -2,8 +2,7 @@
 
 The first page links to one page of each host, so that all of them are in the scheduler at the same time. A download handler
 in the process answers after 5 milliseconds. Each crawl runs in a process of its own: without robots.txt, with Scrapy's own
-middleware, with this plugin, with this plugin and a queue that the user has named; then by scrapy-redis, with a Redis of its
-own, without robots.txt and with this plugin. A row has the processor time for each host, the whole time, the memory at the
+middleware, with this plugin; then by scrapy-redis, with a Redis of its own, without robots.txt and with this plugin. A row has the processor time for each host, the whole time, the memory at the
 end, and after which share of the time a tenth of the pages had come.
 
 With `--secs 0.5 --hosts 900 --concurrency 64` the handler takes half a second. The last column says how many robots.txt
@@ -37,11 +36,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "off": {"ROBOTSTXT_OBEY": False},
     "Scrapy": {"ROBOTSTXT_OBEY": True},
     "here": {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": "memory"},
-}
-# The same with the queue named by the user, as Scrapy's page on broad crawls says.
-WAYS["named"] = {
-    **WAYS["here"],
-    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
 }
 # With scrapy-redis, and a Redis of its own: without robots.txt, and with this plugin.
 _REDIS = {

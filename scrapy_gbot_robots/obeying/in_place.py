@@ -52,7 +52,7 @@ class InPlace:
         answer = self._lookup.last(origin)
         if answer is None or not is_waited_for(answer, request):
             answer = await self._lookup.ask(origin, agent, request)
-            self._note(answer)
+            self._patience.note(answer.trouble, time.monotonic())
             if not is_waited_for(answer, request):
                 return answer
         if self._waiting >= self._most:
@@ -88,12 +88,8 @@ class InPlace:
     ) -> CachedAnswer:
         answer = await self._lookup.ask(before.origin, agent, request)
         answer.go_on_from(before)  # which the cache may have lost
-        self._note(answer)
+        self._patience.note(answer.trouble, time.monotonic())
         return answer
-
-    def _note(self, answer: CachedAnswer) -> None:
-        if is_waited_for(answer):
-            self._patience.note(answer.trouble, time.monotonic())
 
     def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
         if not is_waited_for(answer, request):

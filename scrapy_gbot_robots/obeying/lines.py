@@ -19,7 +19,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from ..core.urls import Origin
-from ..engine import DownloadSlots
+from ..engine import DownloadSlots, in_progress
 from .answer import CachedAnswer
 
 AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time, while other requests wait
@@ -151,19 +151,67 @@ class Occupancy:
             self._stats.set_value("gbot_robots/waiting_most", waiting)
 
 
+class Handed(NamedTuple):
+    """What is known of a request that was handed out."""
+
+    slot: str
+    origin: Origin | None  # None: no robots.txt decides, as far as the room knows
+    url: str  # another middleware may change it later
+    answer: CachedAnswer | None
+    has_returned: bool  # it has come back already, and does so no more
+
+
+class OnTheWay:
+    """The requests that were handed out, until ours or another middleware has ended their way.
+
+    Attributes:
+        by_slot: how many there are.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.by_slot: Counter[str] = Counter()
+        self._crawler = crawler
+        self._handed: dict[Request, Handed] = {}
+
+    def add(self, request: Request, handed: Handed) -> None:
+        """Note that `request` was handed out."""
+        if request in self._handed:  # the same object was scheduled twice
+            self.arrived(request)
+        self._handed[request] = handed
+        self.by_slot[handed.slot] += 1
+
+    def arrived(self, request: Request) -> Handed | None:
+        """What is known of `request`, which is no more on its way; None if it was not."""
+        handed = self._handed.pop(request, None)
+        if handed is not None:
+            self.by_slot[handed.slot] -= 1
+            if not self.by_slot[handed.slot]:
+                del self.by_slot[handed.slot]
+        return handed
+
+    def forget_dropped(self) -> bool:
+        """Forget the requests that have gone elsewhere; return whether there were any."""
+        under_way = in_progress(self._crawler)
+        if under_way is None:
+            return False
+        dropped = [request for request in self._handed if request not in under_way]
+        for request in dropped:
+            self.arrived(request)
+        return bool(dropped)
+
+
 class ReadyLines:
     """The lines whose first request may go on.
 
     Attributes:
-        on_the_way: by slot, how many requests were handed out that the middleware has not seen yet.
         has_slots: whether priorities count in each slot for itself. Otherwise all lines are in one
             slot without a name, which has no limit.
     """
 
-    def __init__(self, slots: DownloadSlots) -> None:
-        self.on_the_way: Counter[str] = Counter()
+    def __init__(self, slots: DownloadSlots, on_the_way: OnTheWay) -> None:
         self.has_slots = True
         self._slots = slots
+        self._on_the_way = on_the_way
         # A heap for each slot; the slot that was served last is at the end.
         self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
         self._turns = count(1)
@@ -190,7 +238,7 @@ class ReadyLines:
                 del self._heaps[slot]
                 continue
             self._heaps.move_to_end(slot)
-            under_way = len(self._slots.of(slot).active) + self.on_the_way[slot]
+            under_way = len(self._slots.of(slot).active) + self._on_the_way.by_slot[slot]
             if under_way >= fewest or self._has_enough(slot, under_way, others_wait=others_wait):
                 continue
             best = slot
@@ -214,11 +262,5 @@ class ReadyLines:
             return True
         if not others_wait:
             return False
-        queued = self.on_the_way[key] + len(slot.queue)
+        queued = self._on_the_way.by_slot[key] + len(slot.queue)
         return queued * slot.delay >= AHEAD_SECS
-
-    def left(self, slot: str) -> None:
-        """Count one request less that is on its way to `slot`."""
-        self.on_the_way[slot] -= 1
-        if not self.on_the_way[slot]:
-            del self.on_the_way[slot]

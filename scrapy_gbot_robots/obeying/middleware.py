@@ -40,9 +40,10 @@ from . import provenance
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
 from .identity import CrawlerIdentity
+from .lines import Handed
 from .lookup import Lookup
 from .robotparser import GbotRobotParser
-from .room import Handed, Room
+from .room import Room
 from .subject import is_subject, origin_of, returned
 
 _T = TypeVar("_T")

@@ -29,20 +29,28 @@ from enum import Enum
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
 from ..core.urls import Origin
-from ..engine import DownloadSlots, in_progress, is_closing, pull_soon
+from ..engine import DownloadSlots, is_closing, pull_soon
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..meta import RETURNED
 from .answer import CachedAnswer, Source, is_waited_for
 from .identity import CrawlerIdentity
 from .in_place import InPlace
-from .lines import Occupancy, QueuedRequest, ReadyLines, Site, SiteLine, Standing
+from .lines import (
+    Handed,
+    Occupancy,
+    OnTheWay,
+    QueuedRequest,
+    ReadyLines,
+    Site,
+    SiteLine,
+    Standing,
+)
 from .lookup import Lookup
 from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
@@ -50,9 +58,7 @@ from .subject import is_unchecked_sitemap, origin_of, restore
 LOOK_SECS = 0.1  # between two looks at what is due
 SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
 FEWEST_AT_A_TIME = 16  # look-ups
-# A look-up that takes longer does not keep others from being made, and a site that waits longer for
-# one does not keep the front from taking requests of others.
-LATE_SECS = 1.0
+LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
 
 
 class Fate(Enum):
@@ -61,16 +67,6 @@ class Fate(Enum):
     WAITS = "its site needs an answer, or a better one"
     GOES = "the middleware judges it by the answer of its site, if there is one"
     SEES = "it goes without an answer, to see whether it needs one"
-
-
-class Handed(NamedTuple):
-    """What is known of a request that was handed out."""
-
-    slot: str
-    origin: Origin | None  # None: no robots.txt decides, as far as the room knows
-    url: str  # another middleware may change it later
-    answer: CachedAnswer | None
-    has_returned: bool  # it has come back already, and does so no more
 
 
 class Room:
@@ -82,6 +78,7 @@ class Room:
     Attributes:
         occupancy: how many requests are in the room.
         ready: the lines that have a turn.
+        on_the_way: the requests that were handed out.
         in_place: the requests that wait elsewhere, since they came past the scheduler.
     """
 
@@ -104,7 +101,8 @@ class Room:
         # All requests in the room.
         self._sites: dict[Origin, Site] = {}
         self._without_robots_txt = Site(None)
-        self.ready = ReadyLines(self._slots)
+        self.on_the_way = OnTheWay(crawler)
+        self.ready = ReadyLines(self._slots, self.on_the_way)
         self.occupancy = Occupancy(crawler)
         self.in_place = InPlace(crawler, lookup, self._patience, self.occupancy)
 
@@ -120,11 +118,7 @@ class Room:
         self._unused: set[Site] = set()  # fetched, and no request of the site handed out since
         self._is_asking = False
         self._is_open = False  # the crawl runs: not before its spider is open, nor as it closes
-
-        # What is not in the room.
-        self._handed: dict[Request, Handed] = {}  # on its way to the middleware
         self._sends_scouts = False
-
         self._clock = create_looping_call(self._tick)
         crawler.signals.connect(self._server_answered, signals.response_received)
 
@@ -197,7 +191,7 @@ class Room:
     def next(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
         request = self._next_ready()
-        if request is None and self._forget_dropped():
+        if request is None and self.on_the_way.forget_dropped():
             request = self._next_ready()
         if request is None and self._unused:  # their slots keep their requests back
             self._unused.clear()
@@ -225,11 +219,8 @@ class Room:
 
     def arrived(self, request: Request) -> Handed | None:
         """What is known of `request`, which is here now; None if it came past the room."""
-        handed = self._handed.pop(request, None)
         restore(request)
-        if handed is not None:
-            self.ready.left(handed.slot)
-        return handed
+        return self.on_the_way.arrived(request)
 
     def send_scouts(self) -> None:
         """Let each request of a host whose robots.txt is unreachable go once, and see.
@@ -308,10 +299,8 @@ class Room:
         if self.ready.has_slots:
             self._slots.make(request)
         restore(request)
-        if request in self._handed:  # the same object was scheduled twice
-            self.arrived(request)
-        self._handed[request] = Handed(slot, site.origin, request.url, answer, line.has_returned)
-        self.ready.on_the_way[slot] += 1
+        handed = Handed(slot, site.origin, request.url, answer, line.has_returned)
+        self.on_the_way.add(request, handed)
         if line.entries:
             self.ready.add(line)
         return request
@@ -334,16 +323,6 @@ class Room:
         if not site.size and site.standing is Standing.OPEN and site.origin is not None:
             self._sites.pop(site.origin, None)
             self._unused.discard(site)
-
-    def _forget_dropped(self) -> bool:
-        """Let requests that other middlewares have dropped be on their way no more."""
-        under_way = in_progress(self._crawler)
-        if under_way is None:
-            return False
-        dropped = [request for request in self._handed if request not in under_way]
-        for request in dropped:
-            self.arrived(request)
-        return bool(dropped)
 
     # Look-ups.
 
@@ -420,8 +399,7 @@ class Room:
             answer.go_on_from(before)
         site.waited_before = next(self._numbers)
         now = time.monotonic()
-        if is_waited_for(answer):
-            self._patience.note(answer.trouble, now)
+        self._patience.note(answer.trouble, now)
         if self._is_hopeful(answer):
             if before is None or not self._is_hopeful(before):
                 self.occupancy.count_held(site.size)
@@ -461,7 +439,7 @@ class Room:
             line = self._settle_at_once(site)
             if line is not None:
                 self._queue(site, line.rank)
-        self._forget_dropped()
+        self.on_the_way.forget_dropped()
         self._ask_more()
         if self.occupancy.size:
             pull_soon(self._crawler)

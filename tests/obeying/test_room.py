@@ -589,7 +589,7 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
     assert len(world.room._sites) == 1
     assert not world.room._unused
     assert len(world.room.ready._heaps) <= 1
-    assert not world.room.ready.on_the_way
+    assert not world.room.on_the_way.by_slot
     assert set(world.room.occupancy.by_slot) == {"late.x"}
 
 
@@ -721,7 +721,7 @@ class Wild:
             is_asked = is_asked and str(site.origin).removeprefix("http://") in self.world.asked
             assert is_asked + (site in due) + (site.queued_rank is not None) == 1
         handed = set(self.under_way)
-        assert handed <= set(room._handed)
+        assert handed <= set(room.on_the_way._handed)
 
 
 @pytest.mark.parametrize("scouts", [False, True])
@@ -756,4 +756,4 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
     assert set(wild.outcomes.values()) <= {1}
     assert len(wild.outcomes) == wild.number
     assert set(wild.returned.values()) <= {1}
-    assert not world.room.ready.on_the_way
+    assert not world.room.on_the_way.by_slot

@@ -18,7 +18,8 @@ from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import front as front_module
 from scrapy_gbot_robots.obeying import room as room_module
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
-from scrapy_gbot_robots.obeying.room import Handed, Room
+from scrapy_gbot_robots.obeying.lines import Handed
+from scrapy_gbot_robots.obeying.room import Room
 from scrapy_gbot_robots.obeying.subject import is_subject
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Unreachable
