@@ -18,7 +18,6 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from html import unescape
-from itertools import chain
 
 from w3lib.encoding import html_to_unicode
 
@@ -57,24 +56,17 @@ LANGUAGES = """
     vi | trang | không tìm thấy, không tồn tại
     zh-Hans | 页 | 找不到, 未找到, 没有找到, 无法找到, 不存在
     zh-Hant | 頁 | 找不到, 未找到, 沒有找到, 無法找到, 不存在
-    en | | file not found, file or directory not found, document not found, object not found
-    en | | resource not found, the resource cannot be found, the requested resource was not found
-    en | | the requested resource could not be found
 """
+ALONE = (  # with no other word in the clause
+    "file not found, file or directory not found, document not found, object not found, resource "
+    "not found, the resource cannot be found, the requested resource was not found, the requested "
+    "resource could not be found"
+)
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout błąd ошибка kesalahan lỗi エラー "
     "错误 錯誤 oops sorry"
 )
-PARTS_OF_A_SITE = (
-    "server",
-    "database",
-    "template",
-    "backend",
-    "upstream",
-    "module",
-    "plugin",
-    "class ",
-)
+PARTS_OF_A_SITE = "server, database, template, backend, upstream, module, plugin, class_"
 
 
 def says_not_found(body: bytes, content_type: str = "") -> bool:
@@ -107,26 +99,17 @@ def _sayings(page: str) -> Iterator[str]:
 
 
 def _is_not_found(saying: str) -> bool:
-    """Judge a saying by its clauses: "404" and "the page you want was not found" say so."""
+    """Judge a saying by its clauses: "404" and "the page you want was not found" say so.
+
+    Where a part of the site is missing, and not a page, the site is down.
+    """
     for clause in _CLAUSE_END.split(_folded(unescape(saying))):
         words = clause.split()
         gist = " ".join(word for word in words if word not in _ERROR)
-        if ("404" in words and not gist) or _ALONE.match(gist) or _says_page_is_missing(gist):
+        if ("404" in words and not gist) or _IS_ALONE.match(gist):
             return True
-    return False
-
-
-def _says_page_is_missing(gist: str) -> bool:
-    """Whether a clause says of a page that it was not found.
-
-    Where a part of the site is missing, the site is down.
-    """
-    edged = f" {gist} ".removesuffix("on this server ")
-    if any(part in edged for part in PARTS_OF_A_SITE):
-        return False
-    for things, verdicts in _FOLDED:
-        has_thing = any(thing in edged for thing in things)
-        if has_thing and any(verdict in edged for verdict in verdicts):
+        edged = f" {gist} ".removesuffix("on this server ")
+        if _PAGE_IS_MISSING.match(edged) and not _PART_OF_A_SITE.search(edged):
             return True
     return False
 
@@ -139,12 +122,17 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", plain.casefold().translate(_LETTERS))
 
 
-def _phrases(cell: str) -> list[str]:
-    return [phrase.replace("_", " ") for phrase in cell.strip().split(", ") if phrase]
+def _one_of(phrases: str) -> str:
+    """Return a pattern for the phrases that commas part."""
+    return "|".join(re.escape(phrase).replace("_", " ") for phrase in phrases.strip().split(", "))
 
 
-_ROWS = [row.split("|") for row in _folded(LANGUAGES).strip().splitlines()]
-_FOLDED = [(_phrases(things), _phrases(verdicts)) for _, things, verdicts in _ROWS]
-_VERDICTS = "|".join(map(re.escape, chain.from_iterable(verdicts for _, verdicts in _FOLDED)))
-_ALONE = re.compile(rf"(?:{_VERDICTS})\S{{0,3}}\Z")  # it may be inflected: "no encontrad" + "a"
+_ROWS = [row.split("|")[1:] for row in _folded(LANGUAGES).strip().splitlines()]
+_PAGE_IS_MISSING = re.compile(
+    "|".join(f"(?=.*(?:{_one_of(things)})).*(?:{_one_of(verdicts)})" for things, verdicts in _ROWS)
+)
+_VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
+# It may be inflected: "no encontrad" + "a".
+_IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
+_PART_OF_A_SITE = re.compile(_one_of(PARTS_OF_A_SITE))
 _ERROR = frozenset(_folded(ERROR_WORDS).split())
