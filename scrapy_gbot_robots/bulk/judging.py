@@ -25,8 +25,9 @@ from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
-from ..policy.outcome import Fetched, Outcome, Unreachable, outcome_of
+from ..policy.outcome import Fetched, Outcome, Unreachable, meaning_of, outcome_of
 from ..policy.overrides import Action, Override, Overrides
+from ..policy.walls import wall_of
 
 NO = 0
 YES = 1
@@ -229,10 +230,10 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
+        if meaning_of(status) is Fetched and not wall_of(status, {}, body):  # as most
+            copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
+            return Decision(State.RULES, "", False, 0.0, 0.0, copy)
         outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxied=False, headers={})
-    if isinstance(outcome, Fetched):  # of which there are most
-        copy = Copy(Kind.RULES, outcome.status, "", body, False, "", 0.0, 0.0)
-        return Decision(State.RULES, "", False, 0.0, 0.0, copy)
     return decide(renew(None, outcome, 0.0, policy), 0.0, policy)
 
 

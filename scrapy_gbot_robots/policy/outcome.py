@@ -132,6 +132,11 @@ _PROXY_AUTHENTICATION_REQUIRED = 407
 _THREE_DIGITS = range(1000)  # a server can send any number
 
 
+def meaning_of(status: int) -> type[Outcome]:
+    """Return what a status means if nothing in the response says otherwise."""
+    return next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
+
+
 def outcome_of(
     status: int,
     url: str,
@@ -158,7 +163,7 @@ def outcome_of(
         return failed(Failure.INVALID, "a status code of more than three digits")
     if proxied and status == _PROXY_AUTHENTICATION_REQUIRED:
         return failed(Failure.PROXY, f"HTTP {status}")
-    meaning = next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
+    meaning = meaning_of(status)
     wall = wall_of(status, headers, body) if meaning is not Unreachable else ""
     if wall:
         return Unavailable(status, url, f"HTTP {status} of {wall}", max_age, wall=wall)
