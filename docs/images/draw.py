@@ -63,7 +63,7 @@ def ways() -> str:
     asked = [
         ("Request", "of a page", "out"),
         ("Origin", "scheme, host, port", "pure"),
-        ("queue", "waits at a gate", ""),
+        ("room", "waits for its answer", ""),
         ("Lookup", "obeying", ""),
     ]
     known = [

@@ -319,7 +319,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
         # The project's own code may exempt requests without `subject_to_robots`.
         if not is_own or is_bypassed(self.crawler, self):
-            self.room.send_scouts()
+            self.room.let_requests_go_and_see()
         self.room.start()
 
     async def _spider_closed(self) -> None:

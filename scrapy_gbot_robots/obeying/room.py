@@ -118,7 +118,7 @@ class Room:
         self._unused: set[Site] = set()  # fetched, and no request of the site handed out since
         self._is_asking = False
         self._is_open = False  # the crawl runs: not before its spider is open, nor as it closes
-        self._sends_scouts = False
+        self._requests_see = False
         self._clock = create_looping_call(self._tick)
         crawler.signals.connect(self._server_answered, signals.response_received)
 
@@ -134,7 +134,7 @@ class Room:
             return Fate.WAITS
         first = line.entries[0]
         if is_waited_for(answer, first.request) and self._is_to_wait(answer):
-            if self._sends_scouts and not line.has_returned:
+            if self._requests_see and not line.has_returned:
                 return Fate.SEES
             return Fate.WAITS
         now = time.time()
@@ -222,12 +222,12 @@ class Room:
         restore(request)
         return self.on_the_way.arrived(request)
 
-    def send_scouts(self) -> None:
+    def let_requests_go_and_see(self) -> None:
         """Let each request of a host whose robots.txt is unreachable go once, and see.
 
         Middlewares of the project's before ours may know that it needs no robots.txt.
         """
-        self._sends_scouts = True
+        self._requests_see = True
 
     # Lines.
 

@@ -493,7 +493,7 @@ def test_each_request_goes_and_sees_once_and_those_that_come_back_keep_their_ord
     queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
-    world.room.send_scouts()
+    world.room.let_requests_go_and_see()
     urls = [f"a.x/{number}" for number in range(6)]
     world.push(*urls[:5])
     if memory is LifoMemoryQueue:
@@ -724,16 +724,16 @@ class Wild:
         assert handed <= set(room.on_the_way._handed)
 
 
-@pytest.mark.parametrize("scouts", [False, True])
+@pytest.mark.parametrize("see", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happens(
-    seed: int, scouts: bool, monkeypatch: pytest.MonkeyPatch
+    seed: int, see: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(seed)
     queue = dice.choice((DownloaderAwarePriorityQueue, ScrapyPriorityQueue))
     world = World(monkeypatch, queue, CONCURRENT_REQUESTS=dice.choice((1, 16)))
-    if scouts:
-        world.room.send_scouts()
+    if see:
+        world.room.let_requests_go_and_see()
     wild = Wild(world, dice)
     things = [wild.push] * 5 + [wild.pull, wild.arrive, wild.answer] * 4 + [wild.drop, wild.wait]
     for _ in range(600):
