@@ -2,14 +2,18 @@
 
 A file passes through a chain of iterators, and each reads only what the next one wants:
 
-    cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> entries
+    cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> tags or lines -> entries
 
 So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of
 work and little memory, whatever the file contains. A file that ends early is used as far as it
 goes. It knows no crawl and no network.
+
+Many sitemaps are no well-formed XML. So XML is read tag by tag, without a tree: an element that is
+never closed, or an end tag too many, costs the entry around it and no other. There is nothing to
+expand or to fetch: an entity other than the five of XML is text, and so is a DTD.
 Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
 "Entity escaping"; for characters XML 1.0, 2.2, 2.7, 4.1 and appendix F; for dates W3C Datetime, and
-RSS 2.0, "pubDate".
+RSS 2.0, "pubDate" and "guid"; RSS 1.0, which is RDF; Namespaces in XML 1.0, 6.
 """
 
 from __future__ import annotations
@@ -19,12 +23,11 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from datetime import date
 from email.utils import parsedate_to_datetime
 from itertools import chain, islice
-from typing import Any, TypeAlias
-from xml.sax.saxutils import escape
+from typing import Any, NamedTuple, TypeAlias
 
-from lxml import etree
 from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
@@ -34,11 +37,9 @@ MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file
 MAX_ENTRIES = 50_000  # of one file (the same)
 
 _MOST_CHARS = 8_191  # of a value
-_MOST_VALUES = 1_000  # of an entry; a page may have hundreds of translations
-_MOST_BARREN = 2**20  # characters in a row without a complete entry: lxml keeps them in memory
-_MOST_KEPT = 2**16  # characters in a row without the end of a tag
-# bytes read at a time: work of a millisecond, or of two if the file has nothing but elements
-_PIECE = 8_192
+_MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
+_MOST_KEPT = 2**16  # of the attributes of a tag, and of a value before its escapes are undone
+_PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
 _HEAD = 1_024  # bytes that tell the charset, and characters that show the format
 _GZIP = b"\x1f\x8b"
 _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
@@ -47,22 +48,31 @@ _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compress
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
 # such as UTF-7, could make markup of text.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
+# Two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
+_UTF_16 = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
 _SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
 # XML 1.0, 2.2; and DEL
 _NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-_URL_LINE = re.compile(r"^[ \t]*(?:https?|ftp)://\S", re.MULTILINE | re.IGNORECASE)
-_XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed)\b")
-# Where parts without escapes begin, with what ends them.
-_VERBATIM = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
-_REFERENCE = re.compile(r"&#(?:([0-9]{1,7})|[xX]([0-9A-Fa-f]{1,6}));")
-_MARKS = re.compile(
-    r"<!\[CDATA\[|<!--|<\?|\]\]>|-->|\?>"
-    rf"|(?:{_REFERENCE.pattern})+|&(?!(?:amp|lt|gt|quot|apos);)"
-)
+_URL_LINE = re.compile(r"^[ \t]*https?://\S", re.MULTILINE | re.IGNORECASE)
+_ABSOLUTE = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
+_XML_START = re.compile(r"<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b")
 
-# Of a W3C date; "2026" is a whole year.
-DAY = re.compile(r"[12]\d{3}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
+# Where a part without tags begins, behind its "<", with what ends it.
+_VERBATIM = {"![CDATA[": "]]>", "!--": "-->", "?": "?>"}
+_CDATA_ENDS = "]]>"
+_FLUSH = "</end><"  # behind a file, it brings out the last tag
+_ATTRIBUTE = re.compile(r"(?<!\S)(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));", re.ASCII)
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+# A W3C date, with a time as people write it. "2026" is a whole year.
+_DATE = re.compile(
+    r"([12]\d{3})(?:-(\d\d)(?:-(\d\d)"
+    r"(?:[Tt\s]\s*\d\d?(?::\d\d){1,2}(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?\s*"
+    r"(?:[Zz]|UTC|GMT|[+-]\d\d:?\d\d)?)?)?)?",
+    re.ASCII,
+)
 
 # As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other
 # elements by their names.
@@ -74,10 +84,26 @@ class _NotASitemapError(ValueError):
     """The file has no sitemap format, or nothing more can be read from it."""
 
 
-# The elements of entries, by the root.
-_ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "feed": "entry"}
-_TAGS = tuple(f"{{*}}{name}" for name in _ENTRIES.values())
-_DATES = frozenset({"pubDate", "date", "updated", "modified"})  # what RSS and Atom call lastmod
+# The elements of entries, by the root. Sitemaps may stand among pages, and pages among sitemaps.
+_OF_SITEMAPS = frozenset({"url", "sitemap"})
+_ENTRIES = {
+    "urlset": _OF_SITEMAPS,
+    "sitemapindex": _OF_SITEMAPS,
+    "rss": frozenset({"item"}),
+    "RDF": frozenset({"item"}),
+    "feed": frozenset({"entry"}),
+}
+# Which values of an entry are its URL and its date, by the element of the entry. They count if they
+# are in its namespace; so does the date of RSS 1.0.
+_OF_PAGES = {"loc": "loc", "lastmod": "lastmod"}
+_KEYS: dict[str, dict[str, str]] = {
+    "url": _OF_PAGES,
+    "sitemap": _OF_PAGES,
+    "item": {"link": "loc", "pubDate": "lastmod"},
+    "entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"},
+}
+# Keys that no other element may have: Scrapy has a list for "alternate", made of links.
+_TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 
 class SitemapReader:
@@ -86,9 +112,9 @@ class SitemapReader:
     After a None it is time to let the reactor run.
 
     Attributes:
-        is_index: whether the entries are sitemaps and not pages. Known from the first entry on.
+        is_index: whether the entry that was read last is a sitemap and not a page.
         entries: how many entries have been read.
-        broken: how many entries could not be read so far.
+        broken: how many entries, and values of `loc` beyond the first, could not be read so far.
         over_limit: whether the file is larger than sitemaps.org allows. The rest is not read.
         trouble: why reading ended before the end of the file; empty if it did not.
     """
@@ -99,17 +125,19 @@ class SitemapReader:
         self.entries = self.broken = 0
         self.over_limit = False
         self.trouble = ""
+        self._kinds: frozenset[str] = frozenset()  # of the elements of entries, by the root of XML
+        self._namespace = ""  # of elements without a prefix
+        self._entry: _Entry | None = None  # that is being read
 
     def __iter__(self) -> Entries:
         try:
             for entry in self._read():
-                if entry is not None:
-                    if self.entries >= MAX_ENTRIES:
-                        self.over_limit = True
-                        return
-                    self.entries += 1
+                if self.entries + self.broken + (entry is not None) > MAX_ENTRIES:
+                    self.over_limit = True
+                    return
+                self.entries += entry is not None
                 yield entry
-        except (_NotASitemapError, etree.LxmlError) as error:
+        except _NotASitemapError as error:
             self.trouble = self.trouble or str(error)
 
     def _read(self) -> Entries:
@@ -147,7 +175,11 @@ class SitemapReader:
             self.trouble = str(error) or "the compressed data ends too early"
 
     def _lines(self, texts: Iterator[str]) -> Entries:
-        """Read one URL a line."""
+        """Read one absolute URL a line.
+
+        Other lines are broken, a relative URL, too: what a headline or a column would be resolved
+        to is a guess.
+        """
         rest = ""
         for text in chain(texts, (None,)):
             if text is None and (self.over_limit or self.trouble):
@@ -156,162 +188,229 @@ class SitemapReader:
             *lines, rest = rest.replace("\r", "\n").split("\n")
             rest = rest[: _MOST_CHARS + 1]
             for line in filter(None, map(str.strip, lines)):
-                if _may_be_url(line):
+                if _is_usable(line) and _ABSOLUTE.fullmatch(line):
                     yield {"loc": line}
                 else:
                     self.broken += 1
             yield None
 
     def _xml(self, texts: Iterator[str]) -> Entries:
-        """Read XML. lxml goes on after errors, expands no entity and fetches nothing."""
-        parser = etree.XMLPullParser(
-            ("end",),
-            tag=_TAGS,
-            encoding="utf-8",
-            recover=True,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-            collect_ids=False,
-        )
-        root = ""
-        barren = 0  # characters since the last complete entry
-        for text in _repaired(texts):
-            parser.feed(text.encode("utf-8", "replace"))
+        markup = _Markup()
+        barren = 0  # characters since the last entry
+        for text in chain(texts, (_FLUSH,)):
             barren += len(text)
-            for _, element in parser.read_events():
-                if not root:
-                    root = _local(element.getroottree().getroot())
-                    self.is_index = root == "sitemapindex"
-                if _local(element) != _ENTRIES.get(root):
-                    continue
-                barren = 0
-                entry = _entry(element)
-                if _may_be_url(entry.get("loc", "")):
-                    yield entry
-                else:
-                    self.broken += 1
-                _forget(element)
+            for tag in markup.tags(text):
+                entry = self._entry_before(tag)
+                if entry is not None:
+                    barren = 0
+                    yield from self._counted(entry)
             yield None
             if barren > _MOST_BARREN:
                 raise _NotASitemapError(f"{_MOST_BARREN} characters in a row complete no entry")
-        if not (self.entries or self.broken or self.over_limit or self.trouble):
-            root = _local(parser.close())
-            if root not in _ENTRIES:
-                why = "there is no element in it"
-                if root:
-                    why = f"its first element is <{shown(root, 40)}>"
-                raise _NotASitemapError(why)
+        if self._entry is not None:
+            yield from self._counted(self._entry)
+        if not self._kinds and not self.trouble:
+            raise _NotASitemapError("there is no element in it")
+
+    def _entry_before(self, tag: _Tag) -> _Entry | None:
+        """Take the next tag, and return the entry that ends with it or before it.
+
+        An entry that is never closed ends where the next one begins.
+
+        Raises:
+            _NotASitemapError: the tag is the first, and no sitemap begins so.
+        """
+        name = tag.name.rpartition(":")[2].removeprefix("/")
+        entry = self._entry
+        if not self._kinds:
+            if name not in _ENTRIES:
+                raise _NotASitemapError(f"its first element is <{shown(name, 40)}>")
+            self._kinds = _ENTRIES[name]
+            self._namespace = tag.attribute("xmlns")
+        elif name in self._kinds and (entry is None or entry.has(tag)):
+            self._entry = None if tag.is_end else _Entry(name, tag, self._namespace)
+            return entry
+        elif entry is not None:
+            entry.add(tag)
+        elif name == "loc" and not tag.is_end and self._kinds is _OF_SITEMAPS:
+            self.broken += 1
+        return None
+
+    def _counted(self, entry: _Entry) -> Entries:
+        """Yield what an entry lists, if it has a URL; count what is broken of it."""
+        self.broken += entry.surplus
+        loc = entry.values.get("loc") or entry.permalink
+        if loc:
+            self.is_index = entry.kind == "sitemap"
+            yield {**entry.values, "loc": loc}
+        else:
+            self.broken += 1
 
 
-def _may_be_url(text: str) -> bool:
+def _is_usable(text: str) -> bool:
     return 0 < len(text) <= _MOST_CHARS and _SPOILT not in text
 
 
-def _entry(element: etree._Element) -> SitemapEntry:
-    """Return what an element lists.
+class _Tag(NamedTuple):
+    """A tag, with the text up to the next tag."""
 
-    Of several values with one key, the first that is not empty counts.
+    name: str  # with its prefix; an end tag's with its slash
+    attributes: str
+    is_empty: bool  # whether the element ends with its start tag
+    text: str
+
+    @property
+    def is_end(self) -> bool:
+        return self.name.startswith("/")
+
+    def attribute(self, name: str, default: str = "") -> str:
+        """The value of an attribute."""
+        for key, double, single in _ATTRIBUTE.findall(self.attributes):
+            if key == name:
+                return _unescaped(double or single).strip()
+        return default
+
+    def namespace(self, inherited: str) -> str:
+        """The prefix of the element; without one its namespace, which may be an `inherited` one.
+
+        Prefixes stand for namespaces, because many files do not declare theirs.
+        """
+        prefix = self.name.removeprefix("/").rpartition(":")[0]
+        if prefix or "xmlns" not in self.attributes:
+            return prefix or inherited
+        return self.attribute("xmlns", inherited)
+
+
+class _Markup:
+    """Finds the tags of XML, piece by piece."""
+
+    def __init__(self) -> None:
+        self._rest = ""  # what stands behind the last "<": the next piece may go on with it
+        self._end = ""  # what ends the part without tags that is being read
+        self._tag: tuple[str, str, bool] | None = None  # the last tag
+        self._texts: list[str] = []  # behind it
+
+    def tags(self, piece: str) -> Iterator[_Tag]:
+        """Yield the tags whose text is complete with the next piece."""
+        *parts, self._rest = (self._rest + piece).split("<")
+        for part in parts:
+            if self._end or part.startswith(("!", "?")):
+                self._read_verbatim(part)
+                continue
+            words, end, text = part.partition(">")
+            name, *attributes = words.removesuffix("/").split(None, 1) or [""]
+            if not (end and name):
+                self._texts.append(_SPOILT)  # a bare "<"
+                continue
+            if self._tag is not None:
+                yield _Tag(*self._tag, "".join(self._texts))
+            self._tag = (name, "".join(attributes)[:_MOST_KEPT], words.endswith("/"))
+            self._texts = [text]
+
+    def _read_verbatim(self, part: str) -> None:
+        """Read a CDATA section, whose text counts, or what does not: a comment, an instruction."""
+        if self._end:
+            part = f"<{part}"
+        for beginning, end in _VERBATIM.items():
+            if not self._end and part.startswith(beginning):
+                self._end = end
+                part = part.removeprefix(beginning)
+        inside, end, behind = part.partition(self._end or ">")  # else it is a declaration
+        if self._end == _CDATA_ENDS:
+            self._texts.append(inside.replace("&", "&amp;"))
+        if end:
+            self._end = ""
+            self._texts.append(behind)
+
+
+class _Entry:
+    """An entry, while it is read.
+
+    Attributes:
+        kind: the name of its element, without the prefix.
+        values: what it lists. Of several values with one key, the first that is not empty counts.
+        permalink: the `guid` of an RSS item, if that is a URL.
+        surplus: how many values of `loc` follow the first one.
     """
-    entry: SitemapEntry = {}
-    alternates: list[str] = []
-    for child in element[:_MOST_VALUES]:
-        key = _local(child)
-        value = ""
-        if child.text and not len(child):  # with an element in it, it is unusable
-            value = child.text.strip()
-        if key == "link":
-            # The text in RSS, the reference in Atom; in a urlset it leads to the page in another
-            # language.
-            key = "loc"
-            href: str = ""
-            if child.get("rel", "alternate") == "alternate":
-                href = child.get("href", "").strip()
-            if _local(element) == "entry":
-                value = href
-            elif href:
-                alternates.append(href)
-        elif key in _DATES:
+
+    def __init__(self, kind: str, tag: _Tag, inherited: str) -> None:
+        self.kind = kind
+        self.values: SitemapEntry = {}
+        self.permalink = ""
+        self.surplus = 0
+        self._default = tag.attribute("xmlns", inherited)
+        self._namespace = tag.namespace(self._default)
+        self._child: _Tag | None = None  # the element in it that is open
+        self._is_plain = True  # whether the child has only text
+
+    def has(self, tag: _Tag) -> bool:
+        """Whether an element is in the namespace of the entry."""
+        return tag.namespace(self._default) == self._namespace
+
+    def add(self, tag: _Tag) -> None:
+        """Take the next tag in the entry."""
+        if self._child is None:
+            if tag.is_empty:
+                self._add(tag, "")
+            elif not tag.is_end:
+                self._child = tag
+                self._is_plain = True
+        elif tag.name == f"/{self._child.name}":
+            self._add(self._child, self._child.text if self._is_plain else "")
+            self._child = None
+        else:
+            self._is_plain = False
+
+    def _add(self, element: _Tag, text: str) -> None:
+        """Add what an element says."""
+        name = element.name.rpartition(":")[2]
+        value = _usable(text)
+        if name == "link" and self.kind != "item":  # it leads to the same in another form, language
+            is_alternate = element.attribute("rel", "alternate") == "alternate"
+            value = _usable(element.attribute("href")) if is_alternate else ""
+            if value and self.kind != "entry":
+                self.values.setdefault("alternate", []).append(value)
+        key = ""
+        if self.has(element):
+            key = _KEYS[self.kind].get(name, "")
+            if name == "guid" and element.attribute("isPermaLink", "true").lower() != "false":
+                self.permalink = value if _ABSOLUTE.fullmatch(value) else ""
+        elif self.kind == "item" and element.name == "dc:date":
             key = "lastmod"
-        if key != "alternate" and not entry.get(key):  # "alternate" has the URLs of links
-            # As in Scrapy, an empty element has a key.
-            entry[key] = value if _may_be_url(value) else ""
-    if alternates:
-        entry["alternate"] = alternates
-    return entry
+        if not key and name not in _TAKEN:
+            key = name
+        if key and not self.values.get(key):
+            self.values[key] = value  # as in Scrapy, an empty element has a key
+        elif key == "loc" and value and self.kind != "entry":
+            self.surplus += 1
 
 
-def _forget(element: etree._Element) -> None:
-    """Free an element that has been read, and what stands before it."""
-    element.clear()
-    parent = element.getparent()
-    while parent is not None and element.getprevious() is not None:
-        del parent[0]
+def _usable(text: str) -> str:
+    """A value without its escapes; empty if it is too long, or has what is no character."""
+    if len(text) > _MOST_KEPT:
+        return ""
+    value = _unescaped(text).strip()
+    return value if _is_usable(value) else ""
 
 
-def _local(element: etree._Element | None) -> str:
-    """The name of an element without its namespace; empty if there is none."""
-    return str(getattr(element, "tag", "")).rpartition("}")[2]
+def _unescaped(text: str) -> str:
+    """Undo XML's escapes; an ampersand that a sitemap should have escaped stays.
 
-
-def _repaired(texts: Iterator[str]) -> Iterator[str]:
-    """Mend what lxml fails over: impossible character references, and bare ampersands.
-
-    Ampersands that a sitemap should have escaped are escaped: lxml would drop the next word.
-
-        <loc>http://e/?a=1&b=2&amp;c&eacute;</loc>              becomes
-        <loc>http://e/?a=1&amp;b=2&amp;c&amp;eacute;</loc>
-
-    CDATA sections, comments and processing instructions have no escapes: their ampersands stay.
-    What stands behind the last ">" waits for the next piece, so no mark such as "&amp;" lies across
-    two.
+    The halves of a character are joined: "&#xD83D;&#xDE00;" becomes the one character U+1F600.
     """
-    end_of_verbatim = ""
-    tail = ""
-
-    def repair(match: re.Match[str]) -> str:
-        nonlocal end_of_verbatim
-        mark = match[0]
-        if mark.startswith("&#"):
-            # Anywhere: in a broken file lxml may see no CDATA here.
-            return _repaired_references(mark)
-        if end_of_verbatim:
-            if mark == end_of_verbatim:
-                end_of_verbatim = ""
-            return mark
-        if mark == "&":
-            return "&amp;"
-        end_of_verbatim = _VERBATIM.get(mark, "")
-        return mark
-
-    for text in texts:
-        ready, end, tail = (tail + text).rpartition(">")
-        yield _MARKS.sub(repair, ready + end)
-        if len(tail) > _MOST_KEPT:
-            yield _MARKS.sub(repair, tail)
-            tail = ""
-    yield _MARKS.sub(repair, tail)
+    if "&" not in text:
+        return text
+    text = _ESCAPE.sub(_character, text)
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _NO_CHARACTER.sub(_SPOILT, text)
 
 
-def _repaired_references(references: str) -> str:
-    """Return character references such that lxml does not fail over them.
-
-    If XML allows all of their characters, `references` is returned as it is. Otherwise it becomes
-    text, in which the halves of a character are joined: "&#xD83D;&#xDE00;" becomes the one
-    character U+1F600.
-    """
-    text = ""
-    for match in _REFERENCE.finditer(references):
-        decimal, hexadecimal = match.groups()
-        code = int(decimal) if decimal else int(hexadecimal, 16)
-        text += chr(code) if code <= sys.maxunicode else _SPOILT
-    if not _NO_CHARACTER.search(text):
-        return references
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return escape(_NO_CHARACTER.sub(_SPOILT, whole))
+def _character(match: re.Match[str]) -> str:
+    decimal, hexadecimal, name = match.groups()
+    if name:
+        return _NAMED[name]
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(code) if code <= sys.maxunicode else _SPOILT
 
 
 def _cut(pieces: Iterable[bytes]) -> Pieces:
@@ -344,24 +443,43 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
     if charset is not None and mark is not None:
         first = first.removeprefix(mark)
     else:
-        charset = html_body_declared_encoding(first)
-        if charset is None or not charset.startswith(_CHARSETS):
-            charset = "utf-8"
+        charset = _charset_of(first)
     for text in codecs.iterdecode(chain((first,), pieces), charset, "replace"):
         yield _NO_CHARACTER.sub(_SPOILT, text)
+
+
+def _charset_of(first: bytes) -> str:
+    """The charset of a file without a byte order mark."""
+    for charset, beginning in _UTF_16.items():
+        if beginning.match(first):
+            return charset
+    declared = html_body_declared_encoding(first)
+    if declared is None or not declared.startswith(_CHARSETS):
+        return "utf-8"
+    return declared
+
+
+def day_of(text: str) -> str:
+    """The day, month or year that a date names, as in "2026-01-31"; empty if `text` is no date.
+
+    The day is taken as it is written, whatever the time zone. A number, such as a Unix time, is no
+    date, nor is an impossible one, such as 2026-02-30.
+    """
+    match = _DATE.fullmatch(text.strip())
+    try:
+        if match is None:
+            return parsedate_to_datetime(text).date().isoformat()
+        parts = [part for part in match.groups() if part]
+        date(*map(int, [*parts, "1", "1"][:3]))
+    except (ValueError, OverflowError):
+        return ""
+    return "-".join(parts)
 
 
 def is_before(lastmod: str, day: str) -> bool:
     """Whether a date lies before `day`, as far as both go: "2026" is not before "2026-01-31".
 
-    The day is taken as it is written, whatever the time zone. False if `lastmod` is no date.
+    False if `lastmod` is no date.
     """
-    match = DAY.match(lastmod)
-    if match is not None:
-        text = match[0]
-    else:
-        try:
-            text = parsedate_to_datetime(lastmod).date().isoformat()
-        except (ValueError, OverflowError):
-            return False
+    text = day_of(lastmod)
     return text[: len(day)] < day[: len(text)]

@@ -12,7 +12,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
 from .discovery import SitemapDiscovery, SitemapFeed, count, request_maker
-from .reader import DAY, MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, is_before
+from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, origins_of, survey
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
@@ -58,6 +58,7 @@ _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 _OTHER_HOSTS = (
     "%s lists pages on other hosts than the given ones: %d. scope = 'any' crawls these, too"
 )
+_BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
 _TOO_LONG = (
     "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
 )
@@ -110,7 +111,7 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
         if self.scope not in _SCOPES:
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
-        if self.since and not DAY.fullmatch(self.since):
+        if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = str(self.guess).lower() in _YES
         self._hosts = 0  # of the crawl
@@ -336,17 +337,12 @@ class SitemapIntake:
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
         reader = SitemapReader(response.body)
-        entries: Iterable[SitemapEntry | None] = reader
-        if type(self._spider).sitemap_filter is not SitemapSpider.sitemap_filter:
-            entries = self._spider.sitemap_filter(entry for entry in reader if entry is not None)
         left_out: Counter[str] = Counter()
         turn = time.monotonic()
         made = 0
-        for entry in entries:
+        for entry, is_sitemap in self._chosen(reader):
             if entry is not None:
-                for request in self._requests_of(
-                    entry, response, left_out, is_index=reader.is_index
-                ):
+                for request in self._requests_of(entry, response, left_out, is_sitemap=is_sitemap):
                     made += 1
                     yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
@@ -355,8 +351,24 @@ class SitemapIntake:
                 made = 0
         self._finished(reader, response, left_out)
 
+    def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
+        """Yield the entries that the spider's `sitemap_filter` lets pass, and which are sitemaps.
+
+        The filter sees no difference between a sitemap and a page. So it is called for each run of
+        entries of one kind; nearly all files have one run. If it takes no more, no more is read.
+        """
+        for is_sitemap, run in groupby(reader, lambda _: reader.is_index):
+            rest = iter(run)
+            entries: Iterable[SitemapEntry | None] = rest
+            if type(self._spider).sitemap_filter is not SitemapSpider.sitemap_filter:
+                entries = self._spider.sitemap_filter(entry for entry in rest if entry is not None)
+            for entry in entries:
+                yield entry, is_sitemap
+            for _ in rest:
+                return
+
     def _requests_of(
-        self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_index: bool
+        self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_sitemap: bool
     ) -> Iterator[Request]:
         if self._spider.since and is_before(entry.get("lastmod", ""), self._spider.since):
             left_out["old"] += 1
@@ -366,7 +378,7 @@ class SitemapIntake:
             locs += entry.get("alternate", ())
         for loc in locs:
             try:
-                request = self._request_of(loc, entry, response, is_index=is_index)
+                request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
             except Refused as refusal:  # noqa: PERF203  a bad URL costs no other
                 left_out[refusal.reason] += 1
                 logger.debug("%s: %s", response.url, refusal)
@@ -375,7 +387,7 @@ class SitemapIntake:
                     yield request
 
     def _request_of(
-        self, loc: str, entry: SitemapEntry, response: Response, *, is_index: bool
+        self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
     ) -> Request | None:
         """Return the request for one URL of a file; None if the spider does not follow it.
 
@@ -383,7 +395,7 @@ class SitemapIntake:
             Refused: it must not be followed.
         """
         whole, url, origin = self._check.listed(loc, response.url)
-        if is_index:
+        if is_sitemap:
             source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
             if not follows_sitemap(self._spider, whole):
                 return None
@@ -440,6 +452,10 @@ class SitemapIntake:
             count(crawler, f"entries/{reason}", number)
         if left_out["host"]:
             logger.info(_OTHER_HOSTS, url, left_out["host"])
+        if reader.broken:
+            logger.info(_BROKEN, url, reader.entries, reader.broken)
+        elif not (reader.entries or reader.trouble or source.get("guessed")):
+            logger.info("%s lists nothing", url)
         if reader.over_limit:
             logger.warning(_TOO_LONG, url, MAX_ENTRIES, MAX_BYTES)
         if has_failed:

@@ -84,6 +84,51 @@ async def test_bad_entries_cost_no_other_and_are_in_the_debug_log(
     assert f"{site.url('/s.xml')}: {why}" in caplog.messages
 
 
+class Sorted(Hosts):
+    """Needs to see all entries before it lets one pass."""
+
+    def sitemap_filter(self, entries: Any) -> Any:
+        return sorted(({**entry} for entry in entries), key=lambda entry: entry["loc"])
+
+
+class First(Hosts):
+    def sitemap_filter(self, entries: Any) -> Any:
+        yield next(iter(entries))
+
+
+@pytest.mark.parametrize(
+    ("spider", "crawled"),
+    [(Hosts, {"/a", "/b", "/c"}), (Sorted, {"/a", "/b", "/c"}), (First, {"/a"})],
+)
+@in_reactor
+async def test_sitemaps_and_pages_may_stand_in_one_file(
+    spider: type[Hosts], crawled: set[str], site: Site
+) -> None:
+    entries = urlset(*(site.url(f"/{name}") for name in "ab"))
+    below = f"<sitemap><loc>{site.url('/below.xml')}</loc></sitemap>".encode()
+    site.pages["/s.xml"] = xml(entries.replace(b"</urlset>", below + b"</urlset>"))
+    site.pages["/below.xml"] = xml(urlset(site.url("/c")))
+    crawler = await crawl(spider, hosts=[site.url()])
+    assert set(parsed(crawler)) == set(map(site.url, crawled))
+
+
+@in_reactor
+async def test_file_with_broken_entries_or_none_is_in_the_log(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
+    site.pages |= {
+        "/robots.txt": sitemap_lines(site.url("/s.txt"), site.url("/empty.xml")),
+        "/s.txt": f"Pages:\n{site.url('/page')}\n/relative\n".encode(),
+        "/empty.xml": xml(urlset()),
+    }
+    crawler = await crawl(Hosts, hosts=[site.url()])
+    assert set(site.paths()) == {"/robots.txt", "/s.txt", "/empty.xml", "/page"}
+    assert sitemap_stats(crawler)["entries/broken"] == 2
+    broken = f"{site.url('/s.txt')} lists 1 URLs that can be read, and has broken entries: 2"
+    assert {broken, f"{site.url('/empty.xml')} lists nothing"} <= set(caplog.messages)
+
+
 @in_reactor
 async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> None:
     """As Scrapy 2.20 does (pull request 8210)."""

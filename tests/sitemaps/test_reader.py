@@ -51,6 +51,10 @@ ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><link hr
 <entry><link rel="edit" href="http://e/edit"/><link href="http://e/1"/><updated>2026-01-31T10:20:30Z</updated>
 <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><link href="http://e/no"/><p>a</p></div></content></entry>
 <entry><link rel="alternate" href="http://e/2"/></entry></feed>"""
+RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+xmlns:dc="http://purl.org/dc/elements/1.1/"><channel rdf:about="http://e/"><link>http://e/</link></channel>
+<item rdf:about="http://e/1"><link>http://e/1</link><dc:date>2026-01-31</dc:date></item>
+<item><link>http://e/2</link></item></rdf:RDF>"""
 INDEX = (
     b"<sitemapindex%s><sitemap><loc>http://e/1.xml</loc><lastmod>2026</lastmod></sitemap></sitemapindex>"
     % NAMESPACE
@@ -72,6 +76,9 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "byte-order-mark": (b"\xef\xbb\xbf" + ONE, "1"),
     "warning-before": (b"<b>Warning</b>: x\n" + ONE, "1"),
     "utf-16": (declared("UTF-16", "utf-16"), "ü"),
+    "utf-16-le-without-mark": (declared("UTF-16", "utf-16-le"), "ü"),
+    "utf-16-be-without-mark": (declared("utf-16", "utf-16-be"), "ü"),
+    "utf-16-declared-only": (ONE.replace(b"UTF-8", b"UTF-16"), "1"),
     "shift-jis": (declared("Shift_JIS", "shift_jis", "カ"), "カ"),
     "latin-1": (declared("ISO-8859-1", "latin-1"), "ü"),
     "charset-of-no-browser": (declared("utf-7", "ascii", "+AGE-"), "+AGE-"),
@@ -82,10 +89,19 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "S10.27-text": (TEXT.encode(), "1 ü"),
     "text-of-windows": (TEXT.replace("\n", "\r\n").encode("utf-8-sig"), "1 ü"),
     "text-in-utf-16": (TEXT.strip().encode("utf-16"), "1 ü"),
+    "text-in-utf-16-without-mark": (TEXT.encode("utf-16-le"), "1 ü"),
+    "tags-over-lines": (ONE.replace(b">", b"\n>").replace(b"?\n>", b"?>"), "1"),
+    "page-commented-out": (
+        urlset(b"<!-- %s <url> -->" % url(b"http://e/0"), url(b"http://e/1")),
+        "1",
+    ),
     "text-gzipped": (gzip.compress(TEXT.encode()), "1 ü"),
     "S10.27-rss": (FEED, "1 2"),
     "rss-with-doctype": (FEED.replace(b"<rss", DOCTYPE), "1 2"),
     "rss-with-images": (FEED.replace(b"<item>", IMAGE + b"<item>" + IMAGE), "1 2"),
+    "rss-guid": (FEED.replace(b"<link>http://e/2</link>", b"<guid>http://e/2</guid>"), "1 2"),
+    "rss-guid-beside-link": (FEED.replace(b"</link>", b"</link><guid>http://e/g</guid>"), "1 2"),
+    "rdf": (RDF, "1 2"),
     "S10.27-atom": (ATOM, "1 2"),
     "S10.27-atom-0.3": (ATOM.replace(b"updated", b"modified"), "1 2"),
     "empty-urlset": (urlset(), ""),
@@ -111,8 +127,9 @@ def test_format_is_told_by_the_content(body: bytes, paths: str) -> None:
         (INDEX, "2026"),
         (FEED, "Sat, 31 Jan 2026 10:20:30 GMT"),
         (ATOM, "2026-01-31T10:20:30Z"),
+        (RDF, "2026-01-31"),
     ],
-    ids=["index", "rss", "atom"],
+    ids=["index", "rss", "atom", "rdf"],
 )
 def test_last_change_is_read(body: bytes, lastmod: str) -> None:
     assert read(body)[0][0]["lastmod"] == lastmod
@@ -263,7 +280,7 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
     [
         pytest.param(
             urlset(b"<url><loc>http://e/0</loc>", *[url(b"http://e/1")] * 300),
-            ["http://e/1"] * 300,
+            ["http://e/0"] + ["http://e/1"] * 300,
             id="url-never-closed",
         ),
         pytest.param(
@@ -272,25 +289,96 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
             id="ends-in-a-loc",
         ),
         pytest.param(
-            urlset(url(b"http://e/1"), b"</nonsense>", url(b"http://e/2")),
-            ["http://e/1"],
-            id="stray-end",
+            urlset(url(b"http://e/1"), b"</nonsense></url>", url(b"http://e/2")),
+            ["http://e/1", "http://e/2"],
+            id="stray-ends",
         ),
         pytest.param(
-            urlset(url(b"http://e/&#55357;&#56832;")).replace(b"<url>", b"<url x='<![CDATA['>"),
-            ["http://e/\N{GRINNING FACE}"],
-            id="halves-where-no-cdata-is",
+            urlset(*[b"<url><loc>http://e/1</loc>"] * 1_000),
+            ["http://e/1"] * 1_000,
+            id="no-url-is-closed",
         ),
         pytest.param(
-            b"http://e/1\nnot a URL\nhttp://e/\xff\nhttp://e/2",
-            ["http://e/1", "not a URL", "http://e/2"],
-            id="text",
+            urlset(b"<url><loc>http://e/1</loc>")[:-9], ["http://e/1"], id="ends-in-a-url"
         ),
-        pytest.param(b"Pages:\n\tHTTP://e/1", ["Pages:", "HTTP://e/1"], id="text-with-a-heading"),
     ],
 )
 def test_broken_file_is_good_as_far_as_it_goes(body: bytes, expected: list[str]) -> None:
-    assert locs(body)[: len(expected)] == expected
+    assert locs(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "broken"),
+    [
+        pytest.param(b"<url><loc>%s</loc><loc>%s</loc></url>", ["http://e/1"], 1, id="second-loc"),
+        pytest.param(b"<loc>%s</loc><loc>%s</loc>", [], 2, id="loc-without-url"),
+        pytest.param(b"<url><loc>%s<loc></url><url><loc>%s</loc></url>", ["http://e/2"], 1, id="loc-never-closed"),
+        pytest.param(b"<url>%s</url><url><loc>%s</loc></url>", ["http://e/2"], 1, id="url-without-loc"),
+        pytest.param(b"<url/><url><loc>%s</loc></url><!--%s-->", ["http://e/1"], 1, id="empty-url"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_counted(body: bytes, expected: list[str], broken: int) -> None:
+    entries, reader = read(urlset(body % (b"http://e/1", b"http://e/2")))
+    assert [entry["loc"] for entry in entries] == expected
+    assert reader.broken == broken
+
+
+@pytest.mark.parametrize("root", [b"urlset", b"sitemapindex"])
+def test_element_says_what_is_a_sitemap_and_what_a_page_whatever_the_root(root: bytes) -> None:
+    loc = b"<loc>http://e/</loc>"
+    body = b"<%s><url>%s</url><sitemap>%s</sitemap><url>%s</url></%s>" % (root, loc, loc, loc, root)
+    reader = SitemapReader(body)
+    assert [reader.is_index for entry in reader if entry is not None] == [False, True, False]
+
+
+OTHER = b"http://www.google.com/schemas/sitemap-image/1.1"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(b'<x:%s xmlns:x="' + OTHER + b'">%s</x:%s>', id="prefix"),
+        pytest.param(b"<image:%s>%s</image:%s>", id="prefix-that-nothing-declares"),
+        pytest.param(b'<%s xmlns="' + OTHER + b'">%s</%s>', id="default"),
+        pytest.param(b"<x:image><x:x/><loc>http://e/x</loc>%s%s%s</x:image>", id="inside"),
+    ],
+)
+def test_url_and_date_of_another_namespace_are_not_the_pages(other: bytes) -> None:
+    others = b"".join(
+        other % (name, value, name)
+        for name, value in ((b"loc", b"http://e/i.png"), (b"lastmod", b"1999-01-01"))
+    )
+    entry = b"<url>%s<loc>http://e/1</loc>%s<lastmod>2026-01-31</lastmod>%s</url>" % ((others,) * 3)
+    entries, reader = read(urlset(entry))
+    assert [(one["loc"], one["lastmod"]) for one in entries] == [("http://e/1", "2026-01-31")]
+    assert reader.broken == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Pages:",
+        "# http://e/0",
+        "--- news ---",
+        "loc,lastmod",
+        "/relative",
+        "//e/0",
+        "www.e.example/0",
+        "http://",
+        "http:///0",
+        "ftp://e/0",
+        "http://e/0\t2026-11-25",
+        "http://e/0 2026-11-25",
+        '{"loc": "http://e/0"}',
+        "http://e/\udcff",
+    ],
+)
+def test_line_of_a_text_file_that_is_no_absolute_url_is_broken(line: str) -> None:
+    text = f"HTTP://e/1\n{line}\n\thttps://e/2"
+    for body in (text, f"{line}\n\n{text}"):
+        entries, reader = read(body.encode(errors="surrogateescape"))
+        assert [entry["loc"] for entry in entries] == ["HTTP://e/1", "https://e/2"]
+        assert reader.broken == body.count(line)
 
 
 def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
@@ -477,10 +565,24 @@ def test_no_more_bytes_are_read_than_the_limit(pack: Any, monkeypatch: pytest.Mo
         ("Fri, 30 Jan 2026 10:20:30 +0200", True),
         ("Sat, 31 Jan 2026 10:20:30 GMT", False),
         ("", False),
-        ("0000-00-00", False),
+        ("2025-12-31 10:20:30 AM", True),
+        ("2025-12-31T10:20:30.123-08:00", True),
+        ("2025-12-31t10:20z", True),
         ("yesterday", False),
+        ("1732 days ago", False),
+        ("2025 or so", False),
+        ("2025-12-31T00:00:00Z 2026-11-20T00:00:00Z", False),
+        ("0000-00-00", False),
+        ("2025-00-00", False),
+        ("2025-13", False),
+        ("2025-02-29", False),
+        ("Mon, 31 Feb 2025 10:20:30 GMT", False),
         ("Sat, 31 Jan 99999999999999999999 10:20:30 GMT", False),
-        ("2025" * 1000, True),
+        ("1764028800", False),
+        ("1764028800000", False),
+        ("1.7640288E9", False),
+        ("20251231", False),
+        ("2025" * 1000, False),
     ],
 )
 def test_date_is_before_a_day_as_far_as_both_go(lastmod: str, *, before: bool) -> None:
