@@ -219,11 +219,13 @@ class SitemapFeed:
         is_new = origin.robots_url not in self.listed
         choose = partial(self.check.choose, origin, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
-            new, counts = await run_in_thread(choose)
+            new, counts, first_lines = await run_in_thread(choose)
         else:
-            new, counts = choose()
+            new, counts, first_lines = choose()
         left_out = ", ".join(
-            f"{counts[name]} by {rule}" for name, rule in RULES.items() if counts.get(name)
+            f"{counts[name]} by {rule} ({first_lines[name]})"
+            for name, rule in RULES.items()
+            if name in first_lines
         )
         if left_out and says_what_is_left_out and is_new:
             logger.info("%s: sitemaps left out: %s", origin.robots_url, left_out)

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -45,9 +46,12 @@ _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
 # Hosts at a time, each by a connection; the list of hosts is read no further ahead.
 _MOST_ASKED = 100
-_GUESS = "/sitemap.xml"
 _SCOPES = ("hosts", "any")
-_YES = frozenset({"1", "true", "yes", "on"})
+# What `guess` may be in a word, with the paths that are tried.
+_GUESSES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("1", "true", "yes", "on"), ("/sitemap.xml",)),
+    **dict.fromkeys(("", "0", "false", "no", "off", "none"), ()),
+}
 _TURN_SECS = 0.001  # how long a file is read before the reactor runs
 # How many requests are made before the reactor runs: scheduling takes longer than making one.
 _TURN_REQUESTS = 5
@@ -82,7 +86,8 @@ class RobotsSitemapSpider(SitemapSpider):
         scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
-        guess: whether `/sitemap.xml` is tried on a host that lists no sitemap.
+        guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
+            are tried in order, a list or text with commas, until one leads to anything.
         since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
             last changed before it, as the file that lists them says, are left out.
     """
@@ -90,7 +95,7 @@ class RobotsSitemapSpider(SitemapSpider):
     hosts: str | Sequence[str] = ()
     hosts_file: str | Path | None = None
     scope: str = "hosts"
-    guess: bool | str = False
+    guess: bool | str | Sequence[str] = False
     since: str | None = None
 
     # SitemapDiscovery would also feed sitemaps of hosts that the user did not name.
@@ -113,7 +118,7 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
-        self._guesses = str(self.guess).lower() in _YES
+        self._guesses = _guesses_of(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
         self._crawled = 0  # pages
@@ -258,8 +263,8 @@ class RobotsSitemapSpider(SitemapSpider):
                 why += f" that can be used; left out: {left_out}"
         if self._guesses:
             self._report("guessed", host)
-            source = {"robotstxt": response.url, "line": 0, "guessed": host}
-            yield self._intake.request(f"{origin}{_GUESS}", source, errback=self._guess_failed)
+            source = {"robotstxt": origin.robots_url, "line": 0, "guessed": host}
+            yield self._guess(source, 0)
         else:
             self._report("without", host, why)
 
@@ -283,13 +288,25 @@ class RobotsSitemapSpider(SitemapSpider):
             yield request
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         if leads_to_nothing and "guessed" in source and "index" not in source:
-            why = f"its robots.txt lists none, and {response.url} lists nothing"
-            self._report("without", source["guessed"], why)
+            for request in self._guess_again(source, f"{response.url} lists nothing"):
+                yield request
 
-    def _guess_failed(self, failure: Failure) -> None:
+    def _guess(self, source: Mapping[str, Any], number: int) -> Request:
+        """The request for the sitemap with this number in the list of guesses."""
+        url = urljoin(source["robotstxt"], self._guesses[number])
+        return self._intake.request(url, {**source, "guess": number}, errback=self._guess_failed)
+
+    def _guess_again(self, source: Mapping[str, Any], why: str) -> Iterator[Request]:
+        """Try the next guess after one that leads to nothing; give the host up after the last."""
+        number = source["guess"] + 1
+        if number < len(self._guesses):
+            yield self._guess(source, number)
+        else:
+            self._report("without", source["guessed"], f"its robots.txt lists none, and {why}")
+
+    def _guess_failed(self, failure: Failure) -> Iterator[Request]:
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
-        why = f"its robots.txt lists none, and {request.url} could not be fetched"
-        self._report("without", request.meta[SITEMAP]["guessed"], why)
+        return self._guess_again(request.meta[SITEMAP], f"{request.url} could not be fetched")
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
@@ -304,6 +321,23 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
         self._done += request.callback == self._parse_robots_txt
+
+
+def _guesses_of(guess: object) -> tuple[str, ...]:
+    """The paths that the attribute `guess` names.
+
+    Raises:
+        ValueError: it is neither a yes or no, nor a list of paths.
+    """
+    word = str(guess).strip().lower()
+    if word in _GUESSES:
+        return _GUESSES[word]
+    paths = guess.split(",") if isinstance(guess, str) else guess
+    if isinstance(paths, (list, tuple)):
+        names = tuple(str(path).strip() for path in paths)
+        if all(name.startswith("/") and not name.startswith("//") for name in names):
+            return tuple(dict.fromkeys(names))
+    raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
 
 
 class SitemapIntake:

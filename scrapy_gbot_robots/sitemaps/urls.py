@@ -41,7 +41,7 @@ RULES = {
     "refused/follow": "the spider's sitemap_follow",
     "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "refused/scheme": "the scheme of its URL",
-    "refused/malformed": "the form of its URL",
+    "refused/malformed": "the form of its URL, which must be absolute",
 }
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -95,20 +95,22 @@ class UrlCheck(NamedTuple):
 
     def choose(
         self, origin: Origin, robotstxt: RobotsTxt, before: Collection[str] = ()
-    ) -> tuple[list[FoundSitemap], Counter[str]]:
+    ) -> tuple[list[FoundSitemap], Counter[str], dict[str, str]]:
         """Choose the sitemaps to feed from those that the robots.txt of `origin` lists.
 
         The URLs of `before` were chosen already; with them, no more than `most` are. A bad line
-        costs no other. Returns the sitemaps, and the counts of lines by the name of the stat.
+        costs no other. Returns the sitemaps, the counts of lines by the name of the stat, and of
+        those that are left out the first line by the same name.
         """
         chosen: list[FoundSitemap] = []
+        first_lines: dict[str, str] = {}
         counts: Counter[str] = Counter()
         listed = {*before}
         for line in sitemap_lines_of(robotstxt):
+            text = line.url
+            if text is None:
+                text = line.raw.decode("utf-8", "replace")
             try:
-                text = line.url
-                if text is None:
-                    text = line.raw.decode("utf-8", "replace")
                 url, _ = self.usable(text)
                 if url in listed:
                     counts["duplicate"] += 1
@@ -117,13 +119,15 @@ class UrlCheck(NamedTuple):
                 counts["found"] += 1
                 self.check_host(url, origin.robots_url)
             except Refused as refusal:
-                counts[f"refused/{refusal.reason}"] += 1
-                continue
-            if len(before) + len(chosen) < self.most:
-                chosen.append(FoundSitemap(url, origin.robots_url, line.line))
+                fate = f"refused/{refusal.reason}"
             else:
-                counts["capped"] += 1
-        return chosen, counts
+                if len(before) + len(chosen) < self.most:
+                    chosen.append(FoundSitemap(url, origin.robots_url, line.line))
+                    continue
+                fate = "capped"
+            counts[fate] += 1
+            first_lines.setdefault(fate, f"line {line.line}: {shown(text.strip())}")
+        return chosen, counts, first_lines
 
     def usable(self, text: str) -> tuple[str, Origin]:
         """Return a URL as requested (encoded, host in punycode, no user-info), and its origin.

@@ -88,7 +88,8 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
     lines = [line for line in caplog.text.splitlines() if "left out" in line]
     expected = (
         "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
-        "1 by the spider's sitemap_follow, 1 by the scheme of its URL, 1 by the form of its URL"
+        "1 by the spider's sitemap_follow, 1 by the scheme of its URL, 1 by the form of its URL, "
+        "which must be absolute"
     )
     assert lines == ([expected] if spider is Sitemaps else [])
 

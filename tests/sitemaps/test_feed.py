@@ -120,9 +120,15 @@ async def test_reactor_runs_while_many_sitemap_lines_are_read() -> None:
 @pytest.mark.parametrize(
     ("urls", "said"),
     [
-        (["/1"] * 1000, "1000 by the form of its URL"),
+        (
+            ["http://e/1", *["/1"] * 1000],
+            "1000 by the form of its URL, which must be absolute (line 2: /1)",
+        ),
         (["http://e/1", "http://e/2"], None),
-        (["http://e/1", "http://e/2", "http://e/3"], "1 by GBOT_ROBOTS_SITEMAPS_MAX"),
+        (
+            ["http://e/1", "http://e/2", "http://e/3"],
+            "1 by GBOT_ROBOTS_SITEMAPS_MAX (line 3: http://e/3)",
+        ),
     ],
 )
 @as_scrapy_runs_it

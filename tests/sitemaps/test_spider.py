@@ -198,9 +198,42 @@ async def test_sitemap_is_guessed_where_none_is_listed(
     assert "failed" not in sitemap_stats(crawler)
 
 
-@pytest.mark.parametrize("guess", ["0", "no", False])
+@pytest.mark.parametrize("in_text", [False, True])
+@pytest.mark.parametrize(
+    ("last", "crawled"),
+    [
+        pytest.param(xml(urlset("/page")), {"/page"}, id="sitemap"),
+        pytest.param(Reply(500), set(), id="error"),
+        pytest.param(b"<!DOCTYPE html><title>home</title>", set(), id="page"),
+    ],
+)
 @in_reactor
-async def test_no_sitemap_is_guessed_if_that_is_off(guess: str | bool, site: Site) -> None:
+async def test_guesses_are_tried_in_order_until_one_leads_to_anything(
+    last: Reply | bytes, crawled: set[str], in_text: bool, site: Site
+) -> None:
+    paths = ["/none.xml", "/empty.xml", "/home.xml", "/last.xml", "/after.xml"]
+    if not crawled:
+        paths.pop()
+    site.pages |= {
+        "/robots.txt": Reply(404),
+        "/none.xml": Reply(404),
+        "/empty.xml": xml(urlset()),
+        "/home.xml": b"<!DOCTYPE html><title>home</title>",
+        "/last.xml": last,
+    }
+    crawler = await crawl(Hosts, hosts=[site.url()], guess=",".join(paths) if in_text else paths)
+    asked = [path for path in site.paths() if path.endswith(".xml")]
+    assert asked == ["/none.xml", "/empty.xml", "/home.xml", "/last.xml"]
+    assert set(parsed(crawler)) == set(map(site.url, crawled))
+    assert host_stats(crawler) == {"guessed": 1} if crawled else {"guessed": 1, "without": 1}
+    assert [site.url("/last.xml") in why for why in without(crawler).values()] == (
+        [] if crawled else [True]
+    )
+
+
+@pytest.mark.parametrize("guess", ["0", "no", False, None, [], ""])
+@in_reactor
+async def test_no_sitemap_is_guessed_if_that_is_off(guess: Any, site: Site) -> None:
     site.pages = {"*": Reply(404)}
     await crawl(Hosts, hosts=[site.url()], guess=guess)
     assert site.paths() == ["/robots.txt"]
@@ -340,7 +373,8 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(tls: bool) -> None:
         pytest.param(
             b"Sitemap: /s.xml",
             "without",
-            "its robots.txt lists none that can be used; left out: 1 by the form of its URL",
+            "its robots.txt lists none that can be used; left out: 1 by the form of its URL, "
+            "which must be absolute (line 1: /s.xml)",
             id="bad-lines-only",
         ),
     ],
@@ -420,10 +454,17 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(
         ({"hosts_file": "."}, "hosts_file must be a file, got '.'"),
         ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
         ({"hosts": "a.com", "since": "2026-01-31T10:00"}, "since must be a date"),
+        ({"hosts": "a.com", "since": "2026-02-30"}, "since must be a date"),
+        ({"hosts": "a.com", "guess": "maybe"}, "guess must be True or paths"),
+        (
+            {"hosts": "a.com", "guess": ["/a.xml", "http://b.com/c.xml"]},
+            "guess must be True or paths",
+        ),
+        ({"hosts": "a.com", "guess": "//b.com/c.xml"}, "guess must be True or paths"),
         ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
     ],
 )
-def test_wrong_argument_is_named(arguments: dict[str, str], message: str) -> None:
+def test_wrong_argument_is_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CrawlerRunner().create_crawler(Hosts)._create_spider(**arguments)
 

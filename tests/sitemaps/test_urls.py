@@ -15,7 +15,7 @@ CHECK = UrlCheck(frozenset({"http", "https"}), "any", 50)
 def choose(
     body: str, hosts: str = "any", here: str = "https://www.example.com"
 ) -> tuple[list[str], Counter[str]]:
-    sitemaps, counts = CHECK._replace(hosts=hosts).choose(
+    sitemaps, counts, _ = CHECK._replace(hosts=hosts).choose(
         Origin.of(here), RobotsTxt.parse(body.encode())
     )
     return [sitemap.url for sitemap in sitemaps], counts
