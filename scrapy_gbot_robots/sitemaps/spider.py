@@ -38,6 +38,21 @@ from .discovery import SitemapDiscovery, SitemapFeed, count, request_maker
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, origins_of, survey
 
+# What becomes of URLs that are neither crawled nor blocked, in the words of the progress line; the
+# stats "gbot_robots/sitemaps/entries/..." count the latter.
+_LEFT_OUT = {
+    "old": "older than since",
+    "host": "on other hosts",
+    "rules": "in no sitemap_rules",
+    "follow": "not in sitemap_follow",
+    "vetoed": "vetoed",
+    "malformed": "malformed",
+    "scheme": "of other schemes",
+    "private": "on private hosts",
+    "depth": "too deep",
+}
+_FATES = {"sitemap": "sitemaps", **_LEFT_OUT, "duplicate": "seen before"}
+
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
 
@@ -121,7 +136,8 @@ class RobotsSitemapSpider(SitemapSpider):
         self._guesses = _guesses_of(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
-        self._crawled = 0  # pages
+        # URLs in sitemap files: "found", then what became of them
+        self._fates: Counter[str] = Counter()
         self._progress: AsyncioLoopingCall | LoopingCall | None = None
 
     @classmethod
@@ -167,7 +183,7 @@ class RobotsSitemapSpider(SitemapSpider):
             self._feed = discovery.feed
         number, scope = await run_in_thread(lambda: survey(chain(self._names(), self.sitemap_urls)))
         self._hosts = number - len(self.sitemap_urls)
-        self._intake = SitemapIntake(self, self._feed, scope)
+        self._intake = SitemapIntake(self, self._feed, scope, self._fates)
         every_secs = self.settings.getfloat("LOGSTATS_INTERVAL")
         if every_secs > 0:
             self._progress = create_looping_call(self._say_progress)
@@ -176,25 +192,33 @@ class RobotsSitemapSpider(SitemapSpider):
     def _spider_closed(self) -> None:
         if self._progress is not None and self._progress.running:
             self._progress.stop()
-        self._say_progress()
+        self._say_progress(is_over=True)
 
-    def _say_progress(self) -> None:
+    def _say_progress(self, *, is_over: bool = False) -> None:
         get = self.crawler.stats.get_value
+        disallowed = get("gbot_robots/sitemaps/disallowed", 0)
+        fates = {name: number for name, number in self._fates.items() if name != "found"}
+        fates["blocked"] = max(0, get("robotstxt/forbidden", 0) - disallowed)
+        others = [f", {fates[name]} {words}" for name, words in _FATES.items() if fates.get(name)]
+        remaining = self._fates["found"] - sum(fates.values())
+        if is_over and remaining > 0:
+            others.append(f", {remaining} not fetched")
         self.logger.info(
             "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found, "
-            "%d crawled, %d blocked",
+            "%d crawled, %d blocked%s",
             self._done,
             self._hosts,
             get("gbot_robots/hosts/without", 0),
             get("gbot_robots/hosts/unreachable", 0),
             get("gbot_robots/sitemaps/read", 0),
-            get("gbot_robots/sitemaps/entries", 0),
-            self._crawled,
-            get("robotstxt/forbidden", 0),
+            self._fates["found"],
+            fates.get("crawled", 0),
+            fates["blocked"],
+            "".join(others),
         )
 
     def _response_received(self, request: Request) -> None:
-        self._crawled += LISTED in request.meta
+        self._fates["crawled"] += LISTED in request.meta
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
@@ -321,6 +345,7 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
         self._done += request.callback == self._parse_robots_txt
+        self._fates["duplicate"] += LISTED in request.meta
 
 
 def _guesses_of(guess: object) -> tuple[str, ...]:
@@ -347,9 +372,14 @@ class SitemapIntake:
     """
 
     def __init__(
-        self, spider: RobotsSitemapSpider, feed: SitemapFeed, scope: frozenset[str]
+        self,
+        spider: RobotsSitemapSpider,
+        feed: SitemapFeed,
+        scope: frozenset[str],
+        fates: Counter[str],
     ) -> None:
         self._spider = spider
+        self._fates = fates  # what became of URLs; those of a file are added at its end
         self._check = feed.check
         self._scope = scope
         self._make = request_maker(spider)
@@ -371,19 +401,19 @@ class SitemapIntake:
     async def requests(self, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
         reader = SitemapReader(response.body)
-        left_out: Counter[str] = Counter()
+        fates: Counter[str] = Counter()
         turn = time.monotonic()
         made = 0
         for entry, is_sitemap in self._chosen(reader):
             if entry is not None:
-                for request in self._requests_of(entry, response, left_out, is_sitemap=is_sitemap):
+                for request in self._requests_of(entry, response, fates, is_sitemap=is_sitemap):
                     made += 1
                     yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
                 await pause(0)
                 turn = time.monotonic()
                 made = 0
-        self._finished(reader, response, left_out)
+        self._finished(reader, response, fates)
 
     def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
         """Yield the entries that the spider's `sitemap_filter` lets pass, and which are sitemaps.
@@ -402,28 +432,29 @@ class SitemapIntake:
                 return
 
     def _requests_of(
-        self, entry: SitemapEntry, response: Response, left_out: Counter[str], *, is_sitemap: bool
+        self, entry: SitemapEntry, response: Response, fates: Counter[str], *, is_sitemap: bool
     ) -> Iterator[Request]:
         if self._spider.since and is_before(entry.get("lastmod", ""), self._spider.since):
-            left_out["old"] += 1
+            fates.update(("found", "old"))
             return
         locs = [entry["loc"]]
         if self._spider.sitemap_alternate_links:
             locs += entry.get("alternate", ())
+        fates["found"] += len(locs)
         for loc in locs:
             try:
                 request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
             except Refused as refusal:  # noqa: PERF203  a bad URL costs no other
-                left_out[refusal.reason] += 1
+                fates[refusal.reason] += 1
                 logger.debug("%s: %s", response.url, refusal)
             else:
-                if request is not None:
-                    yield request
+                fates["sitemap"] += is_sitemap
+                yield request
 
     def _request_of(
         self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
-    ) -> Request | None:
-        """Return the request for one URL of a file; None if the spider does not follow it.
+    ) -> Request:
+        """Return the request for one URL of a file.
 
         Raises:
             Refused: it must not be followed.
@@ -432,7 +463,7 @@ class SitemapIntake:
         if is_sitemap:
             source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
             if not follows_sitemap(self._spider, whole):
-                return None
+                raise Refused("follow", url)
             request = self._made(url, self._parse, entry, "sitemapindex", response)
             request.meta.update(self._meta, **{SITEMAP: source})
             return request
@@ -440,7 +471,7 @@ class SitemapIntake:
             raise Refused("host", url, "scope = 'hosts'")
         callback = page_callback(self._spider, whole)
         if callback is None:
-            return None
+            raise Refused("rules", url, "the spider's sitemap_rules")
         request = self._made(url, callback, entry, "urlset", response)
         if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
             request.meta.pop("allow_offsite", None)
@@ -470,7 +501,7 @@ class SitemapIntake:
         if request.callback == self._parse and _GZIPS.issuperset(names):
             del response.headers["Content-Encoding"]
 
-    def _finished(self, reader: SitemapReader, response: Response, left_out: Counter[str]) -> None:
+    def _finished(self, reader: SitemapReader, response: Response, fates: Counter[str]) -> None:
         url = response.url
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         has_failed = bool(reader.trouble)
@@ -481,11 +512,12 @@ class SitemapIntake:
         count(crawler, "entries", reader.entries)
         count(crawler, "over_limit", reader.over_limit)
         count(crawler, "failed", has_failed)
-        left_out["broken"] = reader.broken
-        for reason, number in left_out.items():
-            count(crawler, f"entries/{reason}", number)
-        if left_out["host"]:
-            logger.info(_OTHER_HOSTS, url, left_out["host"])
+        self._fates.update(fates)
+        count(crawler, "entries/broken", reader.broken)
+        for fate in _LEFT_OUT.keys() & fates.keys():
+            count(crawler, f"entries/{fate}", fates[fate])
+        if fates["host"]:
+            logger.info(_OTHER_HOSTS, url, fates["host"])
         if reader.broken:
             logger.info(_BROKEN, url, reader.entries, reader.broken)
         elif not (reader.entries or reader.trouble or source.get("guessed")):

@@ -506,6 +506,40 @@ async def test_progress_is_logged_during_the_crawl_and_at_its_end(
 
 
 @in_reactor
+async def test_last_line_names_what_became_of_each_url(
+    site: Site, other: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Fussy(Hosts):
+        sitemap_rules = (("/(page|no|gone)", "parse"),)
+
+    caplog.set_level(logging.INFO, Hosts.name)
+    with Site({}) as closed:
+        gone = closed.url("/gone")
+    old = urlset(site.url("/page/old"), lastmod="2020").replace(b"</urlset>", b"")
+    kept = urlset(
+        *map(site.url, ("/page/1", "/page/1", "/no/2", "/unwanted")),
+        other.url("/page"),
+        "mailto:a",
+        gone,
+    )
+    site.pages["/s.xml"] = xml(index(site.url("/part.xml")))
+    site.pages["/part.xml"] = xml(old + kept.partition(b">")[2])
+    await crawl(Fussy, hosts=[site.url(), gone], since="2026")
+    last = [message for message in caplog.messages if message.startswith("hosts ")][-1]
+    assert last == (
+        "hosts 2/2 (0 without a sitemap, 1 unreachable), sitemaps 2, URLs 9 found, 1 crawled, "
+        "2 blocked, 1 sitemaps, 1 older than since, 1 on other hosts, 1 in no sitemap_rules, "
+        "1 of other schemes, 1 seen before"
+    )
+    caplog.clear()
+    site.pages["/part.xml"] = xml(urlset(site.url("/page/cut")))
+    site.pages["/page/cut"] = lambda connection: None
+    await crawl(Fussy, hosts=[site.url()])
+    last = [message for message in caplog.messages if message.startswith("hosts ")][-1]
+    assert last.endswith("URLs 2 found, 0 crawled, 0 blocked, 1 sitemaps, 1 not fetched")
+
+
+@in_reactor
 async def test_host_that_is_listed_twice_is_done_and_a_sitemap_of_the_users_is_no_host(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
