@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from scrapy.http import Response
+from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots.sitemaps import reader
@@ -205,6 +205,7 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
         is_open = True
 
         async def start(self) -> AsyncIterator[Any]:
+            self.crawler.signals.connect(self.sent, signals.request_reached_downloader)
             self.look()
             async for request in super().start():
                 yield request
@@ -216,8 +217,9 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
             if self.is_open:
                 call_later(0, self.look)
 
-        def parse(self, response: Response, **kwargs: Any) -> None:
-            self.at_first_page = self.known
+        def sent(self, request: Request) -> None:
+            if request.url == site.url("/page"):
+                self.at_first_page = self.known
 
         def closed(self, reason: str) -> None:
             self.is_open = False
