@@ -34,7 +34,7 @@ from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, UrlCheck
 
 _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read
-_MOST_CHARS = 16 * 2**20  # of all URLs that are kept
+_MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
 
 _NOT_FED = (
     "%s lists sitemaps that the spider's sitemap_urls do not, %d in all, such as %s. The spider"
@@ -81,8 +81,7 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
 
-        At most the last `GBOT_ROBOTS_CACHE_SIZE` origins are kept, and 16 MiB of URLs. Origins that
-        list no sitemap are left out.
+        The last 16 MiB of URLs are kept. Origins that list no sitemap are left out.
         """
         listed = self.feed.listed.items()
         return {robots_url: list(urls) for robots_url, urls in listed if urls}
@@ -172,14 +171,12 @@ class SitemapFeed:
     Attributes:
         check: which URLs may be followed.
         listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It
-            remembers `GBOT_ROBOTS_CACHE_SIZE` origins and `_MOST_CHARS`. The robots.txt that was
-            read last comes last.
+            remembers `_MOST_CHARS`. The robots.txt that was read last comes last.
         request_meta: the meta of each request for a sitemap file.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
-        self._most_origins = settings.cache_size
         self.check = UrlCheck.of(settings, crawler.settings)
         self.listed: dict[str, tuple[str, ...]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
@@ -237,15 +234,15 @@ class SitemapFeed:
 
     def _remember(self, robots_url: str, before: tuple[str, ...], new: list[FoundSitemap]) -> None:
         """Note what a robots.txt lists; forget what was read longest ago if that is too much."""
-        urls = [sitemap.url for sitemap in new]
-        self.listed.pop(robots_url, None)
+        if self.listed.pop(robots_url, None) is None:
+            self._chars += len(robots_url)
         # Python's garbage collector does not visit a tuple of texts again and again, as it does a
         # list.
-        self.listed[robots_url] = (*before, *urls)
-        self._chars += sum(map(len, urls))
-        while len(self.listed) > self._most_origins or self._chars > _MOST_CHARS:
-            forgotten = self.listed.pop(next(iter(self.listed)))
-            self._chars -= sum(map(len, forgotten))
+        self.listed[robots_url] = (*before, *(sitemap.url for sitemap in new))
+        self._chars += sum(len(sitemap.url) for sitemap in new)
+        while self._chars > _MOST_CHARS:
+            forgotten = next(iter(self.listed))
+            self._chars -= sum(map(len, (forgotten, *self.listed.pop(forgotten))))
 
     async def feed(self, sitemaps: Iterable[FoundSitemap], response: Response) -> None:
         """Schedule requests for `sitemaps`, which the robots.txt `response` lists."""

@@ -5,28 +5,27 @@ Other spiders do without them.
 The spider middleware gives a spider without start requests the robots.txt files to start from. It
 drops what Scrapy's own code makes of these, because they are fed already, and requests by which a
 document from the net leads to the local machine. What the spider asks for itself is otherwise left
-as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too: the downloader middleware adds
-to that what Scrapy's reader would miss. It checks where a sitemap lies, and counts what became of
-it.
+as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too: the downloader middleware gives
+it the sitemap lines that this plugin finds there. It checks where a sitemap lies, and counts what
+became of it.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable
-from typing import Any, TypeVar
-from urllib.parse import urljoin
+from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
-from scrapy.http import Response
+from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from typing_extensions import Self
 
 from ..concurrency import pause, within
 from ..core.robots import sitemap_lines_of
-from ..core.urls import Origin, shown
+from ..core.urls import Origin
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.private_hosts import leads_inside
@@ -44,8 +43,6 @@ from .urls import Refused, UrlCheck
 
 _OK = range(200, 300)
 _TURN_ITEMS = 20  # URLs that are checked before the reactor runs: a millisecond
-
-_T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +90,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Let pass what may be followed of what the spider's code makes of a sitemap or robots.txt.
 
-        A sitemap on the host of its sitemap index may be offsite, if a robots.txt listed the
-        latter.
+        A sitemap may be offsite if a robots.txt lists it, or its sitemap index on the same host.
         """
         spider: Any = self.crawler.spider
         parse = sitemap_callback(spider)
@@ -133,6 +129,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             # sitemaps.org, "Sitemap index files"
             if Origin.of(request.url).host == Origin.of(response.url).host:
                 request.meta.setdefault("allow_offsite", True)
+        elif Origin.of_robots_txt(response.url) is not None:  # that the spider asks for itself
+            request.meta[SITEMAP] = {"robotstxt": "", "line": 0, "index": response.url}
+            request.meta.setdefault("allow_offsite", True)
         elif check.refuses_private:  # of what the spider asks for itself
             request.meta[SITEMAP] = {"index": response.url}
 
@@ -158,10 +157,10 @@ def _is_fed_already(response: Response) -> bool:
 
 
 class SitemapDownloaderMiddleware:
-    """Refuses sitemaps that lie where they may not, and completes robots.txt files.
+    """Refuses sitemaps that lie where they may not, and reads robots.txt files that spiders name.
 
-    It counts sitemaps that are disallowed or could not be fetched. To a robots.txt for which a
-    SitemapSpider itself asks, it adds the sitemap lines that Scrapy's reader would miss.
+    It counts sitemaps that are disallowed or could not be fetched. A robots.txt for which a
+    SitemapSpider itself asks gets the sitemap lines that this plugin finds in it.
 
     It must stand before the middlewares that retry or redirect. The add-on puts it there.
     """
@@ -221,7 +220,7 @@ class SitemapDownloaderMiddleware:
     async def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response:
-        """Count a listed sitemap that its server does not send; complete a robots.txt."""
+        """Count a listed sitemap that its server does not send; read a robots.txt for a spider."""
         if response.status not in _OK:
             if _is_listed(request):
                 count(self.crawler, "failed")
@@ -230,7 +229,7 @@ class SitemapDownloaderMiddleware:
             return response
         if Origin.of_robots_txt(response.url) is None:
             return response
-        return await self._completed(response)
+        return await self._with_our_lines(response)
 
     def _is_checked(self, request: Request) -> bool:
         """Whether `request` is for a sitemap that the spider names, and redirects are checked."""
@@ -241,42 +240,25 @@ class SitemapDownloaderMiddleware:
         parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
         return bool(request.callback == parse)
 
-    async def _completed(self, response: Response) -> Response:
-        """Return a robots.txt in which Scrapy's reader finds each sitemap line.
+    async def _with_our_lines(self, response: Response) -> Response:
+        """Return a robots.txt with the sitemap lines that this plugin finds, as URLs to request.
 
-        What it would miss comes again at the end. If it fails on a line, only the URLs of the
-        others are left.
+        Scrapy's reader misses some lines of the original, and fails on others. It resolves relative
+        URLs, so that is done here, too.
         """
-        texts = set[str]()  # that Scrapy's reader takes in any version
-        for row in response.body.split(b"\n"):
-            name, _, value = row.lstrip().partition(b":")
-            if name.lower() == b"sitemap":
-                texts.add(value.strip().decode("utf-8", "replace"))
-        lines = [response.body]
-        try:
-            async for text in _in_turns(texts):
-                Request(urljoin(response.url, text))  # as Scrapy's reader does
-        except ValueError as error:
-            logger.warning(
-                "%s: Scrapy's reader failed on a sitemap line of it (%s), so its other lines are "
-                "read by this plugin",
-                response.url,
-                shown(str(error)),
-            )
-            lines.clear()
-            texts.clear()
-        async for line in _in_turns(sitemap_lines_of(self._settings.parse(response.body))):
-            text = line.raw.decode("utf-8", "replace").strip()
-            if text in texts:
-                continue
+        lines = []
+        for number, line in enumerate(sitemap_lines_of(self._settings.parse(response.body)), 1):
             try:
-                _, url, _ = self._check.listed(text, response.url)
+                _, url, _ = self._check.listed(
+                    line.raw.decode("utf-8", "replace").strip(), response.url
+                )
             except Refused as refusal:
                 _count_refusal(refusal, response.url, self.crawler)
             else:
-                count(self.crawler, "fed")
-                lines.append(f"Sitemap: {url}".encode())
-        return response.replace(body=b"\n".join(lines))
+                lines.append(f"Sitemap: {url}")
+            if not number % _TURN_ITEMS:
+                await pause(0)
+        return response.replace(cls=TextResponse, body="\n".join(lines), encoding="utf-8")
 
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None
@@ -293,14 +275,6 @@ def _count_refusal(refusal: Refused, found_at: str, crawler: Crawler) -> None:
     """Count and log that a sitemap in the file at `found_at` is not followed."""
     count(crawler, f"refused/{refusal.reason}")
     logger.info("%s: %s", found_at, refusal)
-
-
-async def _in_turns(items: Iterable[_T]) -> AsyncIterator[_T]:
-    """Yield `items`, and let the reactor run after each few of them."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if not number % _TURN_ITEMS:
-            await pause(0)
 
 
 def _is_listed(request: Request) -> bool:

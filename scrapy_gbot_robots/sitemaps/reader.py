@@ -365,24 +365,42 @@ class _Entry:
         """Add what an element says."""
         name = element.name.rpartition(":")[2]
         value = _usable(text)
-        if name == "link" and self.kind != "item":  # it leads to the same in another form, language
-            is_alternate = element.attribute("rel", "alternate") == "alternate"
-            value = _usable(element.attribute("href")) if is_alternate else ""
+        if name == "link" and self.kind != "item":
+            value = _target(element)
             if value and self.kind != "entry":
                 self.values.setdefault("alternate", []).append(value)
+        key = self._key(name, element)
+        if not key:
+            return
+        if not self.values.get(key):
+            self.values[key] = value  # as in Scrapy, an empty element has a key
+        elif key == "loc" and value and self.kind != "entry":
+            self.surplus += 1
+        if key == "guid" and self._is_permalink(element) and _ABSOLUTE.fullmatch(value):
+            self.permalink = value
+
+    def _key(self, name: str, element: _Tag) -> str:
+        """The key for what an element says; empty if there is none."""
         key = ""
         if self.has(element):
             key = _KEYS[self.kind].get(name, "")
-            if name == "guid" and element.attribute("isPermaLink", "true").lower() != "false":
-                self.permalink = value if _ABSOLUTE.fullmatch(value) else ""
         elif self.kind == "item" and element.name == "dc:date":
             key = "lastmod"
         if not key and name not in _TAKEN:
             key = name
-        if key and not self.values.get(key):
-            self.values[key] = value  # as in Scrapy, an empty element has a key
-        elif key == "loc" and value and self.kind != "entry":
-            self.surplus += 1
+        return key
+
+    def _is_permalink(self, guid: _Tag) -> bool:
+        """Whether a `guid` is of RSS, and does not say that it is no URL."""
+        says_no = guid.attribute("isPermaLink", "true").lower() == "false"
+        return self.kind == "item" and self.has(guid) and not says_no
+
+
+def _target(link: _Tag) -> str:
+    """Where a link with an `href` leads, if to the same page in another form or language."""
+    if link.attribute("rel", "alternate") != "alternate":
+        return ""
+    return _usable(link.attribute("href"))
 
 
 def _usable(text: str) -> str:

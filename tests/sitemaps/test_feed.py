@@ -83,21 +83,24 @@ async def test_sitemaps_that_a_robots_txt_gains_are_fed_up_to_the_bound() -> Non
 
 @as_scrapy_runs_it
 async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
-    feed = feed_with(GBOT_ROBOTS_CACHE_SIZE=2)
+    feed = feed_with()
     for host in ("a", "b", "a", "c"):
         await read(feed, host, 1)
-    assert list(feed.listed) == ["https://a/robots.txt", "https://c/robots.txt"]
+    assert list(feed.listed) == [f"https://{host}/robots.txt" for host in "bac"]
 
 
 @as_scrapy_runs_it
 async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/1"))
+    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/robots.txthttps://e/1"))
     feed = feed_with()
-    for host in "abc":
+    for host in "abcb":
         await read(feed, host, 1)
     assert len(feed.listed) == 3
     await read(feed, "d", 1, 2)
-    assert list(feed.listed) == ["https://c/robots.txt", "https://d/robots.txt"]
+    assert list(feed.listed) == ["https://b/robots.txt", "https://d/robots.txt"]
+    for number in range(20):
+        await read(feed, f"{number}", *())
+    assert len(feed.listed) < 6
 
 
 @as_scrapy_runs_it

@@ -184,19 +184,19 @@ class Async(Sitemaps):
 
 
 @pytest.mark.parametrize(
-    ("robots_txt", "has_failed"),
+    ("robots_txt", "refused"),
     [
-        pytest.param(b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", False, id="field"),
-        pytest.param(b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", False, id="mark"),
-        pytest.param(b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", False, id="line-ends"),
+        pytest.param(b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", {}, id="field"),
+        pytest.param(b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", {}, id="mark"),
+        pytest.param(b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", {}, id="line-ends"),
         pytest.param(
             b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml",
-            True,
+            {"refused": 1, "refused/malformed": 1},
             id="bad-line",
         ),
         pytest.param(
             b"Sitemap: www.shop.example:443/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml",
-            True,
+            {"refused": 1, "refused/scheme": 1},
             id="no-scheme",
         ),
     ],
@@ -206,9 +206,8 @@ class Async(Sitemaps):
 async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_for_follows(
     spider: type[Sitemaps],
     robots_txt: bytes,
-    has_failed: bool,
+    refused: dict[str, int],
     site: Site,
-    caplog: pytest.LogCaptureFixture,
 ) -> None:
     for number in range(3):
         path = f"/{number}.xml"
@@ -227,8 +226,8 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
     assert {site.url(f"/page{number}") for number in range(3)} - left_out == set(parsed(crawler))
     assert sorted(site.paths().count(f"/{number}.xml") for number in (1, 2)) == [1, 1]
     assert "spider_exceptions/count" not in stats(crawler)
-    warnings = [text for text in own_warnings(caplog) if "Scrapy's reader failed" in text]
-    assert [site.url("/robots.txt") in text for text in warnings] == [True] * has_failed
+    counted = sitemap_stats(crawler)
+    assert {name: number for name, number in counted.items() if "refused" in name} == refused
 
 
 @in_reactor
@@ -252,8 +251,8 @@ async def test_reactor_runs_while_a_long_robots_txt_that_the_spider_asks_for_is_
 
         def look(self) -> None:
             assert self.crawler.stats is not None
-            fed = self.crawler.stats.get_value("gbot_robots/sitemaps/fed", 0)
-            self.most, self.known = max(self.most, fed - self.known), fed
+            now = self.crawler.stats.get_value("gbot_robots/sitemaps/refused", 0)
+            self.most, self.known = max(self.most, now - self.known), now
             if self.is_open:
                 call_later(0, self.look)
 
@@ -264,9 +263,8 @@ async def test_reactor_runs_while_a_long_robots_txt_that_the_spider_asks_for_is_
         def closed(self, reason: str) -> None:
             self.is_open = False
 
-    lines = (f"Site-map: {site.url(f'/{number}.xml')}\n" for number in range(500))
-    # Google's parser reads this field, Scrapy's does not.
-    site.pages |= {"/robots.txt": "".join(lines).encode(), "*": Reply(404)}
+    lines = (f"Sitemap: file:///{number}.xml\n" for number in range(500))
+    site.pages["/robots.txt"] = "".join(lines).encode()
     spider = (await crawl(Looking)).spider
     assert isinstance(spider, Looking)
     assert spider.known == 500
@@ -282,12 +280,28 @@ async def test_redirect_of_a_sitemap_to_an_impossible_host_is_refused(site: Site
 
 
 @in_reactor
-async def test_allowed_domains_decide_about_a_robots_txt_that_the_spider_asks_for(
+async def test_allowed_domains_decide_about_pages_alone_if_the_spider_asks_for_a_robots_txt(
     site: Site, other: Site
 ) -> None:
+    """As where the sitemaps of a robots.txt are fed."""
     site.pages["/robots.txt"] = sitemap_lines(other.url("/s.xml"))
-    await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")], allowed_domains=["127.0.0.1"])
-    assert other.paths() == []
+    other.pages |= {
+        "/s.xml": xml(index(other.url("/part.xml"))),
+        "/part.xml": xml(urlset(site.url("/1"), other.url("/2"))),
+    }
+    crawler = await crawl(
+        Sitemaps, sitemap_urls=[site.url("/robots.txt")], allowed_domains=["127.0.0.1"]
+    )
+    assert set(parsed(crawler)) == {site.url("/1")}
+    assert other.paths() == ["/robots.txt", "/s.xml", "/part.xml"]
+
+
+@in_reactor
+async def test_robots_txt_that_the_spider_asks_for_may_have_any_media_type(site: Site) -> None:
+    body = sitemap_lines(site.url("/s.xml"))
+    site.pages["/robots.txt"] = Reply(200, body, {"Content-Type": "application/octet-stream"})
+    crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
+    assert set(parsed(crawler)) == {site.url("/page")}
 
 
 @in_reactor

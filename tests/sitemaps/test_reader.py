@@ -464,6 +464,10 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "comment-without-end": lambda: b"<urlset><!--" + b"x" * 20_000_000,
     "nothing-but-errors": lambda: b"<urlset>" + b"& " * 2_000_000,
     "line-without-end": lambda: b"http://e/" + b"x" * 20_000_000,
+    "nothing-but-less-than": lambda: b"<urlset>" + b"<" * 20_000_000,
+    "nothing-but-broken-entries": lambda: b"<urlset>" + b"<url/>" * 8_000_000,
+    "nothing-but-cdata": lambda: b"<urlset><url><loc>" + b"<![CDATA[x]]>" * 1_000_000,
+    "nothing-but-attributes": lambda: b"<urlset><url><link %s/></url>" % (b'a="b" ' * 170_000),
     "nothing-but-elements": lambda: b"<urlset>" + b"<a/>" * 1_000_000,
     "nothing-but-space": lambda: b" " * 50_000_000,
 }
@@ -536,6 +540,15 @@ def test_no_more_entries_are_read_than_the_limit() -> None:
     assert (len(entries), reader.over_limit, reader.trouble) == (50_000, True, "")
     entries, reader = read(b"".join(b"http://e/%d\n" % number for number in range(50_000)))
     assert (len(entries), reader.over_limit) == (50_000, False)
+
+
+@pytest.mark.parametrize(
+    "body", [urlset(b"<url/>" * 100_000), b"http://e/1\n" + b"x\n" * 100_000], ids=["xml", "text"]
+)
+def test_broken_entries_count_toward_the_limit(body: bytes) -> None:
+    _, reader = read(body)
+    assert reader.over_limit
+    assert reader.broken < 60_000
 
 
 @pytest.mark.parametrize(
