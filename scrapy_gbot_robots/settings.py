@@ -338,7 +338,6 @@ class GbotSettings:
     provenance: bool = _row(False, FLAG)
     archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
-    history: int = _row(0, count(0))
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
     preferences: str = _row("annotate", one_of("annotate", "refuse"), "purposes")
     tags: bool = _row(False, FLAG)

@@ -37,7 +37,7 @@ def read(**settings: Any) -> GbotSettings:
         ("MAX_AGE_SECS", 0, 0),
         ("TIMEOUT_SECS", 0.001, 0.001),
         ("CACHE_SIZE", 1, 1),
-        *((name, 0, 0) for name in ("UNREACHABLE_WAIT_SECS", "HISTORY")),
+        ("UNREACHABLE_WAIT_SECS", 0, 0),
         ("SITEMAPS_MAX", 0, 0),
         ("CRAWL_DELAY", False, 0),
         ("CRAWL_DELAY", "false", 0),
@@ -328,6 +328,7 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
             "GBOT_ROBOTS_CRAWL_DELAY_OVER",
             ": a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
         ),
+        ("GBOT_ROBOTS_HISTORY", ": GBOT_ROBOTS_ARCHIVE keeps each answer"),
         ("GBOT_ROBOTS_CRAWL_DELAY_SHARED", ": each process keeps the delay by itself"),
         (
             "GBOT_ROBOTS_TAGS_LINKS",

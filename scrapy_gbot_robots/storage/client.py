@@ -101,8 +101,7 @@ def choice_of(
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: the setting names an object that is no storage's class, or there is no place for
-            a history.
+        ValueError: the setting names an object that is no storage's class.
     """
     name = settings.storage
     path = settings.sqlite_path
@@ -113,20 +112,13 @@ def choice_of(
             SqliteStorage,
             path,
             max_body=settings.max_bytes,
-            history=settings.history,
             read_only=read_only,
         )
         return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
-    no_project = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
-    if settings.history:
-        obstacle = f"GBOT_ROBOTS_STORAGE is {name!r}"
-        if name == "sqlite":
-            obstacle = no_project
-        needed = "GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
-        raise ValueError(f"GBOT_ROBOTS_HISTORY = {settings.history} needs {needed}, but {obstacle}")
     if name == "sqlite":
+        why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
         return StorageChoice(
-            "memory", MemoryStorage, f"memory: {no_project}, so nothing is kept for the next run"
+            "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
         )
     if name == "memory":
         return StorageChoice(

@@ -1,6 +1,6 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-It also has the versions of each robots.txt. `sqlite_file` says whose the file is.
+`sqlite_file` says whose the file is.
 
 Operations wanted: each method for one origin in one statement, and for many origins in one
 transaction. A process that only reads waits for no other. Of all processes, one gets the lease of
@@ -9,9 +9,6 @@ an origin.
 Plan: `find` reads first, without a lock. In a crawl that was here before, most entries are good and
 nothing is left to do. For the others, one transaction reads again, since another process may have
 stored a good entry meanwhile, and takes the leases.
-
-A version is stored when a definite answer differs, byte by byte, from the one before. The last few
-versions of each origin stay, even after its entry is gone, since people compare them over years.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.lines import MAX_BYTES
-from ..policy.outages import KEEP_DAYS, Copy, Entry
+from ..policy.outages import KEEP_DAYS, Entry
 from .base import BatchStorage, Found, Result, Wanted
 from .codec import decode, encode, most_bytes
 from .sqlite_file import SqliteFile
@@ -55,27 +52,9 @@ _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
 _SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
 _SWEEP_LEASES = "DELETE FROM leases WHERE until < ?"
 
-# Other programs may write to the file, and SQLite takes a value of any type in any column.
-_COPIES = """
-    SELECT fetched, value FROM copies
-    WHERE origin = ? AND typeof(value) = 'blob' AND length(value) <= ?
-    ORDER BY fetched DESC LIMIT ?
-"""
-_ADD_COPY = "INSERT OR REPLACE INTO copies (origin, fetched, value) VALUES (?, ?, ?)"
-# A clock that was wrong has put a version into the future, before which no other would be stored.
-# For SQLite all text and all bytes, which another program may have put there, are in the future,
-# too.
-_DROP_FUTURE_COPIES = "DELETE FROM copies WHERE origin = ? AND fetched > ?"
-_KEEP_LAST_COPIES = """
-    DELETE FROM copies WHERE origin = ? AND fetched NOT IN (
-        SELECT fetched FROM copies WHERE origin = ? ORDER BY fetched DESC LIMIT ?
-    )
-"""
-
 _PAGE = 1000  # origins listed at a time
 # expired entries deleted by each call that stores: enough to keep pace with the crawl
 _SWEEP_ROWS = 50
-_AHEAD_SECS = 60.0  # a version that is later than a new one by more is from the future
 
 
 class SqliteStorage(BatchStorage):
@@ -84,8 +63,6 @@ class SqliteStorage(BatchStorage):
     Args:
         path: the file; its directory is made.
         max_body: bounds the bodies that are returned, in bytes.
-        history: how many versions of each robots.txt are kept; 0: none is stored, and those that
-            are there stay.
         read_only: nothing is created, renamed or written to, and only the methods that read may be
             used.
         clock: returns seconds since the epoch.
@@ -99,14 +76,12 @@ class SqliteStorage(BatchStorage):
         path: str | os.PathLike[str],
         *,
         max_body: int = MAX_BYTES,
-        history: int = 0,
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._file = SqliteFile(Path(path).absolute(), read_only=read_only)
         self._run = self._file.run
         self._max_body = max_body
-        self._history = history
         self._clock = clock
         if read_only:
             self._run(lambda connection: connection.execute("SELECT 1"))  # which opens the file
@@ -185,36 +160,6 @@ class SqliteStorage(BatchStorage):
             connection.executemany(_PUT, puts)
             connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
             connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS))
-            for origin, entry, _ in results:
-                if (
-                    self._history
-                    and entry is not None
-                    and entry.copy is not None
-                    and entry.outage is None
-                ):
-                    self._keep_copy(connection, origin, entry.copy)
-
-    def _keep_copy(self, connection: sqlite3.Connection, origin: str, copy: Copy) -> None:
-        """Inside a transaction: store `copy` as a version, if it is a new one."""
-        connection.execute(_DROP_FUTURE_COPIES, (origin, copy.fetched_at + _AHEAD_SECS))
-        for last in self._copies(connection, origin, 1):
-            if last.body == copy.body or last.fetched_at > copy.fetched_at:
-                return
-        connection.execute(_ADD_COPY, (origin, copy.fetched_at, encode(Entry(copy))))
-        connection.execute(_KEEP_LAST_COPIES, (origin, origin, self._history))
-
-    def versions(self, origin: str) -> list[Copy]:
-        """Return the versions of the robots.txt of `origin`, the oldest first."""
-        return self._run(self._copies, origin, -1)[::-1]
-
-    def _copies(self, connection: sqlite3.Connection, origin: str, most: int) -> list[Copy]:
-        """The latest versions that `_keep_copy` has stored. No other row counts."""
-        copies: list[Copy] = []
-        for at, value in connection.execute(_COPIES, (origin, most_bytes(self._max_body), most)):
-            entry = decode(value, self._max_body)
-            if entry is not None and entry.copy is not None and entry.copy.fetched_at == at:
-                copies.append(entry.copy)
-        return copies
 
     def _today(self) -> int:
         return int(self._clock() // 86400)

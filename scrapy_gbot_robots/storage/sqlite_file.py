@@ -61,13 +61,6 @@ _HEADER_BYTES = 100
 _FIRST_PAGE_BYTES = 4096
 _LEAF = 13  # the first byte of a page whose rows are tables
 _BUSY_SECS = 5.0  # how long to wait while another process writes
-# The versions of a robots.txt.
-_COPIES_TABLE = """
-    CREATE TABLE IF NOT EXISTS copies (
-        origin TEXT NOT NULL, fetched REAL NOT NULL, value BLOB NOT NULL,
-        PRIMARY KEY (origin, fetched)
-    ) WITHOUT ROWID
-"""
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +188,6 @@ def _connect(path: Path) -> sqlite3.Connection:
                     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         # after a power cut the last writes may be gone, no more
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(_COPIES_TABLE)  # an older plugin's file lacks it
     except BaseException:
         connection.close()
         raise
@@ -223,7 +215,7 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
             raise
         connection.close()  # it was begun on a full disk, maybe
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.executescript(_SCHEMA + _COPIES_TABLE)
+    connection.executescript(_SCHEMA)
     return connection
 
 

@@ -4,7 +4,7 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +22,6 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
 from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
-from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
@@ -263,32 +262,6 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
     assert fetches(site) == 2
     assert seen == [(site.url("").rstrip("/"), False, crawler.spider)] * changes
     assert stats(crawler).get("gbot_robots/changed", 0) == changes
-
-
-@in_reactor
-async def test_history_keeps_as_many_versions_as_the_setting_says(
-    tmp_path: Path, site: Site, clock: Clock
-) -> None:
-    async def script(visitor: Visitor) -> None:
-        for number in range(4):
-            site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /%d\n" % number
-            await visitor.may(site.url("/a"))
-            clock.goes_on(DAY + 1)
-
-    await visit(script, **in_sqlite(tmp_path / "robots.sqlite"), GBOT_ROBOTS_HISTORY=3)
-    with closing(SqliteStorage(tmp_path / "robots.sqlite", history=3, read_only=True)) as storage:
-        versions = storage.versions(site.url("").rstrip("/"))
-    assert [version.body[-3:] for version in versions] == [b"/1\n", b"/2\n", b"/3\n"]
-
-
-@pytest.mark.parametrize("storage", ["memory", "redis"])
-@in_reactor
-async def test_history_with_another_storage_stops_the_crawl_with_a_clear_error(
-    storage: str,
-) -> None:
-    needs = "GBOT_ROBOTS_HISTORY = 2 needs GBOT_ROBOTS_STORAGE = 'sqlite' and a file"
-    with pytest.raises(ValueError, match=f"{needs}, but GBOT_ROBOTS_STORAGE is '{storage}'"):
-        await crawl(Pages, {"GBOT_ROBOTS_STORAGE": storage, "GBOT_ROBOTS_HISTORY": 2})
 
 
 # Handlers of signals
