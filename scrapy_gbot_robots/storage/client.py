@@ -29,16 +29,12 @@ recorded in `_leases`.
 from __future__ import annotations
 
 import logging
-import os
-import socket
-import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import isabstract, isclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
@@ -61,7 +57,6 @@ if TYPE_CHECKING:
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # the longest wait for a batch
-BEAT_SECS = 10.0
 CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
 # calls in a batch: in a larger one, the first call would wait too long for the last
 MOST_TOGETHER = 32
@@ -72,15 +67,6 @@ _REMEDIES = {
     "redis": "Check that this Redis runs; "
     "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
 }
-# The figures that a process reports, and the stat that each comes from.
-_FIGURES = {
-    "fetched": "robotstxt/request_count",
-    "forbidden": "robotstxt/forbidden",
-    "held": "gbot_robots/held",
-    "waiting": "gbot_robots/waiting",
-    "pages": "response_received_count",
-}
-
 logger = logging.getLogger(__name__)
 
 
@@ -186,7 +172,6 @@ class StorageClient:
 
     def __init__(self, choice: StorageChoice, crawler: Crawler, lease_secs: float) -> None:
         self._choice = choice
-        self._crawler = crawler
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._reports = self._closed = False
@@ -209,10 +194,7 @@ class StorageClient:
         )
 
     def report(self) -> None:
-        """Count the storage in the stats.
-
-        Once it has answered, the log names it, and the fleet is told of this process.
-        """
+        """Count the storage in the stats; once it has answered, the log names it."""
         kind = "other"
         if self._choice.name in STORAGES:
             kind = self._choice.name
@@ -389,9 +371,6 @@ class StorageClient:
         if self._reports:
             self._reports = False
             logger.info("This crawl stores robots.txt files in %s", self._choice.words)
-            if self._choice.name == "redis":  # a fleet may share it
-                storage = cast("RedisStorage", self._storage)
-                self._background.start(_report_alive(self._crawler, self._thread, storage))
 
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
@@ -423,25 +402,6 @@ class _Call:
     over: Turnstile = field(default_factory=Turnstile)
     result: Any = None
     error: Exception | None = None
-
-
-async def _report_alive(crawler: Crawler, thread: OneThread, storage: RedisStorage) -> None:
-    """Report the facts about this process every `BEAT_SECS`, until this is cancelled.
-
-    A fleet sees by that who is alive. A report ends by itself soon after the last one.
-    """
-    spider = crawler.spider
-    who: dict[str, object] = {
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "spider": "" if spider is None else spider.name,
-        "started": round(time.time()),
-    }
-    while True:
-        figures = {name: crawler.stats.get_value(stat, 0) for name, stat in _FIGURES.items()}
-        with suppress(StorageError):  # the next call of the storage will say so
-            await thread.run(partial(storage.beat, {**who, **figures}))
-        await pause(BEAT_SECS)
 
 
 def _in_words(error: Exception, secs: float) -> str:

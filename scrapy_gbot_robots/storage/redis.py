@@ -23,23 +23,17 @@ unknown:
 The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys
 of an origin are on one node, where one script can reach them.
 
-Besides, the processes of a fleet report here that they are alive.
-
 Warning: a command may have been carried out though its reply was lost. A lease that is lost in this
 way ends by itself.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from ..core.lines import MAX_BYTES
@@ -62,13 +56,9 @@ _E = TypeVar("_E", "Entry", "Entry | None")
 
 _PREFIX = "gbot_robots:"  # of all keys
 _KEEP_SECS = KEEP_DAYS * 86_400
-_BEAT_LASTS_SECS = 30
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
 _SCAN_KEYS = 1000  # looked at in one step
-_TOGETHER = 500  # values asked for in one round trip
-_MOST_FACTS_BYTES = 4096  # of a process
-_ID_DIGITS = 8  # of a process; the token of each lease begins with its holder's
 
 # A script is one step for the server: no other client's command comes between the check and what
 # follows.
@@ -129,7 +119,6 @@ class RedisStorage(BatchStorage):
         timeout: float = _TIMEOUT_SECS,
         max_body: int = MAX_BYTES,
     ) -> None:
-        self._id = secrets.token_hex(_ID_DIGITS // 2)
         self._max_body = max_body
         self.server = server
         if make_client is None:
@@ -170,10 +159,13 @@ class RedisStorage(BatchStorage):
     def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         listed: set[str] = set()  # a scan may meet a key twice
-        for origin, _ in self._keys("entry"):
-            if origin not in listed:
-                listed.add(origin)
-                yield origin
+        before = self._key("entry", "")
+        with self._translating_errors():
+            for key in self._redis.scan_iter(match=f"{before}*", count=_SCAN_KEYS):
+                origin = key.decode(errors="replace").removeprefix(before)
+                if origin not in listed:
+                    listed.add(origin)
+                    yield origin
 
     def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
         """Return entries, and take leases, in one round trip."""
@@ -181,7 +173,7 @@ class RedisStorage(BatchStorage):
         for _, is_good in wanted:
             token = ""  # where no entry is good enough, too, no lease is needed
             if not is_good(None):
-                token = self._id + secrets.token_hex(6)
+                token = secrets.token_hex(8)
             tokens.append(token)
         with self._pipeline() as pipe:
             for (origin, _), token in zip(wanted, tokens, strict=True):
@@ -235,41 +227,6 @@ class RedisStorage(BatchStorage):
                     pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
 
-    def beat(self, facts: Mapping[str, object]) -> None:
-        """Report that this process is alive, and `facts` about it.
-
-        The report ends by itself soon after the last beat.
-        """
-        with self._translating_errors():
-            self._redis.set(f"{_PREFIX}process:{self._id}", json.dumps(facts), ex=_BEAT_LASTS_SECS)
-
-    def fleet(self, most_origins: int) -> dict[str, Any]:
-        """Return what is known about the processes, and count origins up to a bound."""
-        leases = Counter(
-            token[:_ID_DIGITS].decode("ascii", "replace") for _, token in self._values("lease", 64)
-        )
-        processes: list[dict[str, Any]] = []
-        for process, value in self._values("process", _MOST_FACTS_BYTES):
-            with suppress(ValueError, RecursionError, TypeError):  # another program wrote it
-                processes.append({**json.loads(value), "id": process, "leases": leases[process]})
-        read = (
-            decode(value, self._max_body)
-            for _, value in self._values("entry", most_bytes(self._max_body))
-        )
-        entries = list(islice((entry for entry in read if entry is not None), most_origins + 1))
-        counted = entries[:most_origins]
-        origins = {
-            "known": len(counted),
-            "unreachable": sum(entry.outage is not None for entry in counted),
-            "more": len(entries) > len(counted),
-            "leased": leases.total(),
-        }
-        return {
-            "redis": self.server,
-            "origins": origins,
-            "processes": sorted(processes, key=itemgetter("id")),
-        }
-
     def close(self) -> None:
         """Close the connections."""
         self._make_client = None
@@ -280,32 +237,6 @@ class RedisStorage(BatchStorage):
         if self._is_cluster:
             return f"{_PREFIX}{kind}:{{{origin}}}"
         return f"{_PREFIX}{kind}:{origin}"
-
-    def _keys(self, kind: str) -> Iterator[tuple[str, bytes]]:
-        """Yield what each key of a kind is for, and the key."""
-        before = f"{_PREFIX}{kind}:"
-        is_tagged = self._is_cluster and kind != "process"
-        with self._translating_errors():
-            for key in self._redis.scan_iter(
-                match=f"{before}{'{' if is_tagged else ''}*", count=_SCAN_KEYS
-            ):
-                name = key.decode(errors="replace").removeprefix(before)
-                yield (name[1:-1] if is_tagged else name), key
-
-    def _values(self, kind: str, most_bytes: int) -> Iterator[tuple[str, bytes]]:
-        """Yield what each key of a kind is for, and its value.
-
-        Values that are no strings are left out.
-        """
-        keys = self._keys(kind)
-        while batch := list(islice(keys, _TOGETHER)):
-            with self._pipeline() as pipe:
-                for _, key in batch:
-                    pipe.getrange(key, 0, most_bytes - 1)
-                values = pipe.execute(raise_on_error=False)
-            for (name, _), value in zip(batch, values, strict=True):
-                if isinstance(value, bytes) and value:
-                    yield name, value
 
     @contextmanager
     def _pipeline(self) -> Iterator[Any]:
