@@ -7,9 +7,12 @@ entry is one line that people can read, and the body:
     GRB3 1c291ca3 {"body": {"bytes": 9, "zlib": false}, "copy": {...}, "outage": null}\n
     disallow:
 
-`GRB3` is the version of this layout. The CRC-32 of everything after it follows in hexadecimal, then
-the facts as JSON in ASCII with sorted names. A new field makes a new version. An entry of any other
-version is a miss.
+`GRB3` is the version of this layout: an entry of any other version is a miss, and a new field makes
+a new version. The CRC-32 of everything after it follows in hexadecimal, then the facts as JSON in
+ASCII with sorted names.
+
+Plan: each fact has one function that writes it within its bounds. What was read is written again: a
+fact of another type, out of bounds, too many or missing would be written in another way.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from ..core.lines import MAX_BYTES
@@ -26,8 +30,7 @@ from ..policy.outcome import Failure
 __all__ = ["decode", "encode"]
 
 VERSION = b"GRB3"
-_CRC_AT = len(VERSION) + 1
-_FACTS_AT = _CRC_AT + 8 + 1
+_FACTS_AT = len(VERSION) + 10  # behind the checksum and two blanks
 
 _MOST_FAILURES = 2**32 - 1  # a longer back-off could not be computed
 _MOST_STATUS = 2**31 - 1  # a server can send any number
@@ -37,7 +40,7 @@ _FACTS_BYTES = 4 * _TEXT_CHARS  # more than the facts can take
 
 _PACK_FROM = 150  # bytes: a shorter body hardly becomes smaller
 _ZLIB_LEVEL = 4  # takes a third of the time of the best level, and is a few percent larger
-_Fields: TypeAlias = Mapping[str, Callable[[Any], Any]]
+_Write: TypeAlias = Callable[[Any], Any]
 
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
@@ -51,24 +54,13 @@ def encode(entry: Entry) -> bytes:
     if len(body) >= _PACK_FROM:
         packed = zlib.compress(body, _ZLIB_LEVEL)
         if len(packed) < len(body):
-            return _encoded(entry, packed, packed=True)
-    return _encoded(entry, body, packed=False)
+            return _sealed(_facts(entry, packed=True), packed)
+    return encode_unpacked(entry)
 
 
 def encode_unpacked(entry: Entry) -> bytes:
     """Return the bytes of `entry`, its body as it is: that takes no milliseconds."""
-    return _encoded(entry, _body(entry), packed=False)
-
-
-def _encoded(entry: Entry, body: bytes, *, packed: bool) -> bytes:
-    summed = _facts(entry, packed=packed) + b"\n" + body
-    return b"%s %08x %s" % (VERSION, zlib.crc32(summed), summed)
-
-
-def _body(entry: Entry) -> bytes:
-    if entry.copy is None:
-        return b""
-    return entry.copy.body
+    return _sealed(_facts(entry, packed=False), _body(entry))
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
@@ -76,34 +68,21 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
     None if `data` is no entry, or has a body of more than `max_body` bytes.
     """
-    if data[: len(VERSION)] != VERSION:
-        return None
-    if data[_CRC_AT - 1 : _FACTS_AT] != b" %08x " % zlib.crc32(data[_FACTS_AT:]):
-        return None
     end = data.find(b"\n", _FACTS_AT, _FACTS_AT + _FACTS_BYTES)
-    if end < 0:
+    head = data[_FACTS_AT:end]
+    body = data[end + 1 :]
+    if end < 0 or data != _sealed(head, body):
         return None
-    head, body = data[_FACTS_AT:end], data[end + 1 :]
     try:
         facts = json.loads(head)
         packed = facts["body"]["zlib"] is True
         if packed:
-            body = _unpacked(body, facts["body"]["bytes"], max_body)
+            body = _unpacked(body, max_body)
         entry = Entry(_copy(facts["copy"], body), _outage(facts["outage"]))
-        is_as_written = _facts(entry, packed=packed) == head
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        zlib.error,
-    ):
+        is_as_written = head == _facts(entry, packed=packed)
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
-    if not is_as_written or len(body) > max_body:
-        return None
-    if entry.copy is None and body:
+    if not is_as_written or body != _body(entry) or len(body) > max_body:
         return None
     return entry
 
@@ -113,18 +92,32 @@ def most_bytes(max_body: int = MAX_BYTES) -> int:
     return _FACTS_AT + _FACTS_BYTES + max_body
 
 
-def _unpacked(data: bytes, size: Any, max_body: int) -> bytes:
-    """Decompress a body of `size` bytes; never much more, if it is larger.
+def _sealed(facts: bytes, body: bytes) -> bytes:
+    """Return the facts and the body behind the version and the checksum of both."""
+    summed = facts + b"\n" + body
+    return b"%s %08x %s" % (VERSION, zlib.crc32(summed), summed)
 
-    Raises ValueError or zlib.error.
+
+def _unpacked(data: bytes, max_body: int) -> bytes:
+    """Decompress a body, or hardly more of it than `max_body` bytes.
+
+    Raises:
+        ValueError: it is longer, or not compressed as `encode` does it.
     """
-    if not isinstance(size, int) or not 0 <= size <= max_body:
-        raise ValueError("an impossible size")
     stream = zlib.decompressobj()
-    body = stream.decompress(data, size + 1)
-    if len(body) != size or not stream.eof or stream.unused_data:
+    try:
+        body = stream.decompress(data, max_body + 1)
+    except zlib.error as error:
+        raise ValueError("not compressed") from error
+    if not stream.eof or stream.unused_data:
         raise ValueError("not compressed as `encode` does it")
     return body
+
+
+def _body(entry: Entry) -> bytes:
+    if entry.copy is None:
+        return b""
+    return entry.copy.body
 
 
 def _copy(facts: dict[str, Any] | None, body: bytes) -> Copy | None:
@@ -138,12 +131,12 @@ def _outage(facts: dict[str, Any] | None) -> Outage | None:
         return None
     failure = facts["failure"]
     if failure is not None:
-        facts = {**facts, "failure": Failure[failure]}
-    return Outage(**facts)
+        failure = Failure[failure]
+    return Outage(**{**facts, "failure": failure})
 
 
 def _facts(entry: Entry, *, packed: bool) -> bytes:
-    """Return all of `entry` but its body, as JSON; `packed` says whether that is compressed."""
+    """Return all of `entry` but its body as JSON; `packed`: whether the body is compressed."""
     facts = {
         "body": {"bytes": len(_body(entry)), "zlib": packed},
         "copy": _written(entry.copy, _COPY),
@@ -152,35 +145,18 @@ def _facts(entry: Entry, *, packed: bool) -> bytes:
     return _JSON.encode(facts).encode("ascii")
 
 
-def _written(part: Copy | Outage | None, fields: _Fields) -> dict[str, Any] | None:
+def _written(part: Copy | Outage | None, fields: Mapping[str, _Write]) -> dict[str, Any] | None:
     if part is None:
         return None
     return {name: write(getattr(part, name)) for name, write in fields.items()}
 
 
-def _status(status: Any) -> int:
-    return max(-_MOST_STATUS, min(int(status), _MOST_STATUS))
+def _number(kind: type[int | float], least: float, most: float) -> _Write:
+    return lambda number: kind(max(least, min(number, most)))
 
 
-def _status_or_none(status: Any) -> int | None:
-    if status is None:
-        return None
-    return _status(status)
-
-
-def _name_or_none(failure: Failure | None) -> str | None:
-    if failure is None:
-        return None
-    return failure.name
-
-
-def _time(seconds: Any) -> float:
-    """Bound a time to what a `datetime` can have."""
-    return max(0.0, min(float(seconds), _LATEST))
-
-
-def _number(failures: Any) -> int:
-    return min(max(0, int(failures)), _MOST_FAILURES)
+def _or_none(write: _Write) -> _Write:
+    return lambda value: None if value is None else write(value)
 
 
 def _text(text: object) -> str:
@@ -188,24 +164,27 @@ def _text(text: object) -> str:
     return str(text)[:_TEXT_CHARS].encode("utf-8", "replace").decode()
 
 
-# How each fact is written: one of another type, or out of bounds, would be written in another way.
-_COPY: _Fields = {
+_count = _number(int, 0, _MOST_FAILURES)
+_status = _number(int, -_MOST_STATUS, _MOST_STATUS)
+# a time that a `datetime` can have
+_time = _number(float, 0.0, _LATEST)
+_COPY: Mapping[str, _Write] = {
     "cut": bool,
     "fetched_at": _time,
     "fresh_until": _time,
-    "kind": lambda kind: kind.value,
+    "kind": attrgetter("value"),
     "status": _status,
     "url": _text,
     "why": _text,
 }
-_OUTAGE: _Fields = {
-    "alike": _number,
+_OUTAGE: Mapping[str, _Write] = {
+    "alike": _count,
     "failed_at": _time,
-    "failure": _name_or_none,
-    "failures": _number,
+    "failure": _or_none(attrgetter("name")),
+    "failures": _count,
     "redirected_to": _text,
     "retry_at": _time,
     "since": _time,
-    "status": _status_or_none,
+    "status": _or_none(_status),
     "why": _text,
 }

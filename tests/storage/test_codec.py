@@ -105,6 +105,11 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(sealed(FACTS + b" \n" + BODY_OF_WHOLE), id="blank-behind-the-facts"),
         pytest.param(sealed(FACTS + b"\n" + BODY_OF_WHOLE + b"x"), id="longer-body"),
         pytest.param(changed(b'"cut": false', b'"cut": 0'), id="flag-that-is-none"),
+        pytest.param(changed(b'"zlib": false', b'"zlib": 0'), id="compression-that-is-none"),
+        pytest.param(
+            sealed(with_body(zlib.compress(BODY), len(BODY))[14:].replace(b"true", b"1")),
+            id="compressed-by-one",
+        ),
         pytest.param(changed(b'"failures": 3', b'"failures": true'), id="number-that-is-none"),
         pytest.param(changed(b'"failures": 3', b'"failures": -3'), id="failures-below-none"),
         pytest.param(
