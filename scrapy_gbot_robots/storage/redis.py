@@ -159,10 +159,10 @@ class RedisStorage(BatchStorage):
     def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         listed: set[str] = set()  # a scan may meet a key twice
-        before = self._key("entry", "")
+        before, after = self._key("entry", "*").split("*")
         with self._translating_errors():
-            for key in self._redis.scan_iter(match=f"{before}*", count=_SCAN_KEYS):
-                origin = key.decode(errors="replace").removeprefix(before)
+            for key in self._redis.scan_iter(match=f"{before}*{after}", count=_SCAN_KEYS):
+                origin = key.decode(errors="replace").removeprefix(before).removesuffix(after)
                 if origin not in listed:
                     listed.add(origin)
                     yield origin
