@@ -175,10 +175,6 @@ def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, p
         pytest.param(
             [f"disallow: /{number}/" for number in range(60)] + ["disallow: /x"], id="many"
         ),
-        pytest.param(
-            [f"disallow: /{number}/" for number in range(250)] + ["disallow: /x", "allow: /x/y"],
-            id="so-many-that-each-path-is-asked-about",
-        ),
         pytest.param(["disallow: /%7Ex", "disallow: /x"], id="escapes"),
         pytest.param(["disallow: /", *(f"allow: /{letter}" for letter in "wxyz")], id="exempt"),
         pytest.param(["disallow:"], id="no-path"),
