@@ -481,6 +481,7 @@ content-usage: /x train-ai=y|content-usage: /x train-ai=n
 content-usage: train-ai=n|allow: /|user-agent: own|allow: /
 user-agent: GPT-Bot|disallow: /x
 disallow: /a|allow: /a
+allow: /x/index.html|disallow: /x/
 disallow: /cart|disallow: /admin||user-agent: Googlebot|disallow: /x
 allow: /x||user-agent: a|crawl-delay: 3||user-agent: b|disallow: /
 disallow: /x|user-agent: a""".splitlines()
