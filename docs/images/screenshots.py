@@ -1,6 +1,6 @@
 """Makes the screenshots from the example project: `python docs/images/screenshots.py` writes all pictures beside it.
 
-Needs Chromium, and rich, which colours the output.
+Needs Chromium.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from html import escape
 from pathlib import Path
-
-from rich.console import Console
-from rich.text import Text
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parents[1] / "example_project"
@@ -28,6 +26,13 @@ _CHROMIUM = (
     "--disable-component-update --disable-sync --hide-scrollbars"
 ).split()
 _SCRAPY = [sys.executable, "-m", "scrapy"]
+_CSS = {
+    "32": "color:#007a1f",
+    "1;31": "color:#b00020;font-weight:700",
+    "33": "color:#8a6100",
+    "2": "color:#767676",
+    "1": "font-weight:700",
+}
 _COMMANDS = (
     ["robots", "check", "/cart/clogs", "--as", "examplebot", "--robots", "robots.txt"],
     ["robots", "lint", "robots.txt"],
@@ -62,12 +67,13 @@ def _commands(place: Path) -> str:
         "Disallow: /*?", "Disalllow: /*?"
     )
     (place / "robots.txt").write_text(robots_txt, encoding="utf-8")
-    console = Console(record=True, width=110, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    text = ""
     for command in _COMMANDS:
-        console.print(f"$ scrapy {' '.join(command)}", style="bold", highlight=False)
-        console.print(Text.from_ansi(_on_terminal(command, place)))
-        console.print()
-    return console.export_html(inline_styles=True, code_format="{code}")
+        text += f"\x1b[1m$ scrapy {' '.join(command)}\x1b[0m\n{_on_terminal(command, place)}\n"
+    text = escape(text, quote=False)
+    for code, style in _CSS.items():
+        text = text.replace(f"\x1b[{code}m", f'<b style="font-weight:400;{style}">')
+    return text.replace("\x1b[0m", "</b>")
 
 
 def _page(inner: str) -> str:

@@ -15,7 +15,9 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from .ending import FINE
 from .inputs import SOURCE, add_shared, checked_url, typed, versions
-from .output import Column, Part, Terminal
+from .output import Part, Terminal
+
+_TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,7 +47,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         every.append(facts)
         if options.only is None or facts["allowed"] == (options.only == "yes"):
             wanted.append(facts)
-    out.rows(wanted, _COLUMNS)
+    for facts in wanted:
+        out.json(facts)
+    if wanted:
+        out.table(_TITLES, map(_row, wanted))
     refused = sum(not facts["allowed"] for facts in every)
     crawlers = count(len(every), "crawler")
     summary = f": {refused} of {crawlers} refused (the list is of {AS_OF})"
@@ -68,18 +73,10 @@ def _facts(crawler: KnownCrawler, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _may_fetch(facts: Mapping[str, Any]) -> Part:
-    if facts["allowed"]:
-        return "yes", "good"
-    if facts["obeys"]:
-        return "no", "bad"
-    return "no, but it may ignore that", "bad"
-
-
-_COLUMNS: dict[str, Column] = {
-    "crawler": "crawler",
-    "operator": "operator",
-    "purpose": "purpose",
-    "may fetch it": _may_fetch,
-    "by": "reason",
-}
+def _row(facts: Mapping[str, Any]) -> list[Part]:
+    answer: Part = ("yes", "good")
+    if not facts["allowed"]:
+        answer = ("no", "bad")
+        if not facts["obeys"]:
+            answer = ("no, but it may ignore that", "bad")
+    return [facts["crawler"], facts["operator"], facts["purpose"], answer, facts["reason"]]

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.settings import Settings
 
@@ -29,6 +29,7 @@ from ..bulk.judging import (
     origins_of,
 )
 from ..bulk.url_list import UrlList, csv_lines, json_lines
+from ..concurrency import pause
 from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..policy.outages import Decision, Kind
@@ -46,9 +47,7 @@ from .inputs import (
     versions,
 )
 from .output import Terminal, printable
-
-if TYPE_CHECKING:
-    from .project_crawl import ProjectCrawl
+from .project_crawl import ProjectCrawl, run_in_crawl
 
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
@@ -145,8 +144,6 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
 
     Each robots.txt is fetched once.
     """
-    from ..concurrency import pause  # noqa: PLC0415  as below
-    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which files do not need
 
     async def work(crawl: ProjectCrawl) -> None:
         for columns in audit.pieces():
@@ -154,7 +151,7 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
             audit.judge(columns, [decisions])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
-    run_in_crawl(settings, work)
+    run_in_crawl(settings, work, audit.err)
 
 
 class _Audit:
@@ -164,7 +161,7 @@ class _Audit:
         self, options: Namespace, judge: Judge, urls: UrlList, out: Terminal, err: Terminal
     ) -> None:
         self._options, self._judge, self._urls = options, judge, urls
-        self._out, self._err = out, err
+        self._out, self.err = out, err
         self._names = [crawler.name or "*" for crawler in judge.crawlers]
         self._new = len(self._names)  # columns of answers; by an old version, there are as many
         if options.diff:
@@ -182,7 +179,7 @@ class _Audit:
         try:
             yield
         except KeyboardInterrupt:
-            self._err.say(("Interrupted. So far:", "warning"))
+            self.err.say(("Interrupted. So far:", "warning"))
             self._summarise()
             raise
         if self.summary.invalid + self._urls.left_out and not self.summary.urls:
@@ -191,13 +188,13 @@ class _Audit:
         self._summarise()
 
     def _summarise(self) -> None:
-        self._err.say()
-        self.summary.say(self._err, self._urls.left_out)
+        self.err.say()
+        self.summary.say(self.err, self._urls.left_out)
 
     def pieces(self) -> Iterator[list[list[Any]]]:
         """Yield the columns of the list, some rows at a time, and show how far it is read."""
         read = 0
-        with self._err.progress("Auditing", size_of(self._options.urls), self._out) as progress:
+        with self.err.progress("Auditing", size_of(self._options.urls), self._out) as progress:
             for columns in self._urls.pieces():
                 read += len(columns[0])
                 yield columns

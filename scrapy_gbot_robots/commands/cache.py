@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -61,20 +61,21 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
     wanted = [str(origin_of(text)) for text in options.origins]
     done = 0
-    with _storage(gbot, settings, writes=forgets) as (storage, where):
-        origins: Iterable[str] = wanted
-        if not wanted:
-            origins = storage.origins()
-        for origin in origins:
-            if _act(options.act, origin, storage, gbot, out, is_first=not done):
-                done += 1
-            elif wanted:
+    with _storage(gbot, settings, read_only=not forgets) as (storage, where):
+        for origin in wanted or storage.origins():
+            if forgets:
+                is_stored = storage.delete(origin)
+            elif options.act == "show":
+                is_stored = _show(origin, storage, gbot, out)
+            else:
+                is_stored = _list(origin, storage, gbot, out, is_first=not done)
+            done += is_stored
+            if forgets and is_stored:
+                out.say(f"{origin}: forgotten")
+            elif wanted and not is_stored:
                 err.say((f"{origin}: not in the storage", "warning"))
         if not wanted:
-            what = count(done, "origin")
-            if forgets:
-                what += " forgotten"
-            out.say(f"{what} in {where}")
+            out.say(f"{count(done, 'origin')}{' forgotten' * forgets} in {where}")
     if done < len(wanted):
         return FOUND
     return FINE
@@ -82,24 +83,15 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 @contextmanager
 def _storage(
-    gbot: GbotSettings, settings: Settings, *, writes: bool
+    gbot: GbotSettings, settings: Settings, *, read_only: bool
 ) -> Iterator[tuple[Storage, str]]:
     """Open the storage that the settings name; say where it is.
-
-    It creates and changes files only if it `writes`.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage is in trouble.
     """
     try:
-        choice = choice_of(gbot, Crawler(Spider, settings), read_only=not writes)
-        where = choice.words
-        if (
-            choice.name == "sqlite"
-            and gbot.sqlite_path is not None
-            and not gbot.sqlite_path.exists()
-        ):
-            where += ", which does not exist yet"
+        choice = choice_of(gbot, Crawler(Spider, settings), read_only=read_only)
         storage = choice.opens()
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
@@ -110,53 +102,45 @@ def _storage(
         )
     try:
         with closing(storage):
-            yield storage, where
+            yield storage, choice.words
     except StorageError as error:
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _act(
-    act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, is_first: bool
+def _list(
+    origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, is_first: bool
 ) -> bool:
-    """List, show or forget an origin; return whether it is stored.
-
-    Another process may delete it meanwhile.
-    """
-    if act == "forget":
-        is_stored = storage.delete(origin)
-        if is_stored:
-            out.say(f"{origin}: forgotten")
-        return is_stored
+    """Write a line about an entry: at once, as there may be millions. Return whether it is there."""
     entry = storage.get(origin)
     if entry is None:
         return False
-    decision = decide(entry, time.time(), gbot.policy)
-    facts = {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decision)}
+    facts = _facts(origin, entry, gbot)
     out.json(facts)
-    if act == "list":
-        if is_first:
-            out.say((_TITLES, "strong"))
-        _list(facts, out)
-    else:
-        _show(facts, entry, out)
-    return True
-
-
-def _list(facts: dict[str, Any], out: Terminal) -> None:
-    """Write a line about an entry: at once, as there may be millions."""
-    status, age = "", ""
-    if facts["status"] is not None:
-        status = facts["status"]
+    if is_first:
+        out.say((_TITLES, "strong"))
+    status, age = facts["status"] or "", ""
     if facts["age_secs"] is not None:
         age = f"{span(facts['age_secs'])} ago"
     row = f"{facts['state']:<13}  {status:>6}  {age:>10}  {asked_again(facts):>11}"
-    out.say(f"{row}  {facts['origin']}")
+    out.say(f"{row}  {origin}")
+    return True
 
 
-def _show(facts: dict[str, Any], entry: Entry, out: Terminal) -> None:
-    """Write all about an entry, and its robots.txt."""
-    out.say((facts["origin"], "strong"))
+def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+    """Write all about an entry, and its robots.txt; return whether there is one."""
+    entry = storage.get(origin)
+    if entry is None:
+        return False
+    facts = _facts(origin, entry, gbot)
+    out.json(facts)
+    out.say((origin, "strong"))
     show_entry(facts, out)
     if entry.copy is not None and entry.copy.body:
         for number, line in enumerate(split_lines(entry.copy.body), 1):
             out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
+    return True
+
+
+def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
+    decision = decide(entry, time.time(), gbot.policy)
+    return {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decision)}

@@ -8,32 +8,30 @@ from __future__ import annotations
 
 import math
 import time
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.settings import Settings
 
+from ..bulk.judging import Judge
 from ..core.asker import Asker, group_in_words, group_line, verdict_on
-from ..core.crawlers import Crawler
 from ..core.lines import split_lines
+from ..core.preferences import Preferences
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal, word_on
-from ..policy.outages import Decision, Entry, Kind, span
+from ..policy.outages import REFUSALS, Decision, Entry, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
 from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import add_shared, check_file, checked_url, crawlers_named, is_url, read, typed
 from .output import Terminal
-
-if TYPE_CHECKING:
-    from ..core.preferences import Preferences
-    from .project_crawl import ProjectCrawl, RobotsState
+from .project_crawl import ProjectCrawl, RobotsState, run_in_crawl
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,7 +50,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help='read this robots.txt, "-" for standard input; fetch nothing',
     )
-    source.add_argument("--file", dest="robots", help=SUPPRESS)  # its name until 1.0; goes in 2.0
     add_shared(source, "--fresh")
 
 
@@ -62,14 +59,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
     if options.robots is None:
-        checks = _by_origin(options, askers, settings)
+        checks = _by_origin(options, askers, settings, err)
     else:
-        if is_url(options.robots):
-            hint = "without it, a URL is checked by the robots.txt of its own site"
-            raise CommandError(f"--robots {options.robots}: not a file; {hint}")
-        body = read(options.robots)
-        check_file(options.robots, body, settings, err)
-        checks = _by_file(options, body, askers, settings)
+        checks = _by_file(options, askers, settings, err)
     for number, check in enumerate(checks):
         out.json(check.facts)
         if number:
@@ -83,34 +75,57 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 def _by_file(
-    options: Namespace, body: bytes, askers: list[Asker], settings: Settings
+    options: Namespace, askers: list[Asker], settings: Settings, err: Terminal
 ) -> list[Check]:
+    """Check the URLs by the robots.txt in a file."""
+    if is_url(options.robots):
+        hint = "without it, a URL is checked by the robots.txt of its own site"
+        raise CommandError(f"--robots {options.robots}: not a file; {hint}")
+    body = read(options.robots)
+    check_file(options.robots, body, settings, err)
     robotstxt = GbotSettings.of(settings).parse(body)
     checks = []
     for url, asker in product(options.urls, askers):
-        verdict = verdict_on(url, asker, robotstxt)
-        checks.append(Check(url, asker, verdict, options.robots, body, robotstxt, options.purposes))
+        verdict = decided = verdict_on(url, asker, robotstxt)
+        if verdict.allowed and verdict.reason != ROBOTS_TXT_ITSELF:
+            preferences = robotstxt.preferences(url, asker.crawler)
+            decided = refusal(options.purposes, preferences) or verdict
+        source = (options.robots, body, robotstxt)
+        checks.append(Check(url, asker, verdict, decided, *source, options.purposes))
     return checks
 
 
-def _by_origin(options: Namespace, askers: list[Asker], settings: Settings) -> list[Check]:
-    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
+def _by_origin(
+    options: Namespace, askers: list[Asker], settings: Settings, err: Terminal
+) -> list[Check]:
+    """Check each URL by the robots.txt of its origin, and by the overrides."""
 
     async def work(crawl: ProjectCrawl) -> list[Check]:
+        now, crawlers = time.time(), [asker.crawler for asker in askers]
+        by_robots_txt = Judge(crawlers, max_bytes=crawl.settings.max_bytes)
+        by_all = Judge(
+            crawlers,
+            max_bytes=crawl.settings.max_bytes,
+            overrides=crawl.overrides,
+            now=now,
+            purposes=options.purposes,
+        )
         checks: list[Check] = []
         states: dict[Origin, RobotsState] = {}
-        for url, asker in product(options.urls, askers):
+        for url in options.urls:
             origin = Origin.of(url)
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
-            state, override = states[origin], crawl.overrides.of(origin, time.time())
-            verdict = crawl.verdict(url, asker.crawler, state.decision, overridden=False)
-            decided = crawl.verdict(url, asker.crawler, state.decision)
-            source = (state.body, state.robotstxt, options.purposes, state, override, decided)
-            checks.append(Check(url, asker, verdict, origin.robots_url, *source))
+            state = states[origin]
+            source = (origin.robots_url, state.body, state.robotstxt, options.purposes, state)
+            override = crawl.overrides.of(origin, now)
+            verdicts = by_robots_txt.explained(url, state.decision)
+            decided = by_all.explained(url, state.decision)
+            for asker, (_, verdict), (_, decision) in zip(askers, verdicts, decided, strict=True):
+                checks.append(Check(url, asker, verdict, decision, *source, override))
         return checks
 
-    return run_in_crawl(settings, work)
+    return run_in_crawl(settings, work, err)
 
 
 @dataclass(frozen=True)
@@ -120,28 +135,13 @@ class Check:
     url: str  # absolute, or a path
     asker: Asker
     verdict: Verdict  # by the robots.txt
+    decided: Verdict  # that counts in a crawl, by overrides and purposes, too
     where: str  # the URL of the robots.txt, or the path of the file
     body: bytes | None  # of the robots.txt; None if no rules decide
     robotstxt: RobotsTxt
     purposes: Sequence[str] = ()  # what the crawl would be for
     state: RobotsState | None = None  # None if `body` is from a file
     override: Override | None = None  # that counts for the URL in a crawl
-    overriding: Verdict | None = None  # with the overrides
-
-    @property
-    def decided(self) -> Verdict:
-        """The verdict that counts in a crawl for the purposes."""
-        verdict = self.verdict
-        if self.overriding is not None:
-            verdict = self.overriding
-        if verdict.allowed and self.refusal is not None:
-            return self.refusal
-        return verdict
-
-    @property
-    def crawler(self) -> Crawler:
-        """The crawler that the verdict is about."""
-        return self.asker.crawler
 
     @property
     def is_for_robots_txt(self) -> bool:
@@ -151,11 +151,14 @@ class Check:
     @property
     def unreachable(self) -> bool:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
-        if self.is_for_robots_txt or self.state is None:
-            return False
-        if self.override is not None:
+        if self.is_for_robots_txt or self.state is None or self.override is not None:
             return False
         return self.state.unreachable
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the site refuses one of the purposes, though its rules allow the URL."""
+        return self.override is None and self.decided != self.verdict
 
     @cached_property
     def preferences(self) -> Preferences:
@@ -166,22 +169,6 @@ class Check:
         return robotstxt.preferences(self.url, self.asker.crawler)
 
     @cached_property
-    def refusal(self) -> Verdict | None:
-        """The verdict that refuses one of the purposes; None if none is refused.
-
-        With an override that ignores the site's rules, no preference counts.
-        """
-        override = self.override
-        if self.is_for_robots_txt:
-            return None
-        if override is not None and override.robotstxt is None:
-            return None
-        verdict = refusal(self.purposes, self.preferences)
-        if verdict is not None and override is not None:
-            return override.named(verdict)
-        return verdict
-
-    @cached_property
     def group_line(self) -> int | None:
         """The number of the user-agent line whose group was used."""
         return group_line(self.robotstxt, self.verdict)
@@ -189,25 +176,25 @@ class Check:
     @property
     def group(self) -> str:
         """The group that was used, and why, in words."""
-        return group_in_words(self.crawler, self.verdict.group, self.group_line)
+        return group_in_words(self.asker.crawler, self.verdict.group, self.group_line)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        verdict, decided, rule = self.verdict, self.decided, None
+        verdict, rule = self.verdict, None
         robots_txt: dict[str, Any] = {"file": self.where}
         if self.state is not None:
             robots_txt = state_facts(self.where, self.state)
-        if verdict.rule is not None and decided is not self.refusal:
+        if verdict.rule is not None and not self.is_refused:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
             "url": self.url,
-            "allowed": decided.allowed,
-            "reason": decided.reason,
+            "allowed": self.decided.allowed,
+            "reason": self.decided.reason,
             "rule": rule,
             "group": verdict.group,
             "group_line": self.group_line,
-            "crawler": self.crawler._asdict(),
+            "crawler": self.asker.crawler._asdict(),
             "robots_txt": robots_txt,
         }
         if self.override is not None:
@@ -292,6 +279,8 @@ def show_entry(facts: dict[str, Any], out: Terminal) -> None:
     out.fact("robots.txt", f"{state}: {facts['why']}{source}")
     if facts["walled"]:
         out.fact("note", "a wall answered, not the site")
+    if facts["status"] in REFUSALS and not facts["failures"] and not facts["walled"]:
+        out.fact("note", "the site refuses it; GBOT_ROBOTS_REFUSED says what that means")
     if facts["failures"] and not facts["temporary"]:
         out.fact(
             "note", f"the last fetch failed: {facts['last_failure']}; this answer still counts"
@@ -329,7 +318,7 @@ def _show(check: Check, out: Terminal) -> None:
         out.fact("it says", str(verdict))
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)
-    if verdict is check.refusal:
+    if check.is_refused:
         out.fact("reason", verdict.reason)
     elif check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)

@@ -62,7 +62,9 @@ def _status_of(
     out, err = streams
     try:
         with handling(signal.SIGTERM, on_sigterm):
-            for text in _notes_on(settings):
+            with wrong_values_in_a_line():
+                notes = list(mistakes(settings))
+            for text in notes:
                 err.say((f"note: {text}", "warning"))
             status = run(options, settings, out, err)
             out.flush()
@@ -76,10 +78,11 @@ def _status_of(
     return status
 
 
-def _notes_on(settings: Settings) -> list[str]:
-    """Return what is odd in the settings. Raises CommandError if one has a wrong value."""
+@contextmanager
+def wrong_values_in_a_line() -> Iterator[None]:
+    """Raise a ValueError, whose message is for the user, as a CommandError."""
     try:
-        return list(mistakes(settings))
+        yield
     except ValueError as error:
         raise CommandError(str(error)) from None
 

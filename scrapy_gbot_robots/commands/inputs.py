@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy.settings import BaseSettings, Settings
 
@@ -26,13 +26,11 @@ from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
 from ..policy.outages import Kind, State
-from ..policy.overrides import Overrides
+from ..policy.overrides import Overrides, read_overrides
 from ..settings import GbotSettings
-from .ending import CommandError, handling, on_sigterm
+from .ending import CommandError, handling, on_sigterm, wrong_values_in_a_line
 from .output import Terminal
-
-if TYPE_CHECKING:
-    from .project_crawl import ProjectCrawl, RobotsState
+from .project_crawl import ProjectCrawl, RobotsState, run_in_crawl
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
@@ -101,10 +99,20 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     Raises:
         CommandError: it is neither.
     """
-    try:
-        return asker.checked_url(text, has_robots=has_robots)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+    with wrong_values_in_a_line():
+        try:
+            return asker.checked_url(text, has_robots=has_robots)
+        except ValueError as error:
+            raise ValueError(f"{error}{_hint_on(text)}") from None
+
+
+def _hint_on(text: str) -> str:
+    """Say how a path or a file is asked about, if `text`, which is no URL, is one."""
+    if text.startswith("/"):
+        return "; a path needs --robots FILE"
+    if size_of(text) is not None:
+        return f"; a robots.txt in a file is named by --robots {text}"
+    return ""
 
 
 def origin_of(text: str) -> Origin:
@@ -113,10 +121,10 @@ def origin_of(text: str) -> Origin:
     Raises:
         CommandError: `text` has no origin.
     """
-    try:
-        return Origin.of(text if is_url(text) else f"https://{text}")
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+    if not is_url(text):
+        text = f"https://{text}"
+    with wrong_values_in_a_line():
+        return Origin.of(text)
 
 
 def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Terminal) -> list[Asker]:
@@ -167,40 +175,34 @@ def overrides_checked(settings: Settings) -> Overrides:
     """Return the overrides in the settings.
 
     Raises:
-        CommandError: an override is wrong, or a file cannot be read.
+        CommandError: an override is wrong.
     """
-    from ..obeying.overrides import overrides_of  # noqa: PLC0415  few runs need it
-
-    try:
-        return overrides_of(GbotSettings.of(settings))
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+    gbot = GbotSettings.of(settings)
+    with wrong_values_in_a_line():
+        return read_overrides(gbot.overrides, gbot.parse)
 
 
 # Files
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    """Open a file; "-" is standard input.
-
-    Raises CommandError if that, or what is done with the file, does not work.
-    """
-    try:
-        with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
-            yield file
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-
-
-def read(path: str) -> bytes:
+def read(path: str, *, if_missing: str = "") -> bytes:
     """Return the content of a file; "-" is standard input.
+
+    `if_missing` is what to say besides if there is no such file.
 
     Raises:
         CommandError: it cannot be read, or is larger than `MAX_BYTES`.
     """
-    with _opened(path) as file:
-        body: bytes = file.read(MAX_BYTES + 1)
+    try:
+        if path == STDIN:
+            body = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                body = file.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise _unreadable(path, error, if_missing) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
     if len(body) > MAX_BYTES:
         raise CommandError(f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is no robots.txt")
     return body
@@ -225,22 +227,23 @@ class _StandardInput:
         return block
 
 
-@contextmanager
-def opened_list(path: str) -> Iterator[Any]:
+def opened_list(path: str) -> AbstractContextManager[Any]:
     """Open a list of URLs; "-" is standard input.
 
     Raises:
         CommandError: there is no such file, or it cannot be opened.
     """
     if path == STDIN:
-        yield _StandardInput()
-        return
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(Path(path).open("rb"))
-        except (OSError, ValueError) as error:
-            raise CommandError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-        yield file
+        return nullcontext(_StandardInput())
+    try:
+        return Path(path).open("rb")
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: OSError | ValueError, hint: str = "") -> CommandError:
+    """Return what is wrong with a file. There is a ValueError for names that no file can have."""
+    return CommandError(f"{path}: {getattr(error, 'strerror', None) or error}{hint}")
 
 
 def size_of(path: str) -> int | None:
@@ -277,7 +280,7 @@ def versions(
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
-    states = fetched(names, settings)
+    states = fetched(names, settings, err)
     every = []
     for name in names:
         version = version_of(name, states)
@@ -296,56 +299,46 @@ def check_file(name: str, body: bytes, settings: Settings, err: Terminal) -> Non
     Raises:
         CommandError: it is an archive, or compressed.
     """
-    what = ""
-    for beginning, kind in _NO_RULES.items():
-        if body.startswith(beginning):
-            what = kind
     other = no_robots_file(body, GbotSettings.of(settings).parse(body))
+    what = [kind for beginning, kind in _NO_RULES.items() if body.startswith(beginning)]
     if other is not None and without_bom(body).lstrip().startswith(b"{"):
-        what = "JSON"
+        what = ["JSON"]
     if what:
-        raise CommandError(f"{name}: this is {what}, not a robots.txt; {_FOR_ARCHIVES}")
+        raise CommandError(f"{name}: this is {what[0]}, not a robots.txt; {_FOR_ARCHIVES}")
     if other is not None:
         err.say((f"note: {name}: {other.text}", "warning"))
 
 
-def fetched(names: Sequence[str], settings: Settings) -> dict[str, RobotsState]:
+def fetched(names: Iterable[str], settings: Settings, err: Terminal) -> dict[str, RobotsState]:
     """Fetch the robots.txt files of the sites among `names`."""
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
         return {}
-    from .project_crawl import run_in_crawl  # noqa: PLC0415  loads Scrapy's crawler, which a file does not need
 
     async def work(crawl: ProjectCrawl) -> dict[str, RobotsState]:
         return {name: await crawl.state_of(origin, fresh=True) for name, origin in sites.items()}
 
-    return run_in_crawl(settings, work)
+    return run_in_crawl(settings, work, err)
 
 
-def version_of(name: str, states: dict[str, RobotsState], *, may_lack: bool = True) -> Version:
+def version_of(name: str, states: Mapping[str, RobotsState], *, may_lack: bool = True) -> Version:
     """Return the version that `name` stands for: of a site, the one that was `fetched`.
 
     Raises:
         CommandError: it cannot be had, or a site has no robots.txt and it must not lack one.
     """
     if name not in states:
-        if name != STDIN and not os.path.exists(name):  # noqa: PTH110  Path.exists raises for names that no file can have
-            hint = "a site is named by its URL, such as https://example.com"
-            raise CommandError(f"{name}: No such file or directory; {hint}")
-        return Version(name, read(name))
+        hint = "; a site is named by its URL, such as https://example.com"
+        return Version(name, read(name, if_missing=hint))
     state = states[name]
     where, copy, outage = state.origin.robots_url, state.decision.copy, state.entry.outage
-    if state.decision.temporary:
+    if copy is None:
         raise CommandError(f"{where}: {state.why}")
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{where}: robots.txt unreachable: {outage.why}")
-    body = state.body
-    if copy is not None and copy.kind is Kind.WEB_PAGE:
-        body = copy.body  # no rules decide, and yet a file is there to look at
-    if body is None and not may_lack:
+    if copy.kind not in {Kind.RULES, Kind.WEB_PAGE} and not may_lack:
         raise CommandError(f"{where}: there is nothing to read: {state.why}")
     refused = ""
     if state.decision.state is State.FULL_DISALLOW:
         refused = state.why
-    is_cut = copy is not None and copy.cut
-    return Version(where, body or b"", state.origin, is_cut, refused)
+    return Version(where, copy.body, state.origin, copy.cut, refused)

@@ -113,7 +113,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     results: list[tuple[Version, list[Finding]]] = []
     status = FINE
     sources = dict.fromkeys(options.sources)  # once each: standard input can be read only once
-    states = fetched([*sources], settings)
+    states = fetched(sources, settings, err)
     for name in sources:
         try:
             source = version_of(name, states, may_lack=False)
@@ -146,7 +146,7 @@ def _write_lines(results: Results, out: Terminal) -> None:
         for finding in reported:
             out.json({"source": printable(source.name), **finding._asdict()})
             style, where = _STYLES[finding.level], f"{source.name}:{finding.line}: "
-            out.say((where, "strong"), (finding.level, style), f": {finding.text}", wrap=True)
+            out.say((where, "strong"), (finding.level, style), f": {finding.text}")
             out.excerpt(lines, {finding.line: ("", style)})
         levels = Counter(finding.level for finding in reported)
         out.say((source.name, "strong"), ": ", _counted(levels))

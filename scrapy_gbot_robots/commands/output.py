@@ -1,4 +1,4 @@
-"""The output of sub-commands: plain text; on a terminal with rich, colour and a progress bar.
+"""The output of sub-commands: plain text; on a terminal also colour, and how far they are.
 
 All text goes out here. Text from a robots.txt, a URL or a server is made printable first, so that
 no control character of theirs reaches a terminal.
@@ -13,26 +13,21 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Timer
 from typing import Any, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
 
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
-Column: TypeAlias = "str | Callable[[Mapping[str, Any]], Part]"
 
-# Colour never says more than the words.
-_STYLES = {
-    "good": "green",
-    "bad": "bold red",
-    "warning": "yellow",
-    "faint": "dim",
-    "strong": "bold",
-}
+# Codes of ECMA-48. Colour never says more than the words.
+_STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
+_CLEAR = "\r\x1b[K"  # to the beginning of the line, and what stands there goes
 _GAP = "  "
-# for the last cell of a row on a terminal; with less, each cell has a line of its own
-_LEAST_ROOM = 20
+_LEAST_ROOM = 20  # for the last cell of a row; if there is less, the terminal breaks the line
 _LONGEST = 160  # characters of a line of a robots.txt
+_SILENT_SECS = 1.0  # a longer wait is told
 
 
 def printable(text: str) -> str:
@@ -56,29 +51,17 @@ def cells(text: str) -> int:
     return columns
 
 
-def _cells_of(columns: Mapping[str, Column], record: Mapping[str, Any]) -> list[Part]:
-    parts: list[Part] = []
-    for column in columns.values():
-        part: Any = column(record) if callable(column) else record[column]
-        if part is None:
-            part = ""
-        elif isinstance(part, int):
-            part = f"{part:,}"
-        parts.append(part)
-    return parts
-
-
-def _printable(parts: Iterable[Part]) -> list[tuple[str, str]]:
-    texts = []
-    for part in parts:
-        text, style = (part, "") if isinstance(part, str) else part
-        texts.append((printable(text), style))
-    return texts
+def _printable(part: Part) -> tuple[str, str]:
+    """Return the printable text of a part, and the name of its style."""
+    if isinstance(part, str):
+        return printable(part), ""
+    text, style = part
+    return printable(text), style
 
 
 def _broken(text: str, room: int) -> list[str]:
     """Return a cell in lines of at most `room` columns, at least one."""
-    if cells(text) <= room:
+    if cells(text) <= room or room < _LEAST_ROOM:
         return [text]
     if not text.isascii():  # characters may be two columns wide
         room //= 2
@@ -96,29 +79,28 @@ class Terminal:
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self._stream = stream
         self.as_json = as_json
-        self.rich: Any = _rich_console(stream)  # None unless a person reads it
         self.columns: int | None = None  # None if lines may have any length
         if stream.isatty():
             self.columns = shutil.get_terminal_size().columns
+        self._obeys_codes = stream.isatty() and os.environ.get("TERM") != "dumb"
+        if os.name == "nt" and "WT_SESSION" not in os.environ:  # an old console of Windows
+            self._obeys_codes = False
+        self._has_colour = self._obeys_codes and not os.environ.get("NO_COLOR")
         if hasattr(stream, "reconfigure"):
             # escapes and no exception on a terminal that is not UTF-8
             stream.reconfigure(errors="backslashreplace")
 
-    def say(self, *parts: Part, wrap: bool = False) -> None:
-        """Write a line for people, or nothing if programs read the output.
-
-        With `wrap` a terminal breaks it between words, otherwise anywhere.
-        """
+    def say(self, *parts: Part) -> None:
+        """Write a line for people, or nothing if programs read the output."""
         if self.as_json:
             return
-        texts = _printable(parts)
-        if self.rich is None:
-            self._stream.write("".join(text for text, _ in texts) + "\n")
-            return
-        from rich.text import Text  # noqa: PLC0415
-
-        styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in texts))
-        self.rich.print(styled, soft_wrap=not wrap)
+        line = ""
+        for text, style in map(_printable, parts):
+            if style and self._has_colour:
+                line += f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+            else:
+                line += text
+        self._stream.write(f"{line}\n")
 
     def fact(self, name: str, text: str) -> None:
         """Write a line of the form "  = name: text"."""
@@ -154,35 +136,16 @@ class Terminal:
         if self.as_json:
             self.write(json.dumps(record) + "\n")
 
-    def rows(self, records: Sequence[Mapping[str, Any]], columns: Mapping[str, Column]) -> None:
-        """Write records as lines of JSON, or as a table.
-
-        Args:
-            records: what is written.
-            columns: the titles of the table, each with a key, or a function, of a record.
-        """
-        for record in records:
-            self.json(record)
-        if records:
-            self.table(list(columns), [_cells_of(columns, record) for record in records])
-
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last one has no padding.
 
-        On a terminal that is too narrow, the last column is broken into lines, or each cell has a
-        line of its own.
+        On a terminal that is too narrow, the last column is broken into lines.
         """
-        heads = [(title, "strong") for title in titles]
-        table = [heads, *map(_printable, rows)]
+        table = [[(title, "strong") for title in titles]]
+        table += [list(map(_printable, row)) for row in rows]
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
         indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
         room = (self.columns or sys.maxsize) - indent
-        if room < min(widths[-1], _LEAST_ROOM):
-            for row in table[1:]:
-                for (title, _), cell in zip(heads, row, strict=True):
-                    self.say((f"{title}: ", "faint"), cell)
-                self.say()
-            return
         for row in table:
             padded = []
             for (text, style), width in zip(row[:-1], widths, strict=False):
@@ -193,28 +156,53 @@ class Terminal:
             for line in more:
                 self.say(" " * indent, (line, style))
 
+    # One line of a terminal that the next one replaces
+
+    def show_state(self, text: str) -> None:
+        """Show `text` on a terminal, in place of what was shown so; "" shows nothing."""
+        if self._obeys_codes and self.columns is not None:
+            self._stream.write(_CLEAR + printable(text)[: self.columns - 1])
+            self._stream.flush()
+
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Show `text` on a terminal while something takes longer than a second."""
+        timer = Timer(_SILENT_SECS, self.show_state, [text])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            self.show_state("")
+
     @contextmanager
     def progress(
-        self, what: str, total: int | None, beside: Terminal | None = None
+        self, what: str, total: int | None, beside: Terminal
     ) -> Iterator[Callable[[int, str], None]]:
-        """Show the progress of long work, on a terminal with rich.
+        """Show the progress of long work on a terminal.
 
         Yields a function to call with the number of units done so far, and a word on them.
 
         Args:
             what: the work.
             total: the number of units; None if it is not known.
-            beside: where rows are written meanwhile. On a terminal, they show the progress, and
-                no bar does.
+            beside: where rows are written meanwhile. On a terminal, these show the progress.
         """
-        if self.rich is None or (beside is not None and beside.rich is not None):
-            yield lambda _done, _word: None
-            return
-        from rich.progress import Progress  # noqa: PLC0415
 
-        with Progress(console=self.rich, transient=True) as bar:
-            task = bar.add_task(what, total=total)
-            yield lambda done, word: bar.update(task, completed=done, description=f"{what}: {word}")
+        def show(done: int, word: str) -> None:
+            if beside.columns is None:
+                share = ""
+                if total:
+                    share = f", {done / total:.0%}"
+                self.show_state(f"{what}: {word}{share}")
+
+        try:
+            yield show
+        finally:
+            if beside.columns is None:
+                self.show_state("")
 
     def flush(self) -> None:
         """Write out the buffer. Raises BrokenPipeError if the reader has gone."""
@@ -223,14 +211,3 @@ class Terminal:
     def abandon(self) -> None:
         """Send the rest to nowhere: the reader has gone, and Python would complain at its end."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-
-
-def _rich_console(stream: TextIO) -> Any:
-    """Return rich's console; None if the stream is no terminal, or rich is not installed."""
-    if not stream.isatty():
-        return None
-    try:
-        from rich.console import Console  # noqa: PLC0415
-    except ImportError:
-        return None
-    return Console(file=stream)

@@ -11,11 +11,9 @@ from __future__ import annotations
 import signal
 import time
 from asyncio import CancelledError
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -30,21 +28,19 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
-from ..bulk.judging import Judge
-from ..concurrency import Places, pause
-from ..core.crawlers import RobotsAgent
+from ..concurrency import pause
 from ..core.robots import RobotsTxt
 from ..core.urls import DEFAULT_PORTS, Origin
-from ..core.verdict import Verdict
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
-from ..obeying.overrides import overrides_of
 from ..policy.outages import Decision, Entry, State, decide, renew
 from ..policy.outcome import Failure
+from ..policy.overrides import read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .ending import CommandError
+from .output import Terminal
 
 _T = TypeVar("_T")
 
@@ -71,8 +67,12 @@ _NOTHING_ELSE: dict[str, Any] = {
 }
 
 
-def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T]]) -> _T:
+def run_in_crawl(
+    settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T]], err: Terminal
+) -> _T:
     """Run `work` in a crawl with the project's settings, and return its result.
+
+    `err` shows what takes long.
 
     Raises:
         CommandError: the crawl cannot run.
@@ -95,6 +95,7 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
     crawling: Any = process.crawl(
         _ErrandSpider,
         fetcher_cls=fetcher_cls,
+        err=err,
         work=work,
         result=result,
         terminated_by=terminated_by,
@@ -141,6 +142,7 @@ class _ErrandSpider(Spider):
 
     name = "robots"
     fetcher_cls: type[Fetcher]
+    err: Terminal
     work: Callable[[ProjectCrawl], Awaitable[Any]]
     result: Future[Any]
     terminated_by: list[str]
@@ -149,7 +151,7 @@ class _ErrandSpider(Spider):
         await pause(0)  # until the reactor runs, whose start sets Scrapy's handlers of signals
         self._note_sigterm()
         try:
-            crawl = ProjectCrawl(self.crawler, self.fetcher_cls)
+            crawl = ProjectCrawl(self.crawler, self.fetcher_cls, self.err)
         except Exception as error:
             self.result.set_exception(CommandError(f"the crawl cannot run: {error}"))
             return
@@ -231,75 +233,49 @@ class RobotsState:
 class ProjectCrawl:
     """The tools for the work of a sub-command while the crawl runs."""
 
-    def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
+    def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher], err: Terminal) -> None:
+        self._err = err
         self.settings = GbotSettings.of(crawler.settings)
-        self.overrides = overrides_of(self.settings)
-        self._crawler = crawler
+        self.overrides = read_overrides(self.settings.overrides, self.settings.parse)
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
         self._hops: list[tuple[int, str]] = []
-        # for one look-up of an origin at a time
-        self._places: defaultdict[Origin, Places] = defaultdict(partial(Places, 1))
-        self._judges: dict[tuple[RobotsAgent, bool], Judge] = {}
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
-        """Look up the robots.txt of `origin`.
+        """Look up the robots.txt of `origin`. A look-up that takes a second is told.
 
         Its server is asked if it shall be `fresh`, or if what the storage has is not good.
         """
-        policy, key = self.settings.policy, str(origin)
-        async with self._places[origin]:
-            self._hops.clear()
-            entry = await self._storage.get(key)
-            fetched = fresh or entry is None
-            if entry is not None and time.time() >= decide(entry, time.time(), policy).ask_at:
-                fetched = True
-            if fetched or entry is None:
-                entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-                await self._storage.put(key, entry)
-        decision = decide(entry, time.time(), policy)
-        return RobotsState(origin, entry, decision, self.settings, fetched, [*self._hops])
+        with self._err.waiting(f"waiting for {origin.robots_url}"):
+            return await self._look_up(origin, fresh=fresh)
 
     async def decisions(self, origins: Iterable[Origin]) -> dict[Origin, Decision]:
         """Look up the robots.txt files of `origins` at the same time.
 
         Those of origins where an override decides are left out.
         """
-        lookups: list[Coroutine[Any, Any, RobotsState]] = []
-        for origin in origins:
-            override = self.overrides.of(origin, time.time())
-            if override is None:
-                lookups.append(self.state_of(origin))
-        return {state.origin: state.decision for state in await self.together(lookups)}
+        now = time.time()
+        lookups = [
+            deferred_from_coro(self._look_up(origin))
+            for origin in origins
+            if self.overrides.of(origin, now) is None
+        ]
+        states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
+        return {state.origin: state.decision for state in states}
 
-    def verdict(
-        self, url: str, agent: RobotsAgent, decision: Decision, *, overridden: bool = True
-    ) -> Verdict:
-        """Return the verdict on a URL by what was decided about its origin.
-
-        If `overridden`, the overrides count, too.
-        """
-        judge = self._judges.get((agent, overridden))
-        if judge is None:  # it keeps the rules that it has read
-            overrides = None
-            if overridden:
-                overrides = self.overrides
-            judge = Judge(
-                [agent],
-                max_bytes=self.settings.max_bytes,
-                overrides=overrides,
-                now=time.time(),
-            )
-            self._judges[agent, overridden] = judge
-        ((_, verdict),) = judge.explained(url, decision)
-        return verdict
-
-    @staticmethod
-    async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-        """Run coroutines at the same time, and return their results in order."""
-        running = gatherResults([deferred_from_coro(work) for work in works], consumeErrors=True)
-        return await maybe_deferred_to_future(running)
+    async def _look_up(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
+        self._hops.clear()  # those of a look-up beside others are not used
+        policy, key = self.settings.policy, str(origin)
+        entry = await self._storage.get(key)
+        fetched = fresh or entry is None
+        if entry is not None and time.time() >= decide(entry, time.time(), policy).ask_at:
+            fetched = True
+        if fetched or entry is None:
+            entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
+            await self._storage.put(key, entry)
+        decision = decide(entry, time.time(), policy)
+        return RobotsState(origin, entry, decision, self.settings, fetched, [*self._hops])
 
     async def close(self) -> None:
         """Close the storage."""

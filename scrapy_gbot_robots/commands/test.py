@@ -68,7 +68,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             out.json({**facts, "met": is_met})
         else:
             verdict = verdict_on(url, asker, robotstxt)
-            check = Check(url, asker, verdict, robots.name, robots.body, robotstxt)
+            check = Check(url, asker, verdict, verdict, robots.name, robots.body, robotstxt)
             is_met = verdict.allowed == expectation.allowed
             out.json({**facts, "met": is_met, **check.facts})
         if not is_met:

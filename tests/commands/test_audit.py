@@ -289,7 +289,6 @@ def test_full_disk_is_one_line_and_status_2(files: Path) -> None:
 
 
 def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> None:
-    pytest.importorskip("rich")
     (files / "many.txt").write_text("https://example.com/a\n" * 50_000)
     shell = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > rows.txt', "sh"]
     arguments = ("audit", "--urls", "many.txt", "--robots", "old.txt", "--as", "a")
@@ -304,7 +303,6 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
 
 
 def test_rows_on_a_terminal_show_the_progress_themselves(files: Path) -> None:
-    pytest.importorskip("rich")
     ended = run_on_terminal(
         "audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a", cwd=files
     )

@@ -327,17 +327,6 @@ def test_server_without_tls_gets_a_hint(hangs_up: bool, tmp_path: Path) -> None:
     assert f"; if the server speaks no TLS, try http://{host}\n" in ended.out
 
 
-def test_the_former_name_of_the_option_for_the_file_still_works(tmp_path: Path) -> None:
-    (tmp_path / "robots.txt").write_bytes(b"user-agent: *\ndisallow: /x\n")
-    now, before = (
-        run_here("check", "/x", option, "robots.txt", cwd=tmp_path)
-        for option in ("--robots", "--file")
-    )
-    assert now.status == 1
-    assert before == now
-    assert "--file" not in run_here("check", "--help", cwd=tmp_path).out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
 def test_answers_are_the_same_under_every_reactor_and_without_one(
@@ -366,7 +355,7 @@ def test_answers_are_the_same_under_every_reactor_and_without_one(
 def test_what_is_probably_a_mistake_is_noted_and_answered(
     arguments: tuple[str, ...], note: str, tmp_path: Path
 ) -> None:
-    ended = run_here("check", "https://example.com/x", "--file", "-", *arguments, cwd=tmp_path)
+    ended = run_here("check", "https://example.com/x", "--robots", "-", *arguments, cwd=tmp_path)
     assert (ended.status, ended.err) == (0, f"note: {note}\n")
     assert "https://example.com/x\n --> -" in ended.out
 
@@ -386,23 +375,62 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
         assert all(line.isprintable() for line in (ended.out + ended.err).split("\n"))
 
 
-@pytest.mark.parametrize("has_rich", [True, False])
+@pytest.mark.parametrize(
+    ("variable", "value", "has_colour"),
+    [("LANG", "C", True), ("NO_COLOR", "1", False), ("TERM", "dumb", False)],
+)
 def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
-    has_rich: bool, tmp_path: Path
+    variable: str, value: str, has_colour: bool, tmp_path: Path
 ) -> None:
-    pytest.importorskip("rich")
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     arguments = ("check", "https://example.com/cart/1", "--as", "testbot", "--robots", "robots.txt")
-    script = "import sys; sys.modules['rich'] = None; from scrapy_gbot_robots.__main__ import console; console()"
-    shown = run_on_terminal(
-        *arguments, cwd=tmp_path, command=None if has_rich else [sys.executable, "-c", script]
-    )
+    command = ["env", f"{variable}={value}", *COMMAND]
+    shown = run_on_terminal(*arguments, cwd=tmp_path, command=command)
     plain = run_here(*arguments, cwd=tmp_path)
     assert ("\x1b[" in shown.out, without_colour(shown.out), shown.status) == (
-        has_rich,
+        has_colour,
         plain.out,
         1,
     )
+    assert "\x1b" not in plain.out
+
+
+@pytest.mark.parametrize("command", ["check {}", "lint {}", "test - --robots {}"])
+def test_wait_for_a_slow_host_is_shown_on_a_terminal_and_then_gone(
+    command: str, tmp_path: Path
+) -> None:
+    slow = Reply(200, b"user-agent: *\ndisallow:", after_secs=2)
+    with Site({"/robots.txt": slow}) as site:
+        told = f"waiting for {site.url('/robots.txt')}"
+        words = command.format(site.url("/")).split()
+        shell = ["sh", "-c", 'exec "$0" -m scrapy_gbot_robots "$@" < /dev/null', sys.executable]
+        on_terminal = run_on_terminal(*words, cwd=tmp_path, command=shell)
+        elsewhere = run(*words, cwd=tmp_path)
+    assert on_terminal.out.count(f"\r\x1b[K{told}\r\x1b[K") == 1
+    assert told not in elsewhere.out + elsewhere.err
+
+
+def test_refused_robots_txt_is_not_said_to_be_absent(tmp_path: Path) -> None:
+    note = "  = note: the site refuses it; GBOT_ROBOTS_REFUSED says what that means\n"
+    for status, is_refused in ((401, True), (402, True), (403, True), (451, True), (404, False)):
+        with Site({"*": Reply(status)}) as site:
+            ended = run("check", site.url("/x"), cwd=tmp_path)
+        assert ended.status == 0
+        assert f"robots.txt: full allow: HTTP {status}\n" in ended.out
+        assert (note in ended.out) == is_refused
+
+
+def test_web_page_in_place_of_a_robots_txt_has_no_rules(project: Path) -> None:
+    page = b"<!DOCTYPE html>\n<html><head><title>Shop</title></head><body>Hello</body></html>\n"
+    with Site({"*": Reply(200, page, {"Content-Type": "text/html"})}) as site:
+        ended = run("check", site.url("/x"), cwd=project)
+        linted = run("lint", site.url(), cwd=project)
+    said = "  = robots.txt: full allow: HTTP 200; no rules: it is a web page\n"
+    assert (ended.status, said in ended.out) == (0, True)
+    listed = run_here("cache", "list", cwd=project).out.splitlines()[1].split()
+    assert listed[:3] == ["full", "allow", "200"]
+    assert said in run_here("cache", "show", cwd=project).out
+    assert (linted.status, "this is a web page, not a robots.txt" in linted.out) == (1, True)
 
 
 def end_a_fetch(project: Path, number: int, *options: str) -> tuple[str, str, int | None]:

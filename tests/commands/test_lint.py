@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ..support.command import run, run_here, run_on_terminal, without_colour
+from ..support.command import run, run_here
 from ..support.web import Reply, Site
 
 BAD = b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
@@ -158,12 +158,3 @@ def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
         "lint", "-", "--format", "github", cwd=tmp_path, stdin=b"user-agent: *\nx\n"
     ).out.splitlines()
     assert line.startswith("::error file=-,line=2,title=robots-txt/ignored::")
-
-
-def test_terminal_breaks_a_finding_between_words(tmp_path: Path) -> None:
-    pytest.importorskip("rich")
-    (tmp_path / "robots.txt").write_text("user-agent: *\nnoindex: /private/\n")
-    shown = without_colour(
-        run_on_terminal("lint", "robots.txt", cwd=tmp_path).out
-    )  # of 120 columns
-    assert "use a robots meta tag or the header\nX-Robots-Tag\n" in shown.replace("\r", "")
