@@ -110,7 +110,7 @@ def _storage(
 def _list(
     origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, is_first: bool
 ) -> bool:
-    """Write a line about an entry: at once, as there may be millions. Return whether it is there."""
+    """Write a line about an entry at once, as there may be millions. Return whether it is there."""
     entry = storage.get(origin)
     if entry is None:
         return False
