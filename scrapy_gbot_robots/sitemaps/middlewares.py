@@ -3,11 +3,12 @@
 Other spiders do without them.
 
 The spider middleware gives a spider without start requests the robots.txt files to start from. It
-drops what Scrapy's own code makes of these, because they are fed already, and requests by which a
-document from the net leads to the local machine. What the spider asks for itself is otherwise left
-as Scrapy's code has it, a robots.txt among its `sitemap_urls`, too: the downloader middleware gives
-it the sitemap lines that this plugin finds there. It checks where a sitemap lies, and counts what
-became of it.
+drops requests by which a document from the net leads to the local machine. What the spider asks for
+itself is otherwise left as Scrapy's code has it.
+
+The downloader middleware gives the spider's code robots.txt files with the sitemap lines that this
+plugin finds there; without any, if these are fed already. It checks where a sitemap lies, and
+counts what became of it.
 """
 
 from __future__ import annotations
@@ -96,8 +97,6 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         parse = sitemap_callback(spider)
         if response is None or response.request is None or response.request.callback != parse:
             return request
-        if _is_fed_already(response):
-            return None
         is_sitemap = request.callback == parse
         try:
             self._check_listed(request, response, is_sitemap=is_sitemap)
@@ -138,22 +137,10 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     def process_spider_exception(
         self, response: Response, exception: Exception, spider: Spider | None = None
     ) -> Iterable[Any] | None:
-        """Ignore an error of Scrapy's own code over a robots.txt that is fed already.
-
-        Count a sitemap that failed.
-        """
-        if _is_fed_already(response):
-            return ()
+        """Count a sitemap that failed."""
         if SITEMAP in response.meta and response.status in _OK:
             count(self.crawler, "failed")
         return None
-
-
-def _is_fed_already(response: Response) -> bool:
-    """Whether the plugin had the spider start from this robots.txt: what it lists is fed."""
-    if SITEMAP not in response.meta or Origin.of_robots_txt(response.url) is None:
-        return False
-    return ANSWERED in response.flags and response.status in _OK
 
 
 class SitemapDownloaderMiddleware:
@@ -225,11 +212,14 @@ class SitemapDownloaderMiddleware:
             if _is_listed(request):
                 count(self.crawler, "failed")
             return response
-        if SITEMAP in request.meta or not (self._feeds and self._is_sitemap(request)):
+        if not (self._feeds and self._is_sitemap(request)):
             return response
         if Origin.of_robots_txt(response.url) is None:
             return response
-        return await self._with_our_lines(response)
+        lines: list[str] = []
+        if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed
+            lines = await self._sitemap_lines(response)
+        return response.replace(cls=TextResponse, body="\n".join(lines), encoding="utf-8")
 
     def _is_checked(self, request: Request) -> bool:
         """Whether `request` is for a sitemap that the spider names, and redirects are checked."""
@@ -240,8 +230,8 @@ class SitemapDownloaderMiddleware:
         parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
         return bool(request.callback == parse)
 
-    async def _with_our_lines(self, response: Response) -> Response:
-        """Return a robots.txt with the sitemap lines that this plugin finds, as URLs to request.
+    async def _sitemap_lines(self, response: Response) -> list[str]:
+        """The sitemap lines that this plugin finds in a robots.txt, with URLs as requested.
 
         Scrapy's reader misses some lines of the original, and fails on others. It resolves relative
         URLs, so that is done here, too.
@@ -258,7 +248,7 @@ class SitemapDownloaderMiddleware:
                 lines.append(f"Sitemap: {url}")
             if not number % _TURN_ITEMS:
                 await pause(0)
-        return response.replace(cls=TextResponse, body="\n".join(lines), encoding="utf-8")
+        return lines
 
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None
