@@ -542,6 +542,14 @@ def test_no_more_entries_are_read_than_the_limit() -> None:
     assert (len(entries), reader.over_limit) == (50_000, False)
 
 
+@pytest.mark.parametrize("number", [10, 100_000])
+def test_no_more_of_a_tag_or_value_is_read_than_64_kib(number: int) -> None:
+    """What is behind is lost, so none of it takes time."""
+    link = b'<link %s rel="alternate" href="http://e/de"/>' % (b'a="" ' * number)
+    assert ("alternate" in read(urlset(url(b"http://e/1", link)))[0][0]) is (number == 10)
+    assert locs(urlset(url(b"&#32;" * number + b"http://e/1"))) == ["http://e/1"] * (number == 10)
+
+
 @pytest.mark.parametrize(
     "body", [urlset(b"<url/>" * 100_000), b"http://e/1\n" + b"x\n" * 100_000], ids=["xml", "text"]
 )
