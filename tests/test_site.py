@@ -3,6 +3,8 @@
 import re
 import runpy
 import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,17 @@ def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
     page: str, dark: bool, site: Path, tmp_path: Path
 ) -> None:
     assert violations(site / page / "index.html", tmp_path, dark=dark) == ""
+
+
+def test_no_picture_is_a_white_box_on_a_dark_page() -> None:
+    pictures = sorted((DOCS / "images").glob("*.png"))
+    assert len(pictures) == 3
+    for picture in pictures:
+        data = picture.read_bytes()
+        at = data.index(b"IDAT")  # its length stands before it
+        (length,) = struct.unpack(">I", data[at - 4 : at])
+        first_row = zlib.decompressobj().decompress(data[at + 4 : at + 4 + length], 4)
+        assert max(first_row[1:]) < 64, picture  # the first pixel, whatever the row's filter is
 
 
 @pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])

@@ -19,11 +19,13 @@ _WORDS = ["settings", "signals", "exceptions"]  # drawn as one
 _STYLE = (
     "text{font:14px system-ui,sans-serif;fill:#12343b}.s{font-size:12px;fill:#47656b}.h{font-weight:600}"
     "rect{fill:#fff;stroke:#00796b;rx:6}.pure{fill:#e0f2f1}.out{fill:#fff8e1;stroke:#b28704}"
-    "path{stroke:#47656b;fill:none;marker-end:url(#a)}"
+    ".back{fill:#fafdfc;stroke:none;rx:10}path{stroke:#47656b;fill:none;marker-end:url(#a)}.head{fill:#47656b;stroke:none;marker-end:none}"
+    "@media(prefers-color-scheme:dark){text{fill:#e0e6e8}.s{fill:#a9bcc1}rect{fill:#263238;stroke:#4db6ac}"
+    ".pure{fill:#1b4a45}.out{fill:#4a3d12;stroke:#e0b040}.back{fill:#1c2326}path{stroke:#a9bcc1}.head{fill:#a9bcc1}}"
 )
 _ARROW = (
     '<marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    '<path d="M0 0 8 4 0 8z" style="fill:#47656b;stroke:none;marker-end:none"/></marker>'
+    '<path d="M0 0 8 4 0 8z" class="head"/></marker>'
 )
 _PURE = {"core", "policy"}
 
@@ -130,7 +132,7 @@ def _box(x: int, y: int, width: int, height: int, name: str, text: str = "", kin
 
 def _svg(width: int, height: int, title: str, parts: list[str]) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{title}">'
-    back = f'<rect width="{width}" height="{height}" style="fill:#fafdfc;stroke:none;rx:10"/>'
+    back = f'<rect width="{width}" height="{height}" class="back"/>'
     return (
         "\n".join(
             [

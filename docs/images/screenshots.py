@@ -23,14 +23,14 @@ from example.site import SHOP_ROBOTS_TXT  # noqa: E402  the example is no packag
 
 _CHROMIUM = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --hide-scrollbars"
+    "--disable-component-update --disable-sync --hide-scrollbars --blink-settings=preferredColorScheme=0"
 ).split()
 _SCRAPY = [sys.executable, "-m", "scrapy"]
 _CSS = {
-    "32": "color:#007a1f",
-    "1;31": "color:#b00020;font-weight:700",
-    "33": "color:#8a6100",
-    "2": "color:#767676",
+    "32": "color:#6fd08c",
+    "1;31": "color:#ff8a80;font-weight:700",
+    "33": "color:#e6b450",
+    "2": "color:#9aa5a8",
     "1": "font-weight:700",
 }
 _COMMANDS = (
@@ -77,9 +77,9 @@ def _commands(place: Path) -> str:
 
 
 def _page(inner: str) -> str:
-    """A page that looks like a terminal."""
-    style = "margin:0;padding:18px;background:#fff;color:#1c2b2d;font:13.5px/1.35 ui-monospace,'DejaVu Sans Mono',monospace"
-    head = '<!doctype html><meta charset="utf-8"><title>command</title><body style="margin:0">'
+    """A page that looks like a terminal. It is dark, so that no reader's dark page has a white box."""
+    style = "margin:0;padding:18px;white-space:pre-wrap;color:#e4e9ea;font:13.5px/1.35 ui-monospace,'DejaVu Sans Mono',monospace"
+    head = '<!doctype html><meta charset="utf-8"><title>command</title><body style="margin:0;background:#1c2326">'
     return f'{head}<pre style="{style}">{inner}</pre>'
 
 
