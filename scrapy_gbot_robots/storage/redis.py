@@ -33,11 +33,12 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from ..core.lines import MAX_BYTES
-from ..policy.outages import KEEP_DAYS, Entry
+from ..policy.outages import KEEP_DAYS, Copy, Entry, Outage
 from .base import BatchStorage, Found, Result, StorageError, Wanted
 from .codec import decode, encode, most_bytes
 
@@ -52,22 +53,22 @@ except ImportError as error:
         "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
     ) from error
 
-_E = TypeVar("_E", "Entry", "Entry | None")
+_Part = TypeVar("_Part", Copy, Outage)
 
-_PREFIX = "gbot_robots:"  # of all keys
 _KEEP_SECS = KEEP_DAYS * 86_400
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
 _SCAN_KEYS = 1000  # looked at in one step
+_TIMES = ("fetched_at", "fresh_until", "since", "retry_at", "failed_at")  # facts of an entry
 
 # A script is one step for the server: no other client's command comes between the check and what
 # follows.
 _RELEASE = (
-    'if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
+    'if redis.pcall("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
 )
-# The entry, whether the lease was taken, and the server's time. Only the caller can tell whether an
-# entry is good. Without a token no lease is taken, and beside an entry one only if ARGV[3] is "1".
-# A lease that lasts for more than a day was not taken here: it gets an end.
+# Returns the entry, whether the lease was taken, and the server's time. Only the caller can tell
+# whether an entry is good. Without a token no lease is taken, and beside an entry one only if
+# ARGV[3] is "1". A lease without an end, or of more than a day, is none of ours, and is replaced.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -76,10 +77,10 @@ _FIND = """
     end
     local now = redis.call("TIME")[1]
     if ARGV[1] == "" or value ~= "" and ARGV[3] ~= "1" then return {value, 0, now} end
-    if redis.call("SET", KEYS[2], ARGV[1], "NX", "PX", ARGV[2]) then return {value, 1, now} end
     local left = redis.call("PTTL", KEYS[2])
-    if left < 0 or left > 86400000 then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
-    return {value, 0, now}
+    if left >= 0 and left <= 86400000 then return {value, 0, now} end
+    redis.call("SET", KEYS[2], ARGV[1], "PX", ARGV[2])
+    return {value, 1, now}
 """
 
 
@@ -123,23 +124,15 @@ class RedisStorage(BatchStorage):
         self.server = server
         if make_client is None:
             self.server = place_of(server)
+            make_client = partial(_client_of, server, timeout)
         self._make_client = make_client
-        self._redis: Any = None
-        self._is_cluster = self._has_failed = False
-        if make_client is None:
-            self._redis = _client_of(server, timeout)
-        else:
-            self._use_new_client(make_client)
-        self._lead: float | None = None  # of the server's clock over our monotonic one
-        self._last_ahead = 0
+        self._ahead: int | None = None  # by these seconds the server's clock is ahead of ours
+        self._client = self._new_client()  # None after a failure
 
-    def _use_new_client(self, make_client: Callable[[], Any]) -> None:
-        """Replace the client by one that the user's function makes now."""
-        if self._redis is not None:
-            with suppress(Exception):  # it has failed
-                self._redis.close()
+    def _new_client(self) -> Any:
+        """Make a client of the server as it is now."""
         try:
-            client = make_client()
+            client = self._make_client()
         except (redis.RedisError, OSError) as error:
             raise StorageError(f"{self.server} makes no client now: {error}") from error
         if client.get_encoder().decode_responses:
@@ -147,21 +140,38 @@ class RedisStorage(BatchStorage):
                 f"the client of {self.server} must return bytes: "
                 "make it with decode_responses=False"
             )
-        self._redis = client
-        self._has_failed = False
-        self._is_cluster = isinstance(client, RedisCluster)
+        self._key_form = "gbot_robots:%s:%s"
+        if isinstance(client, RedisCluster):
+            self._key_form = "gbot_robots:%s:{%s}"
+        return client
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        """Yield a client, a new one after a failure, and turn all errors into StorageError.
+
+        The error names the server and not the password.
+        """
+        if self._client is None:
+            self._client = self._new_client()
+        try:
+            yield self._client
+        except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
+            with suppress(Exception):
+                self._client.close()
+            self._client = None
+            raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
-        with self._translating_errors():
-            return bool(self._redis.delete(self._key("entry", origin)))
+        with self._connected() as client:
+            return bool(client.delete(self._key_form % ("entry", origin)))
 
     def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         listed: set[str] = set()  # a scan may meet a key twice
-        before, after = self._key("entry", "*").split("*")
-        with self._translating_errors():
-            for key in self._redis.scan_iter(match=f"{before}*{after}", count=_SCAN_KEYS):
+        with self._connected() as client:
+            before, after = (self._key_form % ("entry", "*")).split("*")
+            for key in client.scan_iter(match=f"{before}*{after}", count=_SCAN_KEYS):
                 origin = key.decode(errors="replace").removeprefix(before).removesuffix(after)
                 if origin not in listed:
                     listed.add(origin)
@@ -170,93 +180,69 @@ class RedisStorage(BatchStorage):
     def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
         """Return entries, and take leases, in one round trip."""
         tokens: list[str] = []
-        for _, is_good in wanted:
-            token = ""  # where no entry is good enough, too, no lease is needed
-            if not is_good(None):
-                token = secrets.token_hex(8)
-            tokens.append(token)
-        with self._pipeline() as pipe:
-            for (origin, _), token in zip(wanted, tokens, strict=True):
-                keys = self._key("entry", origin), self._key("lease", origin)
-                options = _millisecs(secs), int(again), most_bytes(self._max_body)
-                pipe.execute_command("EVAL", _FIND, len(keys), *keys, token, *options)
-            answers = pipe.execute()
-        self._lead = int(answers[-1][2]) - time.monotonic()
-        ahead = self._ahead()
-        results: list[Found] = []
-        for (origin, is_good), token, (value, is_taken, _) in zip(
-            wanted, tokens, answers, strict=True
-        ):
-            entry = _shifted(decode(value, self._max_body), -ahead)
-            lease = None
-            if is_taken:
-                lease = token
+        looks: list[Found] = []
+        options = _millisecs(secs), int(again), most_bytes(self._max_body)
+        with self._connected() as client, client.pipeline(transaction=False) as pipe:
+            for origin, is_good in wanted:
+                token = ""  # where no entry is good enough, too, no lease is needed
+                if not is_good(None):
+                    token = secrets.token_hex(8)
+                tokens.append(token)
+                entry_key = self._key_form % ("entry", origin)
+                lease_key = self._key_form % ("lease", origin)
+                pipe.execute_command("EVAL", _FIND, 2, entry_key, lease_key, token, *options)
+            # what is no Redis may answer anything
+            for token, (value, is_taken, now) in zip(tokens, pipe.execute(), strict=True):
+                ahead = self._seconds_ahead(int(now))
+                entry = decode(value, self._max_body)
+                if entry is not None and ahead:
+                    entry = _shifted(entry, -ahead)
+                lease = None
+                if is_taken:
+                    lease = token
+                looks.append((entry, lease))
+        for place, (entry, lease) in enumerate(looks):
+            origin, is_good = wanted[place]
             if lease and is_good(entry):  # the last holder stored it since the last look
                 self.release(origin, lease)
-                lease = None
-            results.append((entry, lease))
-        return results
+                looks[place] = entry, None
+        return looks
 
-    def _ahead(self) -> int:
-        """By how many seconds the server's clock is now ahead of ours; 0 if they hardly differ.
+    def _seconds_ahead(self, now: int) -> int:
+        """By how many seconds the server's clock, at `now`, is ahead of ours.
 
         It stays the same as long as the clocks do, so that an entry has the same times whenever it
         is read.
         """
-        ahead = 0.0 if self._lead is None else self._lead + time.monotonic() - time.time()
-        if abs(ahead - self._last_ahead) > _CLOCKS_AGREE_SECS:
-            self._last_ahead = round(ahead)
-        return self._last_ahead
+        ahead = now - time.time()
+        if self._ahead is None:
+            self._ahead = 0
+        if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
+            self._ahead = round(ahead)
+        return self._ahead
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, timed by the server's clock, and end leases, in one round trip.
 
         The server deletes an entry after `KEEP_DAYS`.
         """
-        if self._lead is None and any(entry for _, entry, _ in results):
+        if self._ahead is None and results:
             self.get(results[0][0])  # which also asks for the time
-        with self._pipeline() as pipe:
+        with self._connected() as client, client.pipeline(transaction=False) as pipe:
             for origin, entry, token in results:
                 if entry is not None:
-                    pipe.set(
-                        self._key("entry", origin),
-                        encode(_shifted(entry, self._ahead())),
-                        ex=_KEEP_SECS,
-                    )
+                    value = encode(_shifted(entry, self._ahead or 0))
+                    pipe.set(self._key_form % ("entry", origin), value, ex=_KEEP_SECS)
                 if token:
-                    pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
+                    lease = self._key_form % ("lease", origin)
+                    pipe.execute_command("EVAL", _RELEASE, 1, lease, token)
             pipe.execute()
 
     def close(self) -> None:
         """Close the connections."""
-        self._make_client = None
-        with self._translating_errors():
-            self._redis.close()
-
-    def _key(self, kind: str, origin: str) -> str:
-        if self._is_cluster:
-            return f"{_PREFIX}{kind}:{{{origin}}}"
-        return f"{_PREFIX}{kind}:{origin}"
-
-    @contextmanager
-    def _pipeline(self) -> Iterator[Any]:
-        """Yield a pipeline, which sends commands together, and translate its errors."""
-        with self._translating_errors(), self._redis.pipeline(transaction=False) as pipe:
-            yield pipe
-
-    @contextmanager
-    def _translating_errors(self) -> Iterator[None]:
-        """Turn the driver's errors into StorageError, and use a new client after a failure.
-
-        The error names the server and not the password.
-        """
-        if self._has_failed and self._make_client is not None:
-            self._use_new_client(self._make_client)
-        try:
-            yield
-        except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
-            self._has_failed = True
-            raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
+        if self._client is not None:
+            with self._connected() as client:
+                client.close()
 
 
 def _client_of(url: str, timeout: float) -> Any:
@@ -278,22 +264,20 @@ def _client_of(url: str, timeout: float) -> Any:
     return client
 
 
-def _shifted(entry: _E, secs: int) -> _E:
-    """Return an entry whose times are `secs` seconds later: by another clock."""
-    if entry is None or not secs:
-        return entry
+def _shifted(entry: Entry, secs: int) -> Entry:
+    """Return `entry` with times that are `secs` seconds later: by another clock."""
     copy = entry.copy
     outage = entry.outage
     if copy is not None:
-        copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)
+        copy = _later(copy, secs)
     if outage is not None:
-        outage = replace(
-            outage,
-            since=outage.since + secs,
-            retry_at=outage.retry_at + secs,
-            failed_at=outage.failed_at + secs,
-        )
-    return replace(entry, copy=copy, outage=outage)
+        outage = _later(outage, secs)
+    return Entry(copy, outage)
+
+
+def _later(part: _Part, secs: int) -> _Part:
+    names = {fact.name for fact in fields(part)}.intersection(_TIMES)
+    return replace(part, **{name: getattr(part, name) + secs for name in names})
 
 
 def _millisecs(secs: float) -> int:

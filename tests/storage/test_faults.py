@@ -347,6 +347,30 @@ async def test_many_new_origins_cost_few_round_trips(
     assert trips <= 30  # one after another they would be 80, two for each origin
 
 
+class Junk(Site):
+    """A Redis, or a proxy before it, that answers each script with what no script returns."""
+
+    def _serve(self, connection: socket.socket) -> None:
+        while asked := connection.recv(65536):
+            for command in asked.split(b"\r\n*"):
+                connection.sendall(
+                    b"*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n" if b"EVAL" in command else b"+OK\r\n"
+                )
+
+
+@in_reactor
+async def test_redis_that_answers_junk_costs_one_warning_without_a_traceback_and_no_page(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
+    with Junk({}) as server:
+        await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
+    (warning,) = warnings_and_worse(caplog)
+    assert warning.getMessage().startswith(FAILED)
+    assert f"cannot use Redis at 127.0.0.1:{server.port}, database 0" in warning.getMessage()
+    assert warning.exc_info is None
+
+
 class Trickling(Site):
     """A Redis whose answer does not end for a long time."""
 

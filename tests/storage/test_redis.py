@@ -64,12 +64,13 @@ def test_keys_say_whose_they_are_and_the_server_ends_them(
 @pytest.mark.parametrize(
     "millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")]
 )
-def test_lease_that_none_of_us_took_ends_too(
+def test_lease_that_none_of_us_took_is_free(
     storage: RedisStorage, client: Any, millisecs: int | None
 ) -> None:
     client.set(LEASE, "forged", px=millisecs)
-    assert storage.lease(ORIGIN, 2.5) is None
+    assert storage.lease(ORIGIN, 2.5)
     assert 2000 < client.pttl(LEASE) <= 2500
+    client.set(LEASE, "another's", px=2000)
     client.pexpire(LEASE, 100)
     assert storage.lease(ORIGIN, 2.5) is None
     assert client.pttl(LEASE) <= 100  # another's is not made longer
@@ -222,7 +223,7 @@ def test_replica_can_be_read(new_server: NewServer) -> None:
 def test_key_met_twice_in_a_scan_is_listed_once(
     storage: RedisStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage._redis, "scan_iter", lambda **_: iter([ENTRY.encode()] * 2))
+    monkeypatch.setattr(storage._client, "scan_iter", lambda **_: iter([ENTRY.encode()] * 2))
     assert list(storage.origins()) == [ORIGIN]
 
 
@@ -287,6 +288,36 @@ def test_server_that_is_no_redis_is_a_storage_error(answer: bytes) -> None:
         closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0", timeout=0.1)) as storage,
     ):
         assert_every_verb_fails(storage)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(b"+OK\r\n", id="a-word"),
+        pytest.param(b":7\r\n", id="a-number"),
+        pytest.param(b"$-1\r\n", id="nothing"),
+        pytest.param(b"*0\r\n", id="an-empty-list"),
+        pytest.param(b"*2\r\n$0\r\n\r\n:1\r\n", id="too-few"),
+        pytest.param(b"*4\r\n$0\r\n\r\n:1\r\n:1\r\n:1\r\n", id="too-many"),
+        pytest.param(b"*3\r\n:50000000000\r\n:1\r\n$1\r\n1\r\n", id="a-number-for-an-entry"),
+        pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$4\r\nsoon\r\n", id="a-word-for-the-time"),
+        pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$-1\r\n", id="nothing-for-the-time"),
+        pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$400\r\n" + b"9" * 400 + b"\r\n", id="never"),
+    ],
+)
+def test_answer_of_another_form_is_a_storage_error(answer: bytes) -> None:
+    class Junk(Site):
+        def _serve(self, connection: socket) -> None:
+            while asked := connection.recv(65536):
+                connection.sendall(answer if b"EVAL" in asked else b"+OK\r\n" * asked.count(b"*"))
+
+    with (
+        Junk({}) as server,
+        closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0", timeout=0.5)) as storage,
+    ):
+        for ask in (storage.get, lambda origin: storage.lease(origin, 60)):
+            with pytest.raises(StorageError, match=f"cannot use Redis at 127.0.0.1:{server.port}"):
+                ask(ORIGIN)
 
 
 YEARS = 10 * 365 * 86_400.0

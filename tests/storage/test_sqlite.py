@@ -167,7 +167,7 @@ def test_leases_that_ran_out_are_swept_and_a_clock_set_back_holds_none(path: Pat
         assert storage.lease(ORIGIN, 60) is None
 
 
-def test_lease_that_none_of_us_took_ends_too(path: Path) -> None:
+def test_lease_that_none_of_us_took_is_free(path: Path) -> None:
     with closing(SqliteStorage(path)) as storage:
         with closing(sqlite3.connect(path)) as database, database:
             forged = (ORIGIN, "forged", 0.0, 1e12)
