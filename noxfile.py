@@ -78,13 +78,6 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
 
 
 @nox.session
-def coverage(session: nox.Session) -> None:
-    """The branches that the tests cover, the slow ones aside: it fails below a floor."""
-    session.install("-q", "-e", ".[test]")
-    session.run("python", "-m", "tests", "--coverage")
-
-
-@nox.session
 def engines(session: nox.Session) -> None:
     """The documentation's examples for engines. Spark needs Java 17 or newer."""
     session.install("-q", "-e", ".[test]", *ENGINES)
