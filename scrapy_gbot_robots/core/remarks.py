@@ -87,7 +87,9 @@ _WORDS = {
             "and is preferred"
         ),
         "over-long": "longer than {most} bytes, the rest was dropped",
-        "not UTF-8": "not UTF-8: bytes are matched as they stand, none after a NUL: save it as UTF-8",
+        "not UTF-8": (
+            "not UTF-8: bytes are matched as they stand, none after a NUL byte; save it as UTF-8"
+        ),
         "noindex": (
             'Google does not use the field "{key}" and may index the page: use a robots meta '
             "tag or the header X-Robots-Tag"

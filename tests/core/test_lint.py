@@ -96,7 +96,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"disallow: /video/.*", "regular expression", ""),
         (b"disallow: /p$more", "dollar within a path", ""),
         (b"disallow: /caf\xe9", "not UTF-8", ""),
-        (b"disallow: /a\0b", "not UTF-8", "none after a NUL byte"),
+        (b"disallow: /a\0b", "not UTF-8", "none after a NUL byte; save it as UTF-8"),
         ("disallow: /a\ufffdb".encode(), "path not escaped", "/a%EF%BF%BDb"),
         (b"disallow: /" + b"a" * 20_000, "over-long", ""),
         ("disallow: /menü".encode(), "path not escaped", "/men%C3%BC"),
