@@ -62,8 +62,8 @@ def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
         ended = run(*check, "-s", f"GBOT_ROBOTS_OVERRIDES={overrides}", cwd=tmp_path)
     assert ended.out.startswith(("allowed: ", "disallowed: ")[status])
     assert (ended.status, f"  = train-ai: {word}\n" in ended.out) == (status, True)
-    why = "override for 127.0.0.1 (a contract): robots.txt refuses train-ai"
-    assert (f"  = reason: {why}" in ended.out) == (status == 1)
+    says = "disallowed: override for 127.0.0.1 (a contract): robots.txt refuses train-ai (line 2)"
+    assert (f"  = it says: {says}\n" in ended.out) == (status == 1)
 
 
 def test_programs_are_told_too(files: Path) -> None:
