@@ -99,6 +99,10 @@ class TryPage:
         (worker,) = [worker for worker in self.page.workers if "/try/" in worker.url]
         return worker
 
+    def hang(self) -> None:
+        """Let the page's Python answer nothing any more, as in a computation without end."""
+        self._worker.evaluate("void setTimeout(() => { for (;;); })")
+
     def heap(self) -> int:
         """The memory of the page's Python, in bytes."""
         return int(self._worker.evaluate("self.pyodide._module.HEAPU8.length"))
