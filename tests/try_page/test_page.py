@@ -174,7 +174,6 @@ def test_answer_that_does_not_come_can_be_stopped(visit: Visit) -> None:
     page.page.fill("#try-urls", "/b")
     page.answered()
     assert page.text("rows").startswith("/b\tGooglebot\t")
-    assert len(page.page.workers) == 1  # the one that hung is gone
     assert "lint:" not in page.text("status")
     page.page.fill("#try-robots", "User-agent: *\nDisallow: /b")
     page.answered()
