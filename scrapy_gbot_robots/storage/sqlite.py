@@ -1,7 +1,5 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-`sqlite_file` says whose the file is.
-
 Operations wanted: each method for one origin in one statement, and for many origins in one
 transaction. A process that only reads waits for no other. Of all processes, one gets the lease of
 an origin.
@@ -9,25 +7,58 @@ an origin.
 Plan: `find` reads first, without a lock. In a crawl that was here before, most entries are good and
 nothing is left to do. For the others, one transaction reads again, since another process may have
 stored a good entry meanwhile, and takes the leases.
+
+The file has a write-ahead log, so readers go on while one process writes. It survives a kill at any
+time. A file that is broken, or of another version of this module, is renamed, and a new one begun,
+but only if its own bytes say that it is ours. Any other file, a database or not, is refused and
+stays as it is. Reading alone creates and renames nothing.
+
+Warning: another process may set a broken file aside and begin a new one while this process has the
+old one open. So each call compares the file at the path with the open one.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
-from .base import BatchStorage, Found, Result, Wanted
+from .base import BatchStorage, Found, Result, StorageError, Wanted
 from .codec import decode, encode, most_bytes
-from .sqlite_file import SqliteFile
 
+_T = TypeVar("_T")
+
+_APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
+# its place in a file: 4 bytes, big-endian (sqlite.org/fileformat.html, "The Database Header")
+_APPLICATION_ID_AT = 68
+_SCHEMA_VERSION = 1
+# `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored
+# anew all the time.
+_SCHEMA = f"""
+    BEGIN IMMEDIATE;
+    CREATE TABLE entries (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
+    CREATE INDEX entries_used ON entries (used);
+    CREATE TABLE leases
+        (origin TEXT PRIMARY KEY, token TEXT NOT NULL, taken REAL NOT NULL, until REAL NOT NULL);
+    PRAGMA application_id = {_APPLICATION_ID};
+    PRAGMA user_version = {_SCHEMA_VERSION};
+    COMMIT;
+"""
+# One statement, so that it sees all or nothing of what another process that makes the file writes.
+_WHAT_IT_IS = """
+    SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
+    FROM pragma_application_id, pragma_user_version
+"""
 _GET = """
     SELECT value FROM entries
     WHERE origin = ? AND used >= ? AND typeof(value) = 'blob' AND length(value) <= ?
@@ -55,6 +86,12 @@ _SWEEP_LEASES = "DELETE FROM leases WHERE until < ?"
 _PAGE = 1000  # origins listed at a time
 # expired entries deleted by each call that stores: enough to keep pace with the crawl
 _SWEEP_ROWS = 50
+_BUSY_SECS = 5.0  # how long to wait while another process writes
+# Errors that say that a file is broken; the second is of a message with damaged bytes. Errors of
+# their subclasses (locked, full, read-only) say nothing against the file.
+_BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
+
+logger = logging.getLogger(__name__)
 
 
 class SqliteStorage(BatchStorage):
@@ -79,22 +116,14 @@ class SqliteStorage(BatchStorage):
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._file = SqliteFile(Path(path).absolute(), read_only=read_only)
-        self._run = self._file.run
+        self._path = Path(path).absolute()
         self._max_body = max_body
+        self._read_only = read_only
         self._clock = clock
-        if read_only:
-            self._run(lambda connection: connection.execute("SELECT 1"))  # which opens the file
-        else:
-            self._run(lambda connection: connection.execute(_SWEEP_LEASES, (clock(),)))
-
-    def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
-        """Return the entry, unless it is too old or too long."""
-        values = origin, self._today() - KEEP_DAYS, most_bytes(self._max_body)
-        row = connection.execute(_GET, values).fetchone()
-        if row is None:
-            return None
-        return decode(row[0], self._max_body)
+        self._lock = Lock()  # one connection serves all threads in turn
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None  # the file that `_connection` has open
+        self._run(self._sweep_leases)  # which opens the file
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
@@ -115,19 +144,6 @@ class SqliteStorage(BatchStorage):
     def _origins(connection: sqlite3.Connection, start: bytes, oldest: int) -> list[Any]:
         return connection.execute(_ORIGINS, (start, oldest, _PAGE)).fetchall()
 
-    def _lease(self, connection: sqlite3.Connection, origin: str, secs: float) -> str | None:
-        """Take the lease if it is free or has run out, in one statement."""
-        token = secrets.token_hex(8)
-        now = self._clock()
-        taken = connection.execute(_LEASE, (origin, token, now, now + secs)).rowcount
-        if not taken:
-            return None
-        return token
-
-    def close(self) -> None:
-        """Close the file. Every later call raises StorageError."""
-        self._file.close()
-
     def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
         if again:
             return self._run(self._leased, wanted, secs)
@@ -140,14 +156,25 @@ class SqliteStorage(BatchStorage):
         self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float
     ) -> list[Found]:
         answers: list[Found] = []
+        now = self._clock()
         with _transaction(connection):
             for origin, is_good in wanted:
                 entry = self._get(connection, origin)
                 token = None
                 if not is_good(entry):
-                    token = self._lease(connection, origin, secs)
+                    new = secrets.token_hex(8)
+                    if connection.execute(_LEASE, (origin, new, now, now + secs)).rowcount:
+                        token = new
                 answers.append((entry, token))
         return answers
+
+    def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
+        """Return the entry, unless it is too old or too long."""
+        values = origin, self._today() - KEEP_DAYS, most_bytes(self._max_body)
+        row = connection.execute(_GET, values).fetchone()
+        if row is None:
+            return None
+        return decode(row[0], self._max_body)
 
     def store_and_release(self, results: Sequence[Result]) -> None:
         """Store entries, end leases, and delete some old entries, in one transaction."""
@@ -161,8 +188,173 @@ class SqliteStorage(BatchStorage):
             connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
             connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS))
 
+    def _sweep_leases(self, connection: sqlite3.Connection) -> None:
+        if not self._read_only:
+            connection.execute(_SWEEP_LEASES, (self._clock(),))
+
     def _today(self) -> int:
         return int(self._clock() // 86400)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._disconnect()
+
+    def _run(self, act: Callable[..., _T], *args: object) -> _T:
+        """Let `act` use the file.
+
+        If the file is broken, set it aside and call `act` again on a new one.
+        """
+        with self._lock:
+            try:
+                try:
+                    return act(self._current(), *args)
+                except _BROKEN as error:
+                    if self._read_only or type(error) not in _BROKEN:
+                        raise
+                    self._set_aside(error)
+                    return act(self._current(), *args)
+            except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+                raise StorageError(f"cannot use {self._path}: {error}") from error
+
+    def _current(self) -> sqlite3.Connection:
+        """Return a connection to the file at the path now.
+
+        Another process may have set aside the one that we had open.
+        """
+        while self._connection is None or self._file != _identity(self._path):
+            self._disconnect()
+            self._file = _identity(self._path)
+            self._connection = self._connect()
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> sqlite3.Connection:
+        """Open the file, or make it. Reading alone has an empty table where there is none.
+
+        Raises:
+            StorageError: the file is another program's.
+            sqlite3.DatabaseError: the file is broken, or of another version, or no database.
+            sqlite3.OperationalError: it cannot be used now.
+        """
+        where = f"file:{quote(bytes(self._path))}"
+        if self._read_only:
+            where = self._to_read(where)
+        else:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            where, uri=True, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if not self._is_begun(connection):
+                self._begin(connection)
+            # after a power cut the last writes may be gone, no more
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _to_read(self, where: str) -> str:
+        """Return how SQLite opens the file and creates nothing, not even beside it."""
+        if Path(f"{self._path}-wal").exists():  # another process has it open
+            return f"{where}?mode=ro"
+        if self._path.exists():
+            return f"{where}?immutable=1"
+        return "file::memory:"
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, unless another process does so at the same time."""
+        if self._read_only:
+            connection.execute("CREATE TEMP TABLE entries (origin, used, value)")
+            return
+        # SQLite does not wait for another process that switches to write-ahead logging, too
+        with _alone(self._path):
+            if not self._is_begun(connection):
+                # pages that are not used are given back
+                connection.execute("PRAGMA auto_vacuum = FULL")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.executescript(_SCHEMA)
+                # so that the file itself says whose it is
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _is_begun(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file has our tables; False if it is empty. Raises what `_connect` raises."""
+        application_id, version, tables = connection.execute(_WHAT_IT_IS).fetchone()
+        if application_id == _APPLICATION_ID:
+            if version != _SCHEMA_VERSION:
+                raise sqlite3.DatabaseError(f"schema version {version}, expected {_SCHEMA_VERSION}")
+            return True
+        # SQLite takes a file of one byte for an empty one
+        is_one_byte = self._file is not None and self._path.stat().st_size == 1
+        if application_id or version or tables or is_one_byte:
+            raise StorageError(
+                f"{self._path} is another program's and stays as it is; "
+                "set GBOT_ROBOTS_SQLITE_PATH to another file"
+            )
+        return False
+
+    def _set_aside(self, error: Exception) -> None:
+        """Rename the file that `_current` has found broken, unless another process has.
+
+        Raises:
+            StorageError: the file does not say that it is ours.
+        """
+        # To close a file that SQLite has open here, as a look into it does, would end SQLite's
+        # locks on it.
+        self._disconnect()
+        if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
+            raise StorageError(
+                f"{self._path} cannot be read ({error}), and does not say that it is "
+                "this plugin's: it stays as it is. Delete it if you know that it is, "
+                "or set GBOT_ROBOTS_SQLITE_PATH to another file"
+            ) from error
+        with _alone(self._path):
+            if _identity(self._path) != self._file:
+                return
+            aside = Path(f"{self._path}.set-aside-{time.time():.3f}")
+            for part in ("-wal", "-shm", ""):  # the file itself last
+                with suppress(FileNotFoundError):
+                    Path(f"{self._path}{part}").rename(f"{aside}{part}")
+        logger.warning(
+            "%s cannot be read (%s): renamed to %s; a new file replaces it",
+            self._path,
+            error,
+            aside.name,
+        )
+
+
+def _says_it_is_ours(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            header = file.read(_APPLICATION_ID_AT + 4)
+    except FileNotFoundError:
+        return False
+    return header[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return an identity of the file at `path` now; None if there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes out, by SQLite's own lock on an empty file beside `path`.
+
+    A kill releases the lock.
+    """
+    with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
 
 
 @contextmanager

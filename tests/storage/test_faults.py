@@ -19,7 +19,6 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage import sqlite_file
 from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -193,13 +192,13 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
     path = tmp_path / "directory" / "robots.sqlite"
     path.parent.mkdir()
     connections: list[sqlite3.Connection] = []
-    connect = sqlite_file._connect
+    connect = SqliteStorage._connect
 
-    def noted(path: Path) -> sqlite3.Connection:
-        connections.append(connect(path))
+    def noted(storage: SqliteStorage) -> sqlite3.Connection:
+        connections.append(connect(storage))
         return connections[-1]
 
-    monkeypatch.setattr(sqlite_file, "_connect", noted)
+    monkeypatch.setattr(SqliteStorage, "_connect", noted)
     faults: dict[str, Fault] = {
         "full": disk_full,
         "gone": partial(directory_gone, path),
