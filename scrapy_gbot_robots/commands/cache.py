@@ -11,7 +11,6 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -19,16 +18,17 @@ from scrapy.settings import Settings
 
 from ..core.lines import split_lines
 from ..core.urls import ROBOTS_PATH
-from ..policy.outages import Entry, decide, span
+from ..policy.outages import decide
 from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
-from .check import asked_again, entry_facts, show_entry
+from .check import age_of, asked_again, entry_facts, show_entry
 from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
+from .project_crawl import RobotsState
 
 _ACTS = ("list", "show", "forget")
 _TITLES = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'ASKED AGAIN':>11}  ORIGIN"
@@ -111,36 +111,41 @@ def _list(
     origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, is_first: bool
 ) -> bool:
     """Write a line about an entry at once, as there may be millions. Return whether it is there."""
-    entry = storage.get(origin)
-    if entry is None:
+    state = _state_of(origin, storage, gbot)
+    if state is None:
         return False
-    facts = _facts(origin, entry, gbot)
-    out.json(facts)
+    out.json({"origin": origin, **entry_facts(state)})
     if is_first:
         out.say((_TITLES, "strong"))
-    status, age = facts["status"] or "", ""
-    if facts["age_secs"] is not None:
-        age = f"{span(facts['age_secs'])} ago"
-    row = f"{facts['state']:<13}  {status:>6}  {age:>10}  {asked_again(facts):>11}"
+    status: int | None = None
+    age = ""
+    if state.entry.copy is not None:
+        status, age = state.entry.copy.status, f"{age_of(state.entry.copy)} ago"
+    if state.entry.outage is not None:
+        status = state.entry.outage.status
+    decision = state.decision
+    row = f"{decision.state.value:<13}  {status or '':>6}  {age:>10}  {asked_again(decision):>11}"
     out.say(f"{row}  {origin}")
     return True
 
 
 def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
-    """Write all about an entry, and its robots.txt; return whether there is one."""
-    entry = storage.get(origin)
-    if entry is None:
+    """Write all about an entry, and its robots.txt. Return whether it is there."""
+    state = _state_of(origin, storage, gbot)
+    if state is None:
         return False
-    facts = _facts(origin, entry, gbot)
-    out.json(facts)
+    out.json({"origin": origin, **entry_facts(state)})
     out.say((origin, "strong"))
-    show_entry(facts, out)
-    if entry.copy is not None and entry.copy.body:
-        for number, line in enumerate(split_lines(entry.copy.body), 1):
+    show_entry(state, out)
+    if state.entry.copy is not None and state.entry.copy.body:
+        for number, line in enumerate(split_lines(state.entry.copy.body), 1):
             out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return True
 
 
-def _facts(origin: str, entry: Entry, gbot: GbotSettings) -> dict[str, Any]:
+def _state_of(origin: str, storage: Storage, gbot: GbotSettings) -> RobotsState | None:
+    entry = storage.get(origin)
+    if entry is None:
+        return None
     decision = decide(entry, time.time(), gbot.policy)
-    return {"origin": origin, **entry_facts(origin + ROBOTS_PATH, entry, decision)}
+    return RobotsState(origin + ROBOTS_PATH, entry, decision, decision.why)

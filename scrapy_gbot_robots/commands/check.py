@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -25,7 +25,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal, word_on
-from ..policy.outages import REFUSALS, Decision, Entry, Kind, span
+from ..policy.outages import REFUSALS, Copy, Decision, Kind, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
 from .ending import FAILED, FINE, FOUND, CommandError
@@ -117,7 +117,8 @@ def _by_origin(
             if origin not in states:
                 states[origin] = await crawl.state_of(origin, fresh=options.fresh)
             state = states[origin]
-            source = (origin.robots_url, state.body, state.robotstxt, options.purposes, state)
+            robotstxt = crawl.settings.parse(state.body or b"")
+            source = (state.where, state.body, robotstxt, options.purposes, state)
             override = crawl.overrides.of(origin, now)
             verdicts = by_robots_txt.explained(url, state.decision)
             decided = by_all.explained(url, state.decision)
@@ -153,7 +154,7 @@ class Check:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
         if self.is_for_robots_txt or self.state is None or self.override is not None:
             return False
-        return self.state.unreachable
+        return self.state.decision.copy is None
 
     @property
     def is_refused(self) -> bool:
@@ -178,13 +179,16 @@ class Check:
         """The group that was used, and why, in words."""
         return group_in_words(self.asker.crawler, self.verdict.group, self.group_line)
 
-    @cached_property
+    @property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        verdict, rule = self.verdict, None
+        verdict, override, state, rule = self.verdict, self.override, self.state, None
         robots_txt: dict[str, Any] = {"file": self.where}
-        if self.state is not None:
-            robots_txt = state_facts(self.where, self.state)
+        if state is not None:
+            robots_txt = entry_facts(state)
+            robots_txt["hops"] = [{"status": status, "url": url} for status, url in state.hops]
+            robots_txt["from_cache"] = state.storage is not None
+            robots_txt["storage"] = state.storage
         if verdict.rule is not None and not self.is_refused:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
@@ -197,8 +201,13 @@ class Check:
             "crawler": self.asker.crawler._asdict(),
             "robots_txt": robots_txt,
         }
-        if self.override is not None:
-            facts["override"] = override_facts(self.override)
+        if override is not None:
+            facts["override"] = {
+                "key": override.key,
+                "rules": override.action.value,
+                "reason": override.reason,
+                "until": override.until,
+            }
             robots_txt |= {"allowed": verdict.allowed, "reason": verdict.reason}
         if self.purposes:
             words = {purpose: word_on(purpose, self.preferences) for purpose in self.purposes}
@@ -207,42 +216,16 @@ class Check:
         return facts
 
 
-def override_facts(override: Override) -> dict[str, object]:
-    """Return what an override says, for programs."""
-    until = None
-    if override.until is not None:
-        until = override.until.isoformat()
-    return {
-        "key": override.key,
-        "rules": override.action.value,
-        "reason": override.reason,
-        "until": until,
-    }
-
-
-def state_facts(url: str, state: RobotsState) -> dict[str, Any]:
-    """Return what is known of the robots.txt at `url`, and how it was had, for programs."""
-    storage = None
-    if state.is_stored:
-        storage = state.settings.storage
-    return {
-        **entry_facts(url, state.entry, state.decision),
-        "why": state.why,
-        "hops": [{"status": status, "url": hop} for status, hop in state.hops],
-        "from_cache": state.is_stored,
-        "storage": storage,
-    }
-
-
-def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
-    """Return what is known of the robots.txt at `url`, for programs. Times are in seconds."""
-    now, copy, outage = time.time(), entry.copy, entry.outage
+def entry_facts(state: RobotsState) -> dict[str, Any]:
+    """Return what is known of a robots.txt, for programs. Times are in seconds."""
+    now, decision = time.time(), state.decision
+    copy, outage = state.entry.copy, state.entry.outage
     facts: dict[str, Any] = {
-        "url": url,
+        "url": state.where,
         "state": decision.state.value,
         "temporary": decision.temporary,
-        "walled": decision.copy is not None and decision.copy.kind is Kind.WALL,
-        "why": decision.why,
+        "walled": _is_walled(decision),
+        "why": state.why,
         **dict.fromkeys(("status", "served_by", "age_secs", "fetched_at", "unreachable_since")),
         "failures": 0,
         "last_failure": None,
@@ -251,57 +234,59 @@ def entry_facts(url: str, entry: Entry, decision: Decision) -> dict[str, Any]:
         "cut": False,
     }
     if copy is not None:
-        facts |= {
-            "status": copy.status,
-            "served_by": copy.url,
-            "age_secs": max(0.0, now - copy.fetched_at),
-            "fetched_at": copy.fetched_at,
-            "bytes": len(copy.body),
-            "cut": copy.cut,
-        }
+        facts["status"], facts["served_by"] = copy.status, copy.url
+        facts["fetched_at"], facts["age_secs"] = copy.fetched_at, max(0.0, now - copy.fetched_at)
+        facts["bytes"], facts["cut"] = len(copy.body), copy.cut
     if outage is not None:
-        facts |= {
-            "status": outage.status,
-            "unreachable_since": outage.since,
-            "failures": outage.failures,
-            "last_failure": outage.why,
-        }
+        facts["status"], facts["unreachable_since"] = outage.status, outage.since
+        facts["failures"], facts["last_failure"] = outage.failures, outage.why
     return facts
 
 
-def show_entry(facts: dict[str, Any], out: Terminal) -> None:
-    """Write what `entry_facts` found, with the hops and the storage if these are known."""
-    state, source = facts["state"], ""
-    if facts["temporary"]:
-        state += " for now"
-    if facts.get("storage"):
-        source = f", from the storage ({facts['storage']})"
-    out.fact("robots.txt", f"{state}: {facts['why']}{source}")
-    if facts["walled"]:
+def _is_walled(decision: Decision) -> bool:
+    """Whether a wall's answer counts, in place of the site's."""
+    return decision.copy is not None and decision.copy.kind is Kind.WALL
+
+
+def show_entry(state: RobotsState, out: Terminal) -> None:
+    """Write what is known of a robots.txt, and how this run has it."""
+    decision, copy, outage = state.decision, state.entry.copy, state.entry.outage
+    words = decision.state.value
+    if decision.temporary:
+        words += " for now"
+    words += f": {state.why}"
+    if state.storage is not None:
+        words += f", from the storage ({state.storage})"
+    out.fact("robots.txt", words)
+    if _is_walled(decision):
         out.fact("note", "a wall answered, not the site")
-    if facts["status"] in REFUSALS and not facts["failures"] and not facts["walled"]:
+    elif copy is not None and copy.status in REFUSALS:
         out.fact("note", "the site refuses it; GBOT_ROBOTS_REFUSED says what that means")
-    if facts["failures"] and not facts["temporary"]:
-        out.fact(
-            "note", f"the last fetch failed: {facts['last_failure']}; this answer still counts"
-        )
-    hops = [f"{hop['status']} {hop['url']}" for hop in facts.get("hops", ())]
-    if len(hops) > 1:
+    if outage is not None and not decision.temporary:
+        out.fact("note", f"the last fetch failed: {outage.why}; this answer still counts")
+    if len(state.hops) > 1:
+        hops = [f"{status} {url}" for status, url in state.hops]
         out.fact("redirected", ", then ".join(hops))
-    elif facts["served_by"] not in {None, facts["url"]}:
-        out.fact("served by", facts["served_by"])
-    if facts["age_secs"] is not None:
-        out.fact("fetched", f"{span(facts['age_secs'])} ago")
-    out.fact("asked again", asked_again(facts))
-    if facts["failures"]:
-        out.fact("failures", f"{facts['failures']:,} in a row")
+    elif copy is not None and copy.url != state.where:
+        out.fact("served by", copy.url)
+    if copy is not None:
+        out.fact("fetched", f"{age_of(copy)} ago")
+    out.fact("asked again", asked_again(decision))
+    if outage is not None:
+        out.fact("failures", f"{outage.failures:,} in a row")
 
 
-def asked_again(facts: Mapping[str, Any]) -> str:
-    """When the robots.txt of `entry_facts` is fetched again, if it is needed then."""
-    if facts["fresh_secs"]:
-        return f"in {span(math.ceil(facts['fresh_secs']))}"
-    return "now"
+def age_of(copy: Copy) -> str:
+    """Return how long ago a copy was fetched, in words."""
+    return span(max(0.0, time.time() - copy.fetched_at))
+
+
+def asked_again(decision: Decision) -> str:
+    """When the robots.txt is fetched again, if it is needed then."""
+    secs = decision.ask_at - time.time()
+    if secs <= 0:
+        return "now"
+    return f"in {span(math.ceil(secs))}"
 
 
 def _show(check: Check, out: Terminal) -> None:
@@ -328,7 +313,7 @@ def _show(check: Check, out: Terminal) -> None:
     if check.purposes:
         _show_preferences(check, out)
     if check.state is not None:
-        show_entry(check.facts["robots_txt"], out)
+        show_entry(check.state, out)
 
 
 def _show_preferences(check: Check, out: Terminal) -> None:

@@ -331,14 +331,14 @@ def version_of(name: str, states: Mapping[str, RobotsState], *, may_lack: bool =
         hint = "; a site is named by its URL, such as https://example.com"
         return Version(name, read(name, if_missing=hint))
     state = states[name]
-    where, copy, outage = state.origin.robots_url, state.decision.copy, state.entry.outage
+    copy, outage = state.decision.copy, state.entry.outage
     if copy is None:
-        raise CommandError(f"{where}: {state.why}")
+        raise CommandError(f"{state.where}: {state.why}")
     if outage is not None:  # what a crawl would go by is not what the server has now
-        raise CommandError(f"{where}: robots.txt unreachable: {outage.why}")
+        raise CommandError(f"{state.where}: robots.txt unreachable: {outage.why}")
     if copy.kind not in {Kind.RULES, Kind.WEB_PAGE} and not may_lack:
-        raise CommandError(f"{where}: there is nothing to read: {state.why}")
+        raise CommandError(f"{state.where}: there is nothing to read: {state.why}")
     refused = ""
     if state.decision.state is State.FULL_DISALLOW:
         refused = state.why
-    return Version(where, copy.body, state.origin, copy.cut, refused)
+    return Version(state.where, copy.body, origin_of(name), copy.cut, refused)

@@ -132,9 +132,9 @@ class Terminal:
         self._stream.write(text)
 
     def json(self, record: Mapping[str, Any]) -> None:
-        """Write an object for programs, as a line of JSON."""
+        """Write an object for programs, as a line of JSON. A date is written as a text."""
         if self.as_json:
-            self.write(json.dumps(record) + "\n")
+            self.write(json.dumps(record, default=str) + "\n")
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last one has no padding.

@@ -13,9 +13,8 @@ import time
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
@@ -29,7 +28,6 @@ from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
 from ..concurrency import pause
-from ..core.robots import RobotsTxt
 from ..core.urls import DEFAULT_PORTS, Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
@@ -177,23 +175,15 @@ class _ErrandSpider(Spider):
         signal.signal(signal.SIGTERM, note_and_end)
 
 
-@dataclass(frozen=True)
-class RobotsState:
-    """What is known of the robots.txt of one origin."""
+class RobotsState(NamedTuple):
+    """What is known of a robots.txt."""
 
-    origin: Origin
+    where: str  # its URL
     entry: Entry  # in the storage
     decision: Decision  # what the entry means now
-    settings: GbotSettings  # those of the project
-    fetched: bool  # whether this run tried to fetch the robots.txt
-    hops: Sequence[tuple[int, str]]  # the status and the URL of each response, if it was fetched
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether the answer comes from the storage: also if this run tried to fetch another."""
-        if self.fetched:
-            return self.entry.outage is not None and self.decision.copy is not None
-        return True
+    why: str  # what that rests on, for people
+    storage: str | None = None  # the name of the storage, if it had the answer
+    hops: Sequence[tuple[int, str]] = ()  # the status and the URL of each response
 
     @property
     def body(self) -> bytes | None:
@@ -202,32 +192,18 @@ class RobotsState:
             return None
         return self.decision.copy.body
 
-    @property
-    def robotstxt(self) -> RobotsTxt:
-        """What is read of the body; an empty robots.txt if no rules decide."""
-        return self.settings.parse(self.body or b"")
 
-    @property
-    def why(self) -> str:
-        """What the answer rests on, in words.
-
-        They have a hint if the server may speak plain HTTP only.
-        """
-        why, outage = self.decision.why, self.decision.outage
-        if outage is None or self.origin.scheme != "https":
-            return why
-        signs = {Failure.TLS}
-        if self.origin.port != DEFAULT_PORTS["https"]:
-            signs |= _OF_SERVERS_WITHOUT_TLS
-        if outage.failure not in signs:
-            return why
-        in_the_clear = f"http{str(self.origin).removeprefix('https')}"
-        return f"{why}; if the server speaks no TLS, try {in_the_clear}"
-
-    @property
-    def unreachable(self) -> bool:
-        """Whether robots.txt is unreachable, and there is no copy of it."""
-        return self.decision.copy is None
+def _why(origin: Origin, decision: Decision) -> str:
+    """Return what `decision` rests on, with a hint if the server may speak plain HTTP only."""
+    if decision.outage is None or origin.scheme != "https":
+        return decision.why
+    signs = {Failure.TLS}
+    if origin.port != DEFAULT_PORTS["https"]:
+        signs |= _OF_SERVERS_WITHOUT_TLS
+    if decision.outage.failure not in signs:
+        return decision.why
+    in_the_clear = f"http{str(origin).removeprefix('https')}"
+    return f"{decision.why}; if the server speaks no TLS, try {in_the_clear}"
 
 
 class ProjectCrawl:
@@ -256,26 +232,26 @@ class ProjectCrawl:
         Those of origins where an override decides are left out.
         """
         now = time.time()
-        lookups = [
-            deferred_from_coro(self._look_up(origin))
-            for origin in origins
-            if self.overrides.of(origin, now) is None
-        ]
+        asked = [origin for origin in origins if self.overrides.of(origin, now) is None]
+        lookups = [deferred_from_coro(self._look_up(origin)) for origin in asked]
         states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
-        return {state.origin: state.decision for state in states}
+        return {origin: state.decision for origin, state in zip(asked, states, strict=True)}
 
     async def _look_up(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
         self._hops.clear()  # those of a look-up beside others are not used
-        policy, key = self.settings.policy, str(origin)
-        entry = await self._storage.get(key)
-        fetched = fresh or entry is None
-        if entry is not None and time.time() >= decide(entry, time.time(), policy).ask_at:
-            fetched = True
-        if fetched or entry is None:
+        policy = self.settings.policy
+        entry = await self._storage.get(str(origin))
+        is_stored = True
+        if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            await self._storage.put(key, entry)
+            await self._storage.put(str(origin), entry)
+            is_stored = False
         decision = decide(entry, time.time(), policy)
-        return RobotsState(origin, entry, decision, self.settings, fetched, [*self._hops])
+        if entry.outage is not None and decision.copy is not None:
+            is_stored = True  # the fetch has failed, and an older answer counts
+        storage = self.settings.storage if is_stored else None
+        why = _why(origin, decision)
+        return RobotsState(origin.robots_url, entry, decision, why, storage, [*self._hops])
 
     async def close(self) -> None:
         """Close the storage."""
