@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from inspect import isabstract, isclass
 from itertools import zip_longest
@@ -38,14 +37,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import Deferred
 
-from ..concurrency import Background, OneThread, Turnstile, pause, within
+from ..concurrency import OneThread, within
 from ..core.urls import shown
 from ..policy.outages import Entry
 from ..settings import STORAGES, GbotSettings
-from .base import Storage, StorageError
+from .base import Found, Storage, StorageError
 from .memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -175,16 +175,15 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._reports = self._closed = False
-        self._memory: MemoryStorage | None = None  # if that was chosen, or while the storage fails
-        if choice.opens is MemoryStorage:
-            self._memory = MemoryStorage()
+        # if memory was chosen, or while the storage fails
+        self._uses_memory = choice.opens is MemoryStorage
+        self._memory = MemoryStorage()
         self._storage: Storage | None = None  # the thread opens it
         self._thread = OneThread()
         self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
         self._waiting: list[_Call] = []
         self._batch: list[_Call] | None = None  # that the thread works on
-        self._deadline: Any = None  # of the batch
-        self._background = Background()
+        self._timer: Any = None  # the deadline of the batch, or the time of the next trial
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
@@ -201,8 +200,13 @@ class StorageClient:
         self._stats.set_value(f"gbot_robots/storage/{kind}", 1)
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         self._reports = True
-        if self._memory is not None:
+        if self._uses_memory:
             self._note_use()
+
+    def _note_use(self) -> None:
+        if self._reports:
+            self._reports = False
+            logger.info("This crawl stores robots.txt files in %s", self._choice.words)
 
     async def get(self, origin: str) -> Entry | None:
         """The entry of `origin`, or None."""
@@ -233,67 +237,59 @@ class StorageClient:
     async def close(self) -> None:
         """Give back all leases, and close the storage."""
         self._closed = True
-        self._background.cancel()
-        await self._background.ended()
         try:
             if self._storage is not None:
-                await within(CLOSE_SECS, self._thread.run(partial(self._close, self._storage)))
+                await within(CLOSE_SECS, self._thread.run(self._close, self._storage))
         except Exception as error:  # a storage of the user's may raise anything
-            if self._memory is None:
+            if not self._uses_memory:
                 logger.warning(
                     "The robots.txt storage could not be closed properly: %s",
                     _in_words(error, CLOSE_SECS),
                 )
-        if self._deadline is not None:
-            self._deadline.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._thread.end()
 
-    async def _ask(self, act: _Find | _Store) -> Any:
+    async def _ask(self, act: _Find | _Store) -> Found:
         """Let the storage do `act`, or memory while the storage fails."""
-        if self._memory is not None:
-            return self._do(self._memory, [act])[0]
-        call = _Call(act)
-        self._waiting.append(call)
-        if self._batch is None:
-            self._begin_batch()
-        await call.over.wait()
-        if call.error is not None:
+        if not self._uses_memory:
+            over: Deferred[Found | None] = Deferred()
+            self._waiting.append(_Call(act, over))
+            if self._batch is None:
+                self._begin_batch()
+            result = await maybe_deferred_to_future(over)
+            if result is not None:
+                self._note_use()
+                return result
             self._stats.inc_value("gbot_robots/storage/errors")
-            memory = self._memory
-            if memory is None:  # the storage works again already
-                memory = MemoryStorage()
-            return self._do(memory, [act])[0]
-        self._note_use()
-        return call.result
+        return self._do(self._memory, [act])[0]
 
     def _begin_batch(self) -> None:
         """Hand the calls that wait to the thread, as one batch."""
         self._batch = self._waiting[:MOST_TOGETHER]
         self._waiting = self._waiting[MOST_TOGETHER:]
         end = partial(self._end_batch, self._batch)
-        self._deadline = call_later(CALL_SECS, end, None, TimeoutError())
-        acts = [call.act for call in self._batch]
+        self._timer = call_later(CALL_SECS, end, None, TimeoutError())
+        acts = [act for act, _ in self._batch]
         self._thread.call(lambda: self._do(self._opened(), acts), end)
 
     def _end_batch(
-        self, batch: list[_Call], results: list[Any] | None, error: Exception | None
+        self, batch: list[_Call], results: list[Found] | None, error: Exception | None
     ) -> None:
         """Let the calls of a batch return, and begin the next one."""
         if batch is not self._batch:  # it was late
             return
         self._batch = None
-        self._deadline.cancel()
+        self._timer.cancel()
         if error is not None:  # the calls behind it do not ask a storage that has just failed
             if not self._closed:
-                self._fall_back(error, {call.act.origin for call in batch})
+                self._fall_back(error, {act.origin for act, _ in batch})
             batch = batch + self._waiting
             self._waiting = []
         elif self._waiting:
             self._begin_batch()
-        for call, result in zip_longest(batch, results or ()):
-            call.error = error
-            call.result = result
-            call.over.open()
+        for (_, over), result in zip_longest(batch, results or ()):
+            over.callback(result)  # nothing happens if the caller was cancelled
 
     def _opened(self) -> Storage:
         """In the thread: the storage."""
@@ -301,34 +297,30 @@ class StorageClient:
             self._storage = self._choice.opens()
         return self._storage
 
-    def _do(self, storage: Storage, acts: Sequence[_Find | _Store]) -> list[Any]:
+    def _do(self, storage: Storage, acts: Sequence[_Find | _Store]) -> list[Found]:
         """Let `storage` do acts of both kinds together; return their results in order."""
-        stores: list[_Store] = []
-        finds: list[_Find] = []
-        places: list[int] = []  # of `finds` in `acts`
-        for place, act in enumerate(acts):
-            if isinstance(act, _Store):
-                stores.append(act)
-            else:
-                finds.append(act)
-                places.append(place)
+        stores = [act for act in acts if isinstance(act, _Store)]
+        finds = [act for act in acts if isinstance(act, _Find)]
         if stores:
             storage.store_and_release(stores)
-        results: list[Any] = [None] * len(acts)
-        if finds:
-            answers = storage.find(finds, self._lease_secs)
-            for place, act, (entry, token) in zip(places, finds, answers, strict=True):
-                if token:
-                    self._leases[act.origin] = token
-                results[place] = entry, token
+        answers = iter(storage.find(finds, self._lease_secs))
+        results: list[Found] = []
+        for act in acts:
+            result: Found = (None, None)
+            if isinstance(act, _Find):
+                result = next(answers)
+                if result[1]:
+                    self._leases[act.origin] = result[1]
+            results.append(result)
         return results
 
     def _fall_back(self, error: Exception, origins: Iterable[str]) -> None:
         """Let memory take the place of the storage, which has failed for these origins."""
         says_it_all = isinstance(error, (StorageError, TimeoutError))
+        self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
-        self._background.start(self._try_again(origins))
+        self._timer = call_later(TRY_AGAIN_SECS, self._try_again, origins)
         logger.warning(
             "The robots.txt storage failed: %s. Until it answers again, "
             "this process keeps robots.txt files in memory, for itself. %s",
@@ -337,21 +329,22 @@ class StorageClient:
             exc_info=None if says_it_all else error,
         )
 
-    async def _try_again(self, origins: Iterable[str]) -> None:
-        """Try to write to the storage until it works where it has failed: for these origins."""
-        while self._memory is not None:
-            await pause(TRY_AGAIN_SECS)
-            try:
-                await within(CALL_SECS, self._thread.run(lambda: self._try_out(origins)))
-            except CancelledError:  # an Exception, unlike asyncio's own
-                raise
-            except Exception:  # the log has said so already
-                self._stats.inc_value("gbot_robots/storage/errors")
-            else:
-                self._memory = None
-                self._stats.set_value("gbot_robots/storage/fallback", 0)
-                logger.info("The robots.txt storage answers again and is used again")
-                self._note_use()
+    def _try_again(self, origins: Iterable[str]) -> None:
+        """Write to the storage where it has failed: for these origins. Use it if that works."""
+        self._thread.call(
+            lambda: self._try_out(origins), lambda _, error: self._end_trial(origins, error)
+        )
+
+    def _end_trial(self, origins: Iterable[str], error: Exception | None) -> None:
+        if self._closed:
+            return
+        if error is not None:  # the log has said so already
+            self._stats.inc_value("gbot_robots/storage/errors")
+            self._timer = call_later(TRY_AGAIN_SECS, self._try_again, origins)
+            return
+        self._uses_memory = False
+        self._stats.set_value("gbot_robots/storage/fallback", 0)
+        logger.info("The robots.txt storage answers again and is used again")
 
     def _try_out(self, origins: Iterable[str]) -> None:
         """In the thread: raise an error unless the storage can write for these origins.
@@ -367,15 +360,10 @@ class StorageClient:
             [(name, None, token or "") for name, (_, token) in zip(names, answers, strict=True)]
         )
 
-    def _note_use(self) -> None:
-        if self._reports:
-            self._reports = False
-            logger.info("This crawl stores robots.txt files in %s", self._choice.words)
-
     def _close(self, storage: Storage) -> None:
         """In the thread, after all earlier calls: close the storage."""
         try:
-            if self._memory is None and self._leases:
+            if self._leases and not self._uses_memory:
                 storage.store_and_release(
                     [(origin, None, token) for origin, token in self._leases.items()]
                 )
@@ -394,14 +382,11 @@ class _Store(NamedTuple):
     token: str = ""
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(NamedTuple):
     """One act of the storage, for which a coroutine waits."""
 
     act: _Find | _Store
-    over: Turnstile = field(default_factory=Turnstile)
-    result: Any = None
-    error: Exception | None = None
+    over: Deferred[Found | None]  # None if the storage failed
 
 
 def _in_words(error: Exception, secs: float) -> str:
