@@ -45,22 +45,15 @@ _Write: TypeAlias = Callable[[Any], Any]
 _JSON = json.JSONEncoder(sort_keys=True, allow_nan=False)
 
 
-def encode(entry: Entry) -> bytes:
+def encode(entry: Entry, *, packs: bool = True) -> bytes:
     """Return the bytes of `entry`.
 
-    A body of 150 bytes and more is compressed if that makes it smaller.
+    If it `packs`, a body of 150 bytes and more is compressed, which may take milliseconds.
     """
-    body = _body(entry)
-    if len(body) >= _PACK_FROM:
+    body = packed = _body(entry)
+    if packs and len(body) >= _PACK_FROM:
         packed = zlib.compress(body, _ZLIB_LEVEL)
-        if len(packed) < len(body):
-            return _sealed(_facts(entry, packed=True), packed)
-    return encode_unpacked(entry)
-
-
-def encode_unpacked(entry: Entry) -> bytes:
-    """Return the bytes of `entry`, its body as it is: that takes no milliseconds."""
-    return _sealed(_facts(entry, packed=False), _body(entry))
+    return _sealed(_facts(entry, packed=packed is not body), packed)
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:

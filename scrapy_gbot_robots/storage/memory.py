@@ -14,7 +14,7 @@ from threading import Lock
 
 from ..policy.outages import Entry
 from .base import Storage
-from .codec import decode, encode_unpacked
+from .codec import decode, encode
 
 MAX_BYTES = 64 * 2**20
 
@@ -46,7 +46,7 @@ class MemoryStorage(Storage):
 
     def put(self, origin: str, entry: Entry) -> None:
         """Store an entry, unless it alone is larger than the bound."""
-        data = encode_unpacked(entry)
+        data = encode(entry, packs=False)
         with self._lock:
             self._drop(origin)
             self._entries[origin] = data

@@ -33,7 +33,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ except ImportError as error:
         "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
     ) from error
 
-_Part = TypeVar("_Part", Copy, Outage)
+_Part = TypeVar("_Part", "Copy | None", "Outage | None")
 
 _KEEP_SECS = KEEP_DAYS * 86_400
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
@@ -140,10 +140,12 @@ class RedisStorage(BatchStorage):
                 f"the client of {self.server} must return bytes: "
                 "make it with decode_responses=False"
             )
-        self._key_form = "gbot_robots:%s:%s"
-        if isinstance(client, RedisCluster):
-            self._key_form = "gbot_robots:%s:{%s}"
         return client
+
+    def _key(self, kind: str, origin: str) -> str:
+        if isinstance(self._client, RedisCluster):
+            origin = f"{{{origin}}}"
+        return f"gbot_robots:{kind}:{origin}"
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -164,13 +166,13 @@ class RedisStorage(BatchStorage):
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
         with self._connected() as client:
-            return bool(client.delete(self._key_form % ("entry", origin)))
+            return bool(client.delete(self._key("entry", origin)))
 
     def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         listed: set[str] = set()  # a scan may meet a key twice
         with self._connected() as client:
-            before, after = (self._key_form % ("entry", "*")).split("*")
+            before, after = (self._key("entry", "*")).split("*")
             for key in client.scan_iter(match=f"{before}*{after}", count=_SCAN_KEYS):
                 origin = key.decode(errors="replace").removeprefix(before).removesuffix(after)
                 if origin not in listed:
@@ -179,34 +181,34 @@ class RedisStorage(BatchStorage):
 
     def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
         """Return entries, and take leases, in one round trip."""
-        tokens: list[str] = []
-        looks: list[Found] = []
+        token = secrets.token_hex(8)
         options = _millisecs(secs), int(again), most_bytes(self._max_body)
         with self._connected() as client, client.pipeline(transaction=False) as pipe:
             for origin, is_good in wanted:
-                token = ""  # where no entry is good enough, too, no lease is needed
-                if not is_good(None):
-                    token = secrets.token_hex(8)
-                tokens.append(token)
-                entry_key = self._key_form % ("entry", origin)
-                lease_key = self._key_form % ("lease", origin)
-                pipe.execute_command("EVAL", _FIND, 2, entry_key, lease_key, token, *options)
+                wish = token
+                if is_good(None):  # where no entry is good enough, too, no lease is needed
+                    wish = ""
+                keys = self._key("entry", origin), self._key("lease", origin)
+                pipe.execute_command("EVAL", _FIND, 2, *keys, wish, *options)
             # what is no Redis may answer anything
-            for token, (value, is_taken, now) in zip(tokens, pipe.execute(), strict=True):
-                ahead = self._seconds_ahead(int(now))
-                entry = decode(value, self._max_body)
-                if entry is not None and ahead:
-                    entry = _shifted(entry, -ahead)
-                lease = None
-                if is_taken:
-                    lease = token
-                looks.append((entry, lease))
-        for place, (entry, lease) in enumerate(looks):
-            origin, is_good = wanted[place]
-            if lease and is_good(entry):  # the last holder stored it since the last look
-                self.release(origin, lease)
-                looks[place] = entry, None
-        return looks
+            looks = [self._read(*answer) for answer in pipe.execute()]
+        found: list[Found] = []
+        for (origin, is_good), (entry, is_taken) in zip(wanted, looks, strict=True):
+            lease = None
+            if is_taken and is_good(entry):  # the last holder stored it since the last look
+                self.release(origin, token)
+            elif is_taken:
+                lease = token
+            found.append((entry, lease))
+        return found
+
+    def _read(self, value: bytes, is_taken: int, now: bytes) -> tuple[Entry | None, int]:
+        """Return an entry, timed by our clock, of what `_FIND` has answered."""
+        ahead = self._seconds_ahead(int(now))
+        entry = decode(value, self._max_body)
+        if entry is not None and ahead:
+            entry = _shifted(entry, -ahead)
+        return entry, is_taken
 
     def _seconds_ahead(self, now: int) -> int:
         """By how many seconds the server's clock, at `now`, is ahead of ours.
@@ -232,9 +234,9 @@ class RedisStorage(BatchStorage):
             for origin, entry, token in results:
                 if entry is not None:
                     value = encode(_shifted(entry, self._ahead or 0))
-                    pipe.set(self._key_form % ("entry", origin), value, ex=_KEEP_SECS)
+                    pipe.set(self._key("entry", origin), value, ex=_KEEP_SECS)
                 if token:
-                    lease = self._key_form % ("lease", origin)
+                    lease = self._key("lease", origin)
                     pipe.execute_command("EVAL", _RELEASE, 1, lease, token)
             pipe.execute()
 
@@ -266,18 +268,14 @@ def _client_of(url: str, timeout: float) -> Any:
 
 def _shifted(entry: Entry, secs: int) -> Entry:
     """Return `entry` with times that are `secs` seconds later: by another clock."""
-    copy = entry.copy
-    outage = entry.outage
-    if copy is not None:
-        copy = _later(copy, secs)
-    if outage is not None:
-        outage = _later(outage, secs)
-    return Entry(copy, outage)
+    return Entry(_later(entry.copy, secs), _later(entry.outage, secs))
 
 
 def _later(part: _Part, secs: int) -> _Part:
-    names = {fact.name for fact in fields(part)}.intersection(_TIMES)
-    return replace(part, **{name: getattr(part, name) + secs for name in names})
+    if part is None:
+        return part
+    times = [name for name in part.__slots__ if name in _TIMES]
+    return replace(part, **{name: getattr(part, name) + secs for name in times})
 
 
 def _millisecs(secs: float) -> int:
