@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from twisted.internet.defer import gatherResults
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.signals import sitemap_found
@@ -113,12 +112,10 @@ def all_are_held(server: RedisServer, world: World) -> bool:
 @pytest.mark.parametrize(
     ("queue", "fault"),
     [
-        ("redis-fifo", killed),
-        ("redis-lifo", killed),
         ("redis-priority", killed),
-        ("redis-priority", hanging),
+        ("redis-lifo", hanging),
         ("redis-priority", full),
-        ("redis-priority", emptied),
+        ("redis-fifo", emptied),
     ],
 )
 def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
@@ -133,7 +130,7 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
         block_until(lambda: robots_asked(trial) and all_are_held(server, world))
         with fault(server):
             trial.server.is_well = True
-            time.sleep(12)
+            time.sleep(6)  # the room asks its scheduler again after five
         trial.finish(runs)
     trial.problems.clear()  # scrapy-redis logs what its Redis says
     trial.reports[:] = [run.report() for run in runs]
@@ -151,7 +148,7 @@ def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothin
     queue: str, way: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = replace(outage(queue, secs=600, number=30, workers=4), way=way)
+    world = replace(outage(queue, secs=600, number=10, workers=3), way=way)
     trial = Trial(world, tmp_path, plugin=True)
     with trial.server.running(), redis_server() as server:
         settings = trial.settings(server)
@@ -165,28 +162,6 @@ def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothin
         assert trial.finish(trial.start(settings, again=True)), trial.problems
     trial.judge()
     assert trial.problems == []
-
-
-@needs_posix
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [killed, hanging])
-def test_crawl_that_is_stopped_while_its_redis_is_away_ends_and_says_how_many_it_loses(
-    fault: Callable[[RedisServer], AbstractContextManager[None]], tmp_path: Path
-) -> None:
-    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    hurried: dict[str, Any] = {"REDIS_PARAMS": {"socket_timeout": 2, "retry_on_timeout": False}}
-    world = outage("redis-priority", secs=600, **hurried)
-    trial = Trial(world, tmp_path, plugin=True)
-    with trial.server.running(), redis_server(*ON_DISK) as server:
-        runs = trial.start(trial.settings(server))
-        block_until(lambda: robots_asked(trial) and all_are_held(server, world))
-        time.sleep(0.5)  # the last one may be on its way from Redis
-        with fault(server):
-            trial.stop(runs)
-            trial.finish(runs)
-    assert not [problem for problem in trial.problems if "has not ended" in problem]
-    log = Path(f"{runs[0].path}.err").read_text()
-    assert "160 requests that waited for their robots.txt are lost" in log
 
 
 @needs_posix
@@ -224,9 +199,7 @@ def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> Non
 
 @needs_posix
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "scheduler", ["default", "named-aware", "own-priority", "fifo", "redis-fifo"]
-)
+@pytest.mark.parametrize("scheduler", ["default", "own-priority", "redis-fifo"])
 def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
     scheduler: str, tmp_path: Path
 ) -> None:
@@ -244,39 +217,6 @@ def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
     assert len(report["outcomes"]) == 100
     assert len(crawled) >= 36
     assert report["stats"].get("gbot_robots/given_up", 0) == 100 - len(crawled)
-
-
-# Limits
-
-
-@needs_posix
-@pytest.mark.slow
-@pytest.mark.parametrize("plugin", [True, False], ids=["", "scrapy-alone"])
-@pytest.mark.parametrize("delay", [0, 0.1])
-@pytest.mark.parametrize(
-    "scheduler", ["default", "strict", "named-priority", "own-aware", "fifo", "redis-lifo"]
-)
-def test_limits_hold_at_servers_whose_robots_txt_flaps_and_expires_at_once(
-    scheduler: str, delay: float, plugin: bool, tmp_path: Path
-) -> None:
-    """One request at a time, or one to each of three slots with a delay."""
-    if scheduler.startswith("redis-"):
-        pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    settings = {
-        **SCHEDULERS[scheduler],
-        "CONCURRENT_REQUESTS": 8 if delay else 1,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
-        "DOWNLOAD_DELAY": delay,
-        "GBOT_ROBOTS_MAX_AGE_SECS": 0,
-    }
-    world = outage(scheduler, secs=0, hosts=3, number=12, **settings)
-    hosts = [replace(host, kind="flapping") for host in world.hosts]
-    pages = [
-        replace(page, agent=("alphabot", "bravobot")[number % 2])
-        for number, page in enumerate(world.pages)
-    ]
-    trial = Trial(replace(world, hosts=hosts, pages=pages), tmp_path, plugin=plugin)
-    assert trial.run() == []
 
 
 # State on disk
@@ -302,56 +242,6 @@ async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
 
 class Resuming(Pages):
     """Requests nothing of its own: what it crawls, an earlier run has left."""
-
-
-STOPPED_SOON = {"CLOSESPIDER_PAGECOUNT": 2}
-
-
-@needs_posix
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("scheduler", "first_with"),
-    [
-        pytest.param("named-aware", True, id="by-this-plugin"),
-        pytest.param("named-aware", False, id="by-scrapy"),
-        pytest.param("own-aware", True, id="of-an-own-queue-by-this-plugin"),
-        pytest.param("own-aware", False, id="of-an-own-queue-by-scrapy"),
-        pytest.param("named-priority", False, id="across-hosts-by-scrapy"),
-    ],
-)
-def test_jobdir_is_read_by_scrapy_and_by_this_plugin_whoever_has_written_it(
-    scheduler: str, first_with: bool, tmp_path: Path
-) -> None:
-    world = outage(scheduler, secs=0, hosts=4, number=10, JOBDIR="job", CONCURRENT_REQUESTS=1)
-    world.stop_after = 8
-    trial = Trial(world, tmp_path, plugin=first_with)
-    with trial.server.running():
-        runs = trial.start(trial.settings())
-        trial.stop_in_time(runs)
-        assert trial.finish(runs), trial.problems
-        trial.plugin = not first_with
-        assert trial.finish(trial.start(trial.settings(), again=True)), trial.problems
-    trial.judge()
-    assert trial.problems == []
-    assert all(0 < len(report["outcomes"]) < 40 for report in trial.reports)
-
-
-@in_reactor
-async def test_requests_that_1_0_0rc1_has_left_in_a_jobdir_are_crawled_once_each(
-    tmp_path: Path,
-) -> None:
-    """It left them to Scrapy's queue, with a mark: their `dont_filter`, and how far their priority was lowered."""
-    settings = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
-    with Site({"*": b"ok"}) as site, Site({"*": b"ok"}) as other:
-        urls = {host.url(f"/{number}") for number in range(5) for host in (site, other)}
-        mark = {"gbot_robots_returned": [False, 1]}
-        left = [Request(url, meta=dict(mark), dont_filter=True, priority=-1) for url in urls]
-        first = await crawl(Pages, {**settings, **STOPPED_SOON}, addon=False, urls=left)
-        second = await crawl(Resuming, settings)
-        asked = [page for page in (*site.asked, *other.asked) if page.path != "/robots.txt"]
-    assert 0 < len(pages(first).crawled) < len(urls)
-    assert set(pages(first).crawled) | set(pages(second).crawled) == urls
-    assert len(asked) == len(urls)
 
 
 # Spiders, handlers, processes
@@ -428,23 +318,6 @@ class Proxy(Site):
 
 @pytest.mark.slow
 @as_scrapy_runs_it
-async def test_proxy_that_is_away_for_a_while_costs_no_page_and_no_host_is_gone_for_it() -> None:
-    port = free_port()
-    hosts = [f"http://host{number}.example" for number in range(50)]
-    urls = [f"{host}/{number}" for host in hosts for number in range(2)]
-    meta = {"proxy": f"http://127.0.0.1:{port}"}
-    requests = [Request(url, meta=meta) for url in urls]
-    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
-    running = crawl(Pages, settings, urls=requests)
-    await pause(8)
-    with Proxy({}, port=port):
-        (crawler,) = await together(running)
-    assert set(pages(crawler).crawled) == set(urls)
-    assert "gbot_robots/gone" not in stats(crawler)
-
-
-@pytest.mark.slow
-@as_scrapy_runs_it
 async def test_proxy_that_dies_in_mid_crawl_costs_no_page_of_a_host_it_had_not_answered_for() -> (
     None
 ):
@@ -457,7 +330,7 @@ async def test_proxy_that_dies_in_mid_crawl_costs_no_page_of_a_host_it_had_not_a
     with Proxy({}, port=port) as proxy:
         running = crawl(Pages, settings, urls=requests)
         await until(lambda: len(proxy.asked) > 20)
-    await pause(20)
+    await pause(12)  # longer than hosts that fail together excuse each other
     # Only now: a connection that was kept open may have got more answers.
     had_answered = {urlsplit(path).netloc for path in proxy.paths() if path.endswith("/robots.txt")}
     with Proxy({}, port=port):
@@ -468,17 +341,3 @@ async def test_proxy_that_dies_in_mid_crawl_costs_no_page_of_a_host_it_had_not_a
     assert not [error for error in failed.values() if isinstance(error, IgnoreRequest)]
     assert len(had_answered) < len(hosts)
     assert "gbot_robots/gone" not in stats(crawler)
-
-
-@in_reactor
-async def test_crawls_with_five_schedulers_in_one_process_wait_for_themselves() -> None:
-    kinds = ("default", "strict", "named-priority", "own-aware", "fifo")
-    robots = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.5)
-    with Site({"/robots.txt": robots, "*": b"ok"}) as slow, Site({"*": b"ok"}) as well:
-        urls = [site.url(f"/{number}") for number in range(5) for site in (slow, well)]
-        crawls = [crawl(Pages, SCHEDULERS[kind], urls=[*urls, slow.url("/no")]) for kind in kinds]
-        for crawler in await gatherResults(crawls):
-            assert set(pages(crawler).crawled) == set(urls)
-            assert set(pages(crawler).refused) == {slow.url("/no")}
-            assert stats(crawler).get("gbot_robots/waiting", 0) == 0
-    assert slow.paths().count("/robots.txt") == 5

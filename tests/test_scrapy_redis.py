@@ -16,7 +16,7 @@ import pytest
 
 from .support.processes import ROOT
 from .support.redis_server import RedisServer, redis_server
-from .support.sitemap_web import sitemap_lines, urlset
+from .support.sitemap_web import urlset
 from .support.until import FAR_TOO_LONG_SECS, block_until
 from .support.web import Reply, Site
 
@@ -201,39 +201,3 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
             slow.url("/robots.txt"): 2
         }
         assert fleet.leases() == []
-
-
-def test_rolling_restart_in_an_outage_loses_no_page_and_fetches_none_twice(fleet: Fleet) -> None:
-    """All robots.txt files but one answer 503 until each of the four workers has been replaced."""
-    patient = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}  # a busy machine is slow
-    with web(6) as (well, *ill):
-        pages = [site.url(f"/{number}") for site in ill for number in range(30)]
-        well.pages["/robots.txt"] = sitemap_lines(well.url("/s.xml"))
-        well.pages["/s.xml"] = urlset(*pages)
-        for site in ill:
-            site.pages["/robots.txt"] = Reply(503)
-
-        def all_are_held() -> bool:
-            has_all = fleet.client.scard("fleet:dupefilter") >= len(pages)
-            return has_all and fleet.scheduled == 0
-
-        fleet.start(4, **patient)
-        fleet.push(well.url("/"))
-        block_until(all_are_held)
-        for old in range(4):
-            fleet.stop(old)
-            fleet.start(1, **patient)
-            block_until(lambda: "Spider opened" in fleet.log(len(fleet.processes) - 1))
-            block_until(all_are_held)
-        assert not set(asked([well, *ill])) & set(pages)
-        for site in ill:
-            site.pages["/robots.txt"] = Reply(200, RULES.encode())
-        block_until(lambda: set(asked(ill)) >= set(pages))
-        time.sleep(1)  # no further request may come
-        fleet.stop()
-        assert {asked(ill)[url] for url in pages} == {1}
-        assert fleet.scheduled == 0
-        assert fleet.leases() == []
-        for name, process in enumerate(fleet.processes):
-            assert process.returncode == 0
-            assert "Traceback" not in fleet.log(name)
