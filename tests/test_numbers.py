@@ -9,7 +9,7 @@ from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
-from scrapy_gbot_robots.report import counters, page
+from scrapy_gbot_robots.report import page, summary
 from scrapy_gbot_robots.sitemaps import reader, spider, urls
 from scrapy_gbot_robots.storage import client, memory
 
@@ -19,7 +19,7 @@ WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"
 
 NUMBERS = [
     ("stats", "Tables list the {} rules", page._ROWS),
-    ("stats", "The page counts up to {} origins", counters.MOST_ORIGINS),
+    ("stats", "The page counts up to {} origins", summary.MOST_ORIGINS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),
     ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),
     ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),

@@ -33,8 +33,7 @@ from ..concurrency import pause
 from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..policy.outages import Decision, Kind
-from ..report.counters import Tally
-from ..report.summary import count
+from ..report.summary import Tally, count
 from ..settings import GbotSettings
 from .ending import FINE, FOUND, CommandError
 from .inputs import (

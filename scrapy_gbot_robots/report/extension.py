@@ -16,9 +16,8 @@ from ..experimental.preferences import pages_in_words
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
 from ..sitemaps.discovery import left_out
-from .counters import CrawlCounts
 from .page import page, try_out, write
-from .summary import summary
+from .summary import CrawlCounts, summary
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +38,8 @@ class RobotsReport:
             raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
         self._counts = counts = CrawlCounts()
         connect = crawler.signals.connect
-        connect(counts.origins.learn, robotstxt_known)
-        connect(counts.origins.learn, robotstxt_unreachable)
+        connect(counts.learn, robotstxt_known)
+        connect(counts.learn, robotstxt_unreachable)
         connect(counts.refuse, request_forbidden)
         connect(counts.use, override_used)
         connect(self._spider_closed, signals.spider_closed)
@@ -57,7 +56,7 @@ class RobotsReport:
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
         self._counts.finish_reason = reason
         counts = self._finished()
-        if counts.origins.rows or counts.blocked or counts.overridden:
+        if counts.origins or counts.blocked or counts.overridden:
             logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
             try:
@@ -77,6 +76,7 @@ class RobotsReport:
         counts.ended = time.time()
         counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
         counts.waiting = get("gbot_robots/waiting", 0)
+        counts.oldest_secs = get("gbot_robots/stored_age_secs/max", 0)
         counts.sitemaps_left_out = left_out(self._crawler)
         counts.preferences = [*pages_in_words(self._purposes, get)]
         return counts

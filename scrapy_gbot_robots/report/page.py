@@ -24,17 +24,12 @@ from typing import TypeAlias
 
 from ..core.urls import shown
 from ..policy.outages import date_of
-from .counters import CrawlCounts
-from .summary import amount, notes, states_in_words
+from .summary import CrawlCounts
 
 _Row: TypeAlias = Sequence[object]  # of a table
 
 _ROWS = 1_000  # of each table
 _BARS = 10  # in a chart
-# The heads of tables.
-_OF_OVERRIDES = ("Requests", "Blocked", "Override", "Rules", "Reason", "Until")
-_OF_RULES = ("Blocked", "Rule", "Group", "robots.txt", "Line", "Such as")
-_OF_ORIGINS = ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as")
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
 _TITLE = b"<title>robots.txt in the crawl of "  # of each page; no file without it is replaced
@@ -45,18 +40,16 @@ def page(counts: CrawlCounts) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    origins = counts.origins
-    unreachable = sum(row.unreachable for row in origins.rows.values())
     rules = [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)]
     return Template(_asset("page.html")).substitute(
         spider=_text(counts.spider),
         when=f"{_clock(counts.began)} to {_clock(counts.ended)}",
         off="" if counts.obeyed else _OFF,
-        notes="".join(map(_sentence, notes(counts))),
-        origins=amount(len(origins.rows), exact=origins.exact),
+        notes="".join(map(_sentence, counts.notes())),
+        origins=f"{len(counts.origins):,}",
         blocked=f"{counts.blocked:,}",
-        unreachable=amount(unreachable, exact=origins.exact or not unreachable),
-        states=_bars(states_in_words(origins), "The crawl met no origin."),
+        unreachable=f"{sum(row.unreachable for row in counts.origins.values()):,}",
+        states=_bars(counts.states(), "The crawl met no origin."),
         reasons=_bars(counts.reasons.top(_BARS), "Nothing was blocked."),
         rules=_bars(rules, "No rule blocked a request."),
         tables="".join(_tables(counts)),
@@ -105,13 +98,27 @@ def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
 
 def _tables(counts: CrawlCounts) -> Iterator[str]:
     if counts.overridden:
-        rows = _override_rows(counts)
-        note = _left_out(len(counts.overridden), most="requests")
-        yield _table("overrides", "Overrides", _OF_OVERRIDES, rows, note)
-    note = _left_out(len(counts.rules), exact=counts.rules.exact)
-    yield _table("rules", "All rules that blocked", _OF_RULES, _rule_rows(counts), note)
-    note = _left_out(len(counts.origins.rows), exact=counts.origins.exact)
-    yield _table("origins", "Origins", _OF_ORIGINS, _origin_rows(counts), note)
+        yield _table(
+            "overrides",
+            "Overrides",
+            ("Requests", "Blocked", "Override", "Rules", "Reason", "Until"),
+            _override_rows(counts),
+            len(counts.overridden),
+        )
+    yield _table(
+        "rules",
+        "All rules that blocked",
+        ("Blocked", "Rule", "Group", "robots.txt", "Line", "Such as"),
+        _rule_rows(counts),
+        len(counts.rules),
+    )
+    yield _table(
+        "origins",
+        "Origins",
+        ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as"),
+        _origin_rows(counts),
+        len(counts.origins),
+    )
 
 
 def _override_rows(counts: CrawlCounts) -> Iterator[_Row]:
@@ -127,32 +134,26 @@ def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:
 
 
 def _origin_rows(counts: CrawlCounts) -> Iterator[_Row]:
-    for origin, row, blocked in counts.origins.most_blocking()[:_ROWS]:
+    for origin, row, blocked in counts.most_blocking()[:_ROWS]:
         why = row.why
         if row.redirected_to:
             why += f"; redirected to {row.redirected_to}"
         fetched = _clock(row.fetched_at)
-        examples = " ".join(counts.origins.blocked.examples(origin))
+        examples = " ".join(counts.blocking.examples(origin))
         url = origin.robots_url
         yield blocked, url, row.state, row.status, why, row.source, fetched, examples
 
 
-def _left_out(rows: int, *, exact: bool = True, most: str = "blocked requests") -> str:
-    """A paragraph that says of how many rows some are shown: those with most of `most`."""
-    if rows <= _ROWS:
-        return ""
-    return f"<p>The {_ROWS:,} with most {most}, of {amount(rows, exact=exact)}.</p>"
-
-
-def _table(
-    name: str, title: str, heads: Sequence[str], rows: Iterable[_Row], note: str = ""
-) -> str:
-    """A section with a table."""
+def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[_Row], number: int) -> str:
+    """A section with a table of rows, which are the first of `number`."""
     columns = ""
     for head in heads:
         key = re.sub(r"\W+", "-", head.lower())
         columns += f'<th scope="col" data-key="{key}">{head}</th>'
     lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    note = ""
+    if number > _ROWS:
+        note = f"<p>The first {_ROWS:,} of {number:,}, by the first column.</p>"
     return Template(_asset("table.html")).substitute(
         name=name, title=title, heads=columns, rows=lines, note=note
     )

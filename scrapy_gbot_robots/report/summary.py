@@ -1,122 +1,267 @@
-"""The report as a few lines for the log, and the words for numbers, also for page and command."""
+"""What robots.txt did to a crawl: counted in bounded memory, and said in a few lines for the log.
+
+`Tally` has the most frequent of maybe millions of keys, `CrawlCounts` all about the first origins,
+and the blocked requests of those that block most.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
 
-from ..core.urls import shown
-from ..obeying.answer import Source
+from scrapy import Request
+
+from ..core.urls import Origin, shown
+from ..core.verdict import Verdict
+from ..exceptions import ForbiddenByRobotsTxt
+from ..obeying.answer import CachedAnswer, Source
 from ..policy.outages import REFUSALS, Kind, State, span
-from .counters import FINISHED, CrawlCounts, Origins
+from ..policy.overrides import Override
+
+FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
+MOST_ORIGINS = 50_000  # at some 500 bytes each
+
+# counted one by one: a reason may contain a server's error text, so there may be any number
+_MOST_REASONS = 1_000
+_BY_A_RULE = "by a rule of the robots.txt"
+_EXAMPLES = 2  # URLs for each rule and each origin
+_MOST_EXAMPLE = 200  # characters
 
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
 _IN_STATE = {State.RULES: "with rules"}
-_KINDS = (
-    (Kind.WALL, "{} of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what they mean"),
-    (Kind.WEB_PAGE, "{} with a web page in place of the robots.txt, so no rules"),
-)
+_MEANS = "GBOT_ROBOTS_REFUSED says what that means"
+_INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
+
+_K = TypeVar("_K", bound="Hashable")
 
 
-def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
-    """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural.
+class BlockingRule(NamedTuple):
+    """A rule that blocked requests, by its robots.txt and line."""
 
-    A number that is not `exact` becomes "more than 2 URLs".
+    robots_txt: str
+    line: int
+    text: str
+    group: str
+
+    def __str__(self) -> str:
+        """Say rule and place in a line."""
+        return f'"{self.text}" in {self.robots_txt} (line {self.line})'
+
+
+class Tally(Generic[_K]):
+    """Counts by key. Above `room` keys, the least frequent are forgotten, down to `room / 2`."""
+
+    def __init__(self, room: int = 10_000) -> None:
+        self._room = room
+        self._counts: Counter[_K] = Counter()
+        self._examples: dict[_K, list[str]] = {}
+        # No key was forgotten; else counts may be too low, and keys may be missing.
+        self.exact = True
+
+    def add(self, key: _K, example: str = "") -> None:
+        """Count `key` once, and keep a few examples of it."""
+        if example:
+            examples = self._examples.setdefault(key, [])
+            beginning = example[:_MOST_EXAMPLE]
+            if len(examples) < _EXAMPLES and beginning not in examples:
+                examples.append(beginning)
+        self.update((key,))
+
+    def update(self, keys: Collection[_K]) -> None:
+        """Count each of `keys`, a key as often as it occurs."""
+        self._counts.update(keys)
+        if len(self._counts) > self._room:
+            self._counts = Counter(dict(self._counts.most_common(self._room // 2)))
+            for key in self._examples.keys() - self._counts.keys():
+                del self._examples[key]
+            self.exact = False
+
+    def __len__(self) -> int:
+        """How many keys are known."""
+        return len(self._counts)
+
+    def top(self, most: int) -> list[tuple[_K, int]]:
+        """Return the most frequent keys with their counts, the most frequent first."""
+        return self._counts.most_common(most)
+
+    def examples(self, key: _K) -> Sequence[str]:
+        """Return the examples of a key."""
+        return self._examples.get(key, ())
+
+
+class OriginRow(NamedTuple):
+    """What is known of an origin by its last answer; all None for one that is not counted."""
+
+    state: State | None = None
+    status: int | None = None
+    why: str = ""
+    source: Source | None = None  # None: there is no definite answer
+    fetched_at: float | None = None  # when a server gave it, in seconds since the epoch
+    kind: Kind | None = None  # of that answer
+    unreachable: bool = False
+    cause: str = ""  # what is wrong with an unreachable one, in a few words
+    redirected_to: str = ""  # the URL that gave the answer, if a redirect led there
+
+
+class CrawlCounts:
+    """All that a report says of a crawl.
+
+    Most of it comes by the plugin's signals, the rest from stats at the end.
     """
-    name = noun
-    if number != 1 or not exact:
-        name = nouns or f"{noun}s"
-    return f"{amount(number, exact=exact)} {name}"
 
+    def __init__(self) -> None:
+        self.spider = ""
+        self.began = self.ended = time.time()
+        self.finish_reason = FINISHED
+        self.obeyed = True
+        self.blocked = 0
+        # The rows are no `Answer`, which would keep all the rules in memory.
+        self.origins: dict[Origin, OriginRow] = {}
+        self.oldest_secs = 0  # how old an answer from the storage was, at most
+        self.blocking: Tally[Origin] = Tally()  # by requests that were blocked
+        self.rules: Tally[BlockingRule] = Tally()
+        self.reasons: Tally[str] = Tally(_MOST_REASONS)
+        # By override: the requests about which it decided, and those that it blocked.
+        self.overridden: Counter[Override] = Counter()
+        self.blocked_by_override: Counter[Override] = Counter()
+        self.preferences: list[str] = []  # a line for each purpose of the crawl
+        self.waiting = 0  # requests that still waited when the crawl was closed
+        self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
+        self._has_all_origins = True
 
-def amount(number: int, *, exact: bool) -> str:
-    """Return a number; "more than" stands before it unless it is `exact`."""
-    return f"{number:,}" if exact else f"more than {number:,}"
+    def learn(self, answer: CachedAnswer) -> None:
+        """Note the new answer of an origin."""
+        if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
+            self._has_all_origins = False
+            return
+        source = None
+        if answer.fetched_at is not None:
+            source = answer.source
+        self.origins[answer.origin] = OriginRow(
+            answer.state,
+            answer.status,
+            answer.why,
+            source,
+            answer.fetched_at,
+            answer.kind,
+            answer.temporary,
+            answer.cause,
+            answer.redirected_to,
+        )
 
+    def refuse(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
+        """Count a request that was blocked."""
+        verdict = error.verdict
+        origin = error.origin
+        url = ""
+        if request is not None:
+            url = request.url
+        self.blocked += 1
+        if verdict.rule is None:
+            self.reasons.add(verdict.reason)
+        else:
+            self.reasons.add(_BY_A_RULE)
+        if origin is None or verdict.override is not None:  # no robots.txt has blocked it
+            return
+        self.blocking.add(origin, url)
+        if verdict.rule is not None:
+            line = verdict.rule.line
+            text = str(verdict.rule)
+            self.rules.add(BlockingRule(origin.robots_url, line, text, verdict.group or ""), url)
 
-def states_in_words(origins: Origins) -> list[tuple[str, int]]:
-    """Return how to call the states that origins are in, and how many are."""
-    numbers = Counter(row.state for row in origins.rows.values())
-    return [
-        (_IN_STATE.get(state, state.value), numbers[state]) for state in State if numbers[state]
-    ]
+    def use(self, override: Override, refusal: Verdict | None) -> None:
+        """Count a request about which an override decided."""
+        self.overridden[override] += 1
+        if refusal is not None:
+            self.blocked_by_override[override] += 1
+
+    def most_blocking(self) -> list[tuple[Origin, OriginRow, int]]:
+        """All origins with their blocked requests; those that blocked most come first."""
+        blocked = dict(self.blocking.top(len(self.blocking)))
+        return [
+            (origin, self.origins.get(origin, OriginRow()), blocked.get(origin, 0))
+            for origin in {**blocked, **self.origins}
+        ]
+
+    def states(self) -> list[tuple[str, int]]:
+        """Return how to call the states that origins are in, and how many are."""
+        numbers = Counter(row.state for row in self.origins.values())
+        return [
+            (_IN_STATE.get(state, state.value), numbers[state]) for state in State if numbers[state]
+        ]
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a user should know of the whole crawl, a line for each thing."""
+        if self.finish_reason != FINISHED:
+            end = f"the crawl ended early ({self.finish_reason})"
+            if self.waiting:
+                end += f"; {count(self.waiting, 'request')} still waited for a robots.txt"
+            yield end
+        if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
+            yield _INCOMPLETE
+        yield from _answers(self)
+        left_out = [f"{number:,} by {why}" for why, number in self.sitemaps_left_out.items()]
+        if left_out:
+            yield f"sitemaps left out: {', '.join(left_out)}"
 
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
-    origins = count(len(counts.origins.rows), "origin", exact=counts.origins.exact)
-    states = ", ".join(f"{number:,} {words}" for words, number in states_in_words(counts.origins))
+    first = f"robots.txt: {count(len(counts.origins), 'origin')}"
+    states = ", ".join(f"{number:,} {words}" for words, number in counts.states())
     if states:
-        origins += f" ({states})"
-    first = f"robots.txt: {origins}, {count(counts.blocked, 'request')} blocked"
-    more = chain(
-        notes(counts),
-        _unreachable(counts.origins),
-        _rules(counts),
-        _overrides(counts),
-        counts.preferences,
-    )
-    return "\n  ".join([first, *more])
+        first += f" ({states})"
+    first += f", {count(counts.blocked, 'request')} blocked"
+    unreachable = [each for each in counts.most_blocking() if each[1].unreachable]
+    rules = (f"{blocked:,} by {rule}" for rule, blocked in counts.rules.top(_MOST))
+    lines = [
+        first,
+        *counts.notes(),
+        *_first("unreachable", map(_unreachable, unreachable), len(unreachable)),
+        *_first("rules", rules, len(counts.rules)),
+        *_first("overrides", _overrides(counts), len(counts.overridden)),
+        *counts.preferences,
+    ]
+    return "\n  ".join(lines)
 
 
-def notes(counts: CrawlCounts) -> Iterator[str]:
-    """Yield what a user should know of the whole crawl, a line for each thing."""
-    if counts.finish_reason != FINISHED:
-        end = f"the crawl ended early ({counts.finish_reason})"
-        if counts.waiting:
-            end += f"; {count(counts.waiting, 'request')} still waited for a robots.txt"
-        yield end
-    yield from _answers(counts.origins)
-    left_out = [f"{number:,} by {why}" for why, number in counts.sitemaps_left_out.items()]
-    if left_out:
-        yield f"sitemaps left out: {', '.join(left_out)}"
+def _first(what: str, lines: Iterable[str], number: int) -> Iterator[str]:
+    """Yield the first lines of `number`, and how many more there are of `what`."""
+    yield from islice(lines, _MOST)
+    if number > _MOST:
+        yield f"{what}: {number - _MOST:,} more"
 
 
-def _answers(origins: Origins) -> Iterator[str]:
+def _answers(counts: CrawlCounts) -> Iterator[str]:
     """Say where the answers came from, and which of them were no robots.txt of the site's."""
-    rows = origins.rows.values()
+    rows = counts.origins.values()
     sources = Counter(row.source for row in rows)
     words = [f"{sources[source]:,} {source.value}" for source in Source if sources[source]]
     if words:
         line = f"answers: {', '.join(words)}"
-        if origins.oldest_secs >= 1:
-            line += f"; the oldest was {span(origins.oldest_secs)} old"
+        if counts.oldest_secs:
+            line += f"; the oldest was {span(counts.oldest_secs)} old"
         if sources[None]:
             line += f"; no answer from {count(sources[None], 'origin')}"
         yield line
-    refused = Counter((row.state, row.status) for row in rows if row.kind is Kind.NONE)
-    for state in (State.FULL_ALLOW, State.FULL_DISALLOW):
-        numbers = {code: refused[state, code] for code in REFUSALS}
-        by_status = [f"{number:,} by HTTP {code}" for code, number in numbers.items() if number]
-        if by_status:
-            means = f"by GBOT_ROBOTS_REFUSED this means {state.value}"
-            yield f"refused: {', '.join(by_status)}; {means}"
     kinds = Counter(row.kind for row in rows)
-    for kind, sentence in _KINDS:
-        if kinds[kind]:
-            yield sentence.format(count(kinds[kind], "answer"))
+    refusals = sum(row.kind is Kind.NONE and row.status in REFUSALS for row in rows)
+    for number, words_of_it in (
+        (refusals, f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}"),
+        (kinds[Kind.WALL], f"of bot walls, not of the sites; {_MEANS}"),
+        (kinds[Kind.WEB_PAGE], "with a web page in place of the robots.txt, so no rules"),
+    ):
+        if number:
+            yield f"{count(number, 'answer')} {words_of_it}"
 
 
-def _unreachable(origins: Origins) -> Iterator[str]:
-    rows = [
-        (origin, row.cause, blocked)
-        for origin, row, blocked in origins.most_blocking()
-        if row.unreachable
-    ]
-    for origin, cause, blocked in rows[:_MOST]:
-        requests = count(blocked, "request")
-        yield f"unreachable: {origin.robots_url} ({shown(cause)}), {requests} blocked"
-    if len(rows) > _MOST:
-        yield f"unreachable: {amount(len(rows) - _MOST, exact=origins.exact)} more"
-
-
-def _rules(counts: CrawlCounts) -> Iterator[str]:
-    for rule, blocked in counts.rules.top(_MOST):
-        yield f"{blocked:,} by {rule}"
-    more = len(counts.rules) - _MOST
-    if more > 0:
-        yield f"the rest by {count(more, 'other rule', exact=counts.rules.exact)}"
+def _unreachable(blocking: tuple[Origin, OriginRow, int]) -> str:
+    origin, row, blocked = blocking
+    requests = count(blocked, "request")
+    return f"unreachable: {origin.robots_url} ({shown(row.cause)}), {requests} blocked"
 
 
 def _overrides(counts: CrawlCounts) -> Iterator[str]:
@@ -124,5 +269,15 @@ def _overrides(counts: CrawlCounts) -> Iterator[str]:
         about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
         blocked = counts.blocked_by_override[override]
         yield f"override for {about}: {count(requests, 'request')}, {blocked:,} blocked"
-    if len(counts.overridden) > _MOST:
-        yield f"overrides: {len(counts.overridden) - _MOST:,} more"
+
+
+def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
+    """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural.
+
+    A number that is not `exact` becomes "more than 2 URLs".
+    """
+    if not exact:
+        return f"more than {number:,} {nouns or f'{noun}s'}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {nouns or f'{noun}s'}"

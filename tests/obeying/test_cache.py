@@ -12,7 +12,7 @@ import pytest
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
-from scrapy_gbot_robots.report.counters import Origins
+from scrapy_gbot_robots.report.summary import CrawlCounts
 
 
 def answer(name: str, weight: int = 1000) -> CachedAnswer:
@@ -44,7 +44,7 @@ def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> N
 
 def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report() -> None:
     """The garbage collector visits the origin, its answer, the rules of the one crawler, and what holds them."""
-    cache, origins, crawler = AnswerCache(2000), Origins(), Crawler.of("testbot")
+    cache, counts, crawler = AnswerCache(2000), CrawlCounts(), Crawler.of("testbot")
     rules = Decision(State.RULES, "", False, 0.0, 0.0)
 
     def settle(numbers: range) -> None:
@@ -52,7 +52,7 @@ def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report(
             settled = CachedAnswer(Origin.of(f"http://{number}.example/"), rules)
             settled.learn(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
             cache.put(settled)
-            origins.learn(settled)
+            counts.learn(settled)
 
     settle(range(100))
     gc.collect()

@@ -10,8 +10,8 @@ from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
-from scrapy_gbot_robots.report.counters import BlockingRule, CrawlCounts
 from scrapy_gbot_robots.report.page import page, try_out, write
+from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts
 
 from ..support.browser import dom, violations
 
@@ -30,10 +30,10 @@ def example_counts() -> CrawlCounts:
         )
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
-        counts.origins.learn(answer)
+        counts.learn(answer)
         rule = BlockingRule(origin.robots_url, 3, f"Disallow: /{name}", "*")
         for _ in range(blocked):
-            counts.origins.blocked.add(origin, EVIL)
+            counts.blocking.add(origin, EVIL)
             counts.rules.add(rule)
     counts.rules.add(BlockingRule(EVIL, 1, EVIL, EVIL), EVIL)
     for _ in range(3):
@@ -41,8 +41,8 @@ def example_counts() -> CrawlCounts:
     silent = CachedAnswer(
         Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
     )
-    counts.origins.learn(silent)
-    counts.origins.oldest_secs = 7_200
+    counts.learn(silent)
+    counts.oldest_secs = 7_200
     value = {"o.example": {"rules": "ignore", "reason": EVIL}}
     (override,) = read_overrides(value).values()
     counts.use(override, None)

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from scrapy_gbot_robots.report.counters import Tally
-from scrapy_gbot_robots.report.summary import count
+from scrapy_gbot_robots.report.summary import Tally, count
 
 
 def test_the_frequent_ones_survive_a_million_others() -> None:
