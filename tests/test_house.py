@@ -6,8 +6,7 @@ import pytest
 
 import scrapy_gbot_robots
 
-from .support.house import Writing, circles, writing_of
-from .test_doors import imported_modules
+from .support.house import Writing, writing_of
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 
@@ -16,7 +15,6 @@ MOST_FUNCTIONS_THAT_DECIDE_OFTEN = 2
 MOST_COMPREHENSIONS_WITH_SEVERAL_LOOPS = 0.1  # this and the next two per 1,000 lines of code
 MOST_NESTED_COMPREHENSIONS = 0.1
 MOST_CONDITIONS_IN_ARGUMENTS = 1.2
-MOST_CIRCLES = 0
 
 SAMPLE = '''
 """A docstring is no code."""
@@ -62,12 +60,6 @@ def test_arguments_hold_no_decisions(package: Writing) -> None:
     assert conditions <= MOST_CONDITIONS_IN_ARGUMENTS
 
 
-def test_modules_import_each_other_in_no_circle() -> None:
-    arrows = {path: imported_modules(path) for path in sorted(PACKAGE.rglob("*.py"))}
-    groups = circles({path: arrows[path] for path in arrows if path.name != "__init__.py"})
-    assert len(groups) <= MOST_CIRCLES, groups
-
-
 def test_measures_count_what_they_say(tmp_path: Path) -> None:
     sample = tmp_path / "sample.py"
     sample.write_text(SAMPLE)
@@ -76,9 +68,3 @@ def test_measures_count_what_they_say(tmp_path: Path) -> None:
     assert (writing.loops_in_one, writing.nested, writing.in_arguments) == (1, 1, 1)
     assert writing.code_lines == 10
     assert writing.many == []
-
-
-def test_circle_is_seen_whatever_its_length() -> None:
-    a, b, c, d = map(Path, "abcd")
-    assert circles({a: {b}, b: {c}, c: {a}, d: {a}}) == [{a, b, c}]
-    assert circles({a: {b}, b: {c}, c: set(), d: {a}}) == []

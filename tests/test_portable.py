@@ -12,32 +12,12 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
-POSIX_NAMES = {
-    *(
-        "chown",
-        "fork",
-        "forkpty",
-        "geteuid",
-        "getgid",
-        "getuid",
-        "killpg",
-        "mkfifo",
-        "setsid",
-        "sysconf",
-        "uname",
-    ),
-    *(
-        "SIGALRM",
-        "SIGHUP",
-        "SIGKILL",
-        "SIGUSR1",
-        "SIGUSR2",
-        "alarm",
-        "pthread_kill",
-        "setitimer",
-        "AF_UNIX",
-    ),
-}
+POSIX_NAMES = set(
+    """
+    chown fork forkpty geteuid getgid getuid killpg mkfifo setsid sysconf uname
+    SIGALRM SIGHUP SIGKILL SIGUSR1 SIGUSR2 alarm pthread_kill setitimer AF_UNIX
+    """.split()
+)
 
 
 def test_modules_use_nothing_of_posix_and_open_text_files_with_an_encoding() -> None:

@@ -6,7 +6,6 @@ a social network, an old news crawler), in our own small words. tests/test_scrap
 
 # ruff: noqa: RUF012  the attributes are as people write them
 import json
-import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,21 +89,8 @@ class Structured(SitemapSpider):
         yield item
 
 
-class NamesAFile(Structured):
-    sitemap_urls = ["{0}stores.xml"]
-
-
 class NamesTheRobotsTxt(Structured):
     sitemap_urls = ["{0}robots.txt"]
-
-
-class FollowsSome(NamesTheRobotsTxt):
-    sitemap_follow = ["stores"]
-
-
-class AllowsADomain(NamesTheRobotsTxt):
-    allowed_domains = ["127.0.0.1"]
-    sitemap_rules = [(re.compile("/us/store/"), "parse_sd")]
 
 
 class Rendered(NamesTheRobotsTxt):
@@ -248,22 +234,9 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
 @pytest.mark.parametrize(
     ("spider", "most", "settings"),
     [
-        (NamesAFile, 6, {}),
-        (NamesTheRobotsTxt, 7, {}),
-        (FollowsSome, 7, {}),
-        (AllowsADomain, 4, {}),
         (Rendered, 7, {}),
         (StartsItself, 6, {}),
         (Meetings, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
-        (
-            Meetings,
-            2,
-            {
-                "ITEM_PIPELINES": {NoDraft: 100},
-                "COOKIES_ENABLED": False,
-                "DEFAULT_REQUEST_HEADERS": {"Cookie": "a"},
-            },
-        ),
         (Laws, 2, {"HTTPCACHE_ENABLED": True}),
         (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
         (Contracts, 3, {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}),

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
-from scrapy_gbot_robots import GbotRobotsTxtMiddleware
-
 from ..support.crawls import ADDON, QUIET, Pages, crawl, in_reactor, own_warnings, pages
 from ..support.documentation import HOME
 from ..support.web import Reply, Site
@@ -23,20 +21,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     page = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
     with Site({"/robots.txt": RULES, "*": page}) as site:
         yield site
-
-
-class OwnApiIsFree(GbotRobotsTxtMiddleware):
-    def subject_to_robots(self, request: Request) -> bool:
-        return "/api/" not in request.url and super().subject_to_robots(request)
-
-
-@in_reactor
-async def test_paths_are_exempt_by_one_method(site: Site) -> None:
-    settings = {**ADDON, **QUIET, "DOWNLOADER_MIDDLEWARES": {OwnApiIsFree: 100}}
-    urls = [site.url("/no/api/1"), site.url("/no/2")]
-    crawler = await crawl(Pages, settings, addon=False, urls=urls)
-    assert set(pages(crawler).crawled) == {site.url("/no/api/1")}
-    assert set(pages(crawler).refused) == {site.url("/no/2")}
 
 
 class Sees:

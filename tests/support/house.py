@@ -1,4 +1,4 @@
-"""How the package's code is written: where it decides, and which of its modules import each other.
+"""How the package's code is written: where it decides.
 
 A decision is open where a statement shows it (`if`, `while`, `for`, `except`, `case`, with the
 `and` and `or` of their tests), and hidden where it gives a value: `a if b else c`, `a and b`, and
@@ -122,24 +122,3 @@ def _lines_of_code(path: Path, tree: ast.Module) -> set[int]:
             docstring = node.body[0]
             lines.difference_update(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
     return lines
-
-
-def circles(arrows: dict[Path, set[Path]]) -> list[set[Path]]:
-    """The groups of modules each of which leads to each other, by who imports whom."""
-    reach = {module: _reachable(module, arrows) for module in arrows}
-    groups: list[set[Path]] = []
-    for module, targets in reach.items():
-        group = {other for other in targets if module in reach.get(other, set())}
-        if len(group | {module}) > 1 and group not in groups:
-            groups.append(group)
-    return groups
-
-
-def _reachable(module: Path, arrows: dict[Path, set[Path]]) -> set[Path]:
-    reached: set[Path] = set()
-    waiting = [module]
-    while waiting:
-        for target in arrows.get(waiting.pop(), set()) - reached:
-            reached.add(target)
-            waiting.append(target)
-    return reached

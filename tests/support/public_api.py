@@ -19,27 +19,16 @@ MODULES = (
 BULK = ("bulk.judge", "bulk.judge_batch")
 
 # What Scrapy calls: the names and parameters are its own.
-HOOKS = {
-    *(
-        "from_crawler",
-        "update_settings",
-        "start",
-        "extract_links",
-        "get_processed_request",
-        "get_processed_item",
-    ),
-    *("process_item", "open_spider"),
-    *("open", "close", "enqueue_request", "next_request", "has_pending_requests"),  # a scheduler
-    *(
-        "process_request",
-        "process_response",
-        "process_exception",
-        "process_start",
-        "process_spider_input",
-    ),
-    *("process_spider_output", "process_spider_output_async", "process_spider_exception"),
-    *("GbotRobotParser.allowed", "GbotRobotParser.crawl_delay", "GbotRobotParser.sitemaps"),
-}
+HOOKS = set(
+    """
+    from_crawler update_settings start extract_links get_processed_request get_processed_item
+    process_item open_spider
+    open close enqueue_request next_request has_pending_requests
+    process_request process_response process_exception process_start process_spider_input
+    process_spider_output process_spider_output_async process_spider_exception
+    GbotRobotParser.allowed GbotRobotParser.crawl_delay GbotRobotParser.sitemaps
+    """.split()
+)
 _OF_PYTHON = {"annotations", "TYPE_CHECKING"}
 
 

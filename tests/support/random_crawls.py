@@ -449,26 +449,6 @@ def problems_of(
         return Trial(world, path, plugin=plugin).run()
 
 
-def described(world: World) -> str:
-    settings = {
-        name.removeprefix("GBOT_ROBOTS_").removeprefix("CONCURRENT_"): value
-        for name, value in world.settings.items()
-        if name not in {"SCHEDULER", "DUPEFILTER_CLASS", "SCHEDULER_PERSIST"}
-        and name not in SCHEDULERS[world.scheduler]
-    }
-    hosts = " ".join(
-        f"{kind}:{number}" for kind, number in Counter(x.kind for x in world.hosts).items()
-    )
-    pages = f"{len(world.pages)}+{len(world.idle)}+{len(world.direct)}"
-    agents = len({page.agent for page in world.pages})
-    slots = sorted({page.slot for page in world.pages})
-    return (
-        f"{world.scheduler} {world.way} pages {pages} agents {agents} slots {len(slots) if slots[0] else 0} "
-        f"stop {world.stop_after} workers {world.workers} page {world.page_secs} start {world.start_secs} "
-        f"[{hosts}] {settings}"
-    )
-
-
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seeds", default="", help="such as 1-200; without it 20 new ones")
@@ -489,8 +469,7 @@ def main() -> int:
         problems = problems_of(seed, chosen.scheduler, plugin=not chosen.without, keep=chosen.keep)
         took = time.monotonic() - began
         print(
-            f"{seed}: {'FAILS' if problems else 'holds'} {took:.1f} s "
-            f"{described(World.of(seed, chosen.scheduler))}",
+            f"{seed}: {'FAILS' if problems else 'holds'} {took:.1f} s",
             *problems[:8],
             *([f"and {len(problems) - 8} more"] if len(problems) > 8 else []),
             sep="\n    ",
