@@ -16,13 +16,13 @@ from __future__ import annotations
 import base64
 import gzip
 import io
+import itertools
 import json
 import logging
 from collections import OrderedDict
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
-from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ from ..policy.outages import Copy, State, date_of
 from ..policy.outcome import Fetched, Outcome, Unavailable
 from ..settings import ARCHIVES, GbotSettings, archive_named
 from ..signals import robotstxt_served
-from .summary import count as counted
+from .summary import count
 
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again
 _MOST_ORIGINS = 100_000
@@ -51,12 +51,9 @@ _MOST_ERROR_PAGE = 2**16  # bytes; what it means stands in its first 16 KiB
 _SECRETS = {"authorization", "cookie", "proxy-authorization"}
 _STOPPED = "download_stopped"  # Scrapy's flag of a response whose body goes on
 
-_IS_IN = (
-    "The record of this crawl is in %s: %s, %d fetched by it, %d from the storage, %d unreachable"
-)
+_IS_IN = "The record of this crawl is in %s: %s"
 _CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
 _IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"
-_LACKS = "GBOT_ROBOTS_ARCHIVE lacks records: %s failed, see the error above"
 
 logger = logging.getLogger(__name__)
 
@@ -68,13 +65,6 @@ class Transfer(NamedTuple):
     request: Request
     response: Response
     headers: Headers  # off the wire
-
-    def led_to(self, copy: Copy) -> bool:
-        """Whether `copy` is what the fetch came to."""
-        outcome = self.outcome
-        if (outcome.url, outcome.status) != (copy.url, copy.status):
-            return False
-        return isinstance(outcome, Unavailable) or outcome.body == copy.body
 
     def error_page(self) -> bytes:
         """Return the first bytes of the page, decoded; as they came if they cannot be decoded."""
@@ -115,7 +105,7 @@ def record_of(answer: CachedAnswer, copy: Copy | None, transfer: Transfer | None
             record["cut"], body = _STOPPED in response.flags, transfer.error_page()
         sent = _texts(transfer.request.headers)
         record["request_headers"] = [line for line in sent if line[0].lower() not in _SECRETS]
-        record["response_headers"] = _texts(transfer.headers)
+        record["response_headers"] = list(_texts(transfer.headers))
         record["ip"] = str(response.ip_address) if response.ip_address else None
     try:
         record["body"] = body.decode("utf-8")
@@ -133,12 +123,10 @@ def _date(seconds: float) -> str:
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _texts(headers: Headers) -> list[tuple[str, str]]:
-    fields: list[tuple[str, str]] = []
+def _texts(headers: Headers) -> Iterator[tuple[str, str]]:
     for name in headers:
         for value in headers.getlist(name):
-            fields.append((name.decode("latin-1"), value.decode("latin-1")))  # noqa: PERF401
-    return fields
+            yield name.decode("latin-1"), value.decode("latin-1")
 
 
 class RobotsArchive:
@@ -150,9 +138,11 @@ class RobotsArchive:
         self._path = path  # of the file, once it is there
         self._file: io.FileIO | None = None
         self._transfers: OrderedDict[Origin, Transfer] = OrderedDict()
-        self._kept: OrderedDict[Origin, bytes] = OrderedDict()  # what was written last
+        # What was written last: the state, the status of what is behind it, and its hash.
+        self._kept: OrderedDict[Origin, tuple[object, ...]] = OrderedDict()
         self._thread = OneThread()
         self._background = Background()
+        self._written = 0  # lines
         self._has_failed = False
         crawler.signals.connect(self._served, robotstxt_served)
         crawler.signals.connect(self._decided, DECIDED)
@@ -191,23 +181,18 @@ class RobotsArchive:
         transfer = self._transfers.pop(origin, None)
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
             return  # in an outage, what decided before says more
-        mark = _mark_of(answer, copy)
+        if answer.source is not Source.FETCHED or copy is None:
+            transfer = None
+        record = record_of(answer, copy, transfer)
+        mark = (answer.state, copy and copy.status, record["robots"])
         if self._kept.get(origin) == mark:
             return
         self._kept[origin] = mark
         if len(self._kept) > _MOST_ORIGINS:
             self._kept.popitem(last=False)
-        name = "stored"
-        if copy is None:
-            name = "unreachable"
-        elif answer.source is Source.FETCHED:
-            name = "fetched"
-        if transfer is not None and (copy is None or not transfer.led_to(copy)):
-            transfer = None
-        record = record_of(answer, copy, transfer)
-        self._background.start(self._keep(origin, record, name))
+        self._background.start(self._keep(origin, record))
 
-    async def _keep(self, origin: Origin, record: dict[str, Any], name: str) -> None:
+    async def _keep(self, origin: Origin, record: dict[str, Any]) -> None:
         try:
             await self._thread.run(lambda: self._write(record))
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
@@ -217,8 +202,8 @@ class RobotsArchive:
                 self._has_failed = True
                 logger.error(_CANNOT, error)  # noqa: TRY400  the message names the path
         else:
+            self._written += 1
             self._crawler.stats.inc_value("gbot_robots/archive/written")
-            self._crawler.stats.inc_value(f"gbot_robots/archive/{name}")
 
     def _write(self, record: dict[str, Any]) -> None:
         """Write a line whole, or nothing of it. The thread does this."""
@@ -244,7 +229,7 @@ class RobotsArchive:
         wanted = archive_named(self._wanted, spider.name, datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
         suffix = next(filter(wanted.name.endswith, ARCHIVES))
-        self._path, numbers = wanted, count(2)
+        self._path, numbers = wanted, itertools.count(2)
         while True:
             with suppress(FileExistsError):
                 return io.FileIO(str(self._path), "x")  # an error shows this name
@@ -255,28 +240,12 @@ class RobotsArchive:
         await self._background.ended()
         await self._thread.run(self._close)
         self._thread.end()
-        self._say_how_many()
+        if self._written:
+            answers = count(self._written, "robots.txt answer")
+            logger.info(_IS_IN, self._path.absolute(), answers)
+        elif not self._has_failed:
+            logger.info(_IS_EMPTY)
 
     def _close(self) -> None:
         if self._file is not None:
             self._file.close()
-
-    def _say_how_many(self) -> None:
-        stats, extra = self._crawler.stats, {"spider": self._crawler.spider}
-        names = ("written", "fetched", "stored", "unreachable")
-        written, *numbers = [stats.get_value(f"gbot_robots/archive/{name}", 0) for name in names]
-        if written:
-            answers = counted(written, "robots.txt answer")
-            logger.info(_IS_IN, self._path.absolute(), answers, *numbers, extra=extra)
-        elif not self._has_failed:
-            logger.info(_IS_EMPTY, extra=extra)
-        if self._has_failed:
-            failed = counted(stats.get_value("gbot_robots/archive/errors", 0), "write")
-            logger.warning(_LACKS, failed, extra=extra)
-
-
-def _mark_of(answer: CachedAnswer, copy: Copy | None) -> bytes:
-    """Return what tells this decision from another one about the same origin."""
-    if copy is None:
-        return answer.state.value.encode()
-    return b"%d %s" % (copy.status, sha256(copy.body).digest())
