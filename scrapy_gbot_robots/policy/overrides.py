@@ -33,8 +33,8 @@ _KEY_RULE = (
 )
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
-_ADDRESS = re.compile(r"\[.*\]|[0-9]+(\.[0-9]+){3}")  # has no subdomains
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# Of a host: it is an address, or none; and it has no subdomains.
+_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")  # beside the rules
 # Kinds of remarks, at the level of errors, on rules that do not do what their author means.
 _FAULTS = frozenset({"unknown field", "rule before any group"})
@@ -115,7 +115,7 @@ def _place(key: str) -> str:
     Raises:
         ValueError: it names none that a request can go to, or more than scheme, host and port.
     """
-    with suppress(ValueError):
+    with suppress(ValueError, OSError):
         below = ""
         origin = None
         match = _HOST.fullmatch(key)
@@ -126,12 +126,14 @@ def _place(key: str) -> str:
             origin = Origin.of(key)
         if origin is not None and may_resolve(origin.host):
             host = _in_one_spelling(origin.host)
+            if _NUMBER.fullmatch(host):
+                if not host.startswith("["):
+                    inet_aton(host)
+                if below:
+                    raise ValueError("an address has no subdomains")
             if match is None:
                 return str(origin._replace(host=host))
-            if not below:
-                return host
-            if not _ADDRESS.fullmatch(origin.host):
-                return below + origin.host.rstrip(".")
+            return below + host
     raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
 
 
@@ -178,74 +180,63 @@ def _mapping(name: str, value: object) -> Mapping[str, Any]:
 def _override(key: str, value: object, parse: Callable[[bytes], RobotsTxt]) -> Override:
     name = f"{SETTING}[{key!r}]"
     fields = _mapping(name, value)
+
+    def wrong(field: str, why: str = "") -> ValueError:
+        got = shown(repr(fields.get(field)))
+        return ValueError(f"{name}[{field!r}] must be {_FIELDS[field]}, got {got}{why}")
+
     for field in fields:
         if field not in _FIELDS:
             raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
-    read: dict[str, Any] = {}
-    for field, (reader, rule) in _FIELDS.items():
-        given = fields.get(field)
-        try:
-            read[field] = reader(given)
-        except ValueError:
-            message = f"{name}[{field!r}] must be {rule}, got {shown(repr(given))}"
-            raise ValueError(message) from None
-    rules = read["rules"]
-    action = Action.REPLACE
-    robotstxt = None
+    texts: list[str] = []
+    for field in ("rules", "reason"):
+        text = fields.get(field)
+        if not isinstance(text, str) or not text.strip():
+            raise wrong(field)
+        texts.append(text.strip())
+    rules, reason = texts
+    try:
+        until = _day(fields.get("until"))
+    except (TypeError, ValueError):
+        raise wrong("until") from None
     if rules in {"ignore", "disallow"}:
-        action = Action(rules)
-    else:
-        robotstxt = _own_rules(f"{name}['rules']", rules, parse)
-    return Override(key, action, read["reason"], robotstxt, read["until"])
+        return Override(key, Action(rules), reason, None, until)
+    try:
+        robotstxt = _own_rules(parse(rules.encode("utf-8", "surrogateescape")))
+    except ValueError as error:
+        raise wrong("rules", str(error)) from None
+    return Override(key, Action.REPLACE, reason, robotstxt, until)
 
 
-def _own_rules(name: str, text: str, parse: Callable[[bytes], RobotsTxt]) -> RobotsTxt:
+def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
     """Return the rules that a user has written.
 
     Raises:
-        ValueError: there are none, or a line is ignored that looks like one.
+        ValueError: there are none that a crawl may heed, or a line is ignored that looks like one.
     """
-    robotstxt = parse(text.encode("utf-8", "surrogateescape"))
-    faults = [
-        remark for remark in robotstxt.remarks if remark.level == ERROR and remark.kind in _FAULTS
-    ]
-    if not faults and _has_rules(robotstxt):
-        return robotstxt
-    _, rule = _FIELDS["rules"]
-    why = "".join(f"; {shown(str(fault))}" for fault in faults[:1])
-    raise ValueError(f"{name} must be {rule}, got {shown(repr(text))}{why}")
-
-
-def _has_rules(robotstxt: RobotsTxt) -> bool:
-    """Whether a group has rules, or another field that a crawl may heed."""
+    for remark in robotstxt.remarks:
+        if remark.level == ERROR and remark.kind in _FAULTS:
+            raise ValueError(f"; {shown(str(remark))}")
     groups = groups_of(robotstxt)
-    if any(group.rules for group in groups):
-        return True
-    return bool(groups) and any(map(robotstxt.fields, _FIELDS_OF_GROUPS))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
+    has_rules = any(group.rules for group in groups)
+    if not has_rules and not (groups and any(map(robotstxt.fields, _FIELDS_OF_GROUPS))):
         raise ValueError
-    return value.strip()
+    return robotstxt
 
 
-def _day(value: object) -> date | None:
-    if value is None:
-        return None
-    if type(value) is date:  # a datetime is a date, too, but is not wanted
+def _day(value: Any) -> date | None:
+    if value is None or type(value) is date:  # a datetime is a date, too, but is not wanted
         return value
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
+    day = date.fromisoformat(value)
+    if str(day) != value:  # Python 3.11 reads other forms, too
         raise ValueError
-    return date.fromisoformat(value)
+    return day
 
 
-# How each key is read, and the rule for its value.
-_FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+_FIELDS = {
     "rules": (
-        _text,
-        '"ignore", "disallow" or the text of a robots.txt, with a User-agent line and a rule',
+        '"ignore", "disallow" or the text of a robots.txt, with a User-agent line and a rule'
     ),
-    "reason": (_text, "a text that says why"),
-    "until": (_day, 'a date such as "2027-03-31"'),
+    "reason": "a text that says why",
+    "until": 'a date such as "2027-03-31"',
 }

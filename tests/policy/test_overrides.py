@@ -23,7 +23,7 @@ WRONG_KEYS = (
     "gopher://a.example https:// http://a.example:99999 a\\b ::1 *.a.example:80 "
     # these can match nothing
     ".shop.example *..shop.example a..example https://.a.example *.127.0.0.1 *.[::1] "
-    "*..example"
+    "*..example 256.1.1.1 1.2.3.4.5 a.0x *.a.7 https://300.1"
 )
 
 
