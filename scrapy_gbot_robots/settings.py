@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
@@ -40,12 +40,6 @@ _T = TypeVar("_T")
 PREFIX = "GBOT_ROBOTS_"
 # how misspelt names begin, too
 _LOOKS_OURS = re.compile(r"GBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
-_BEGIN_OTHERWISE = ("ROBOTSTXT_", "ROBOTS_", "GBOT_")
-# Settings of Scrapy, by what follows their prefix
-_OF_SCRAPY = {
-    name.partition("_")[2]: name
-    for name in ("ROBOTSTXT_OBEY", "ROBOTSTXT_PARSER", "ROBOTSTXT_USER_AGENT")
-}
 
 # Settings that release candidates had, without the prefix, and what to know or write instead.
 _LEFT: Mapping[str, str] = {
@@ -100,18 +94,6 @@ def _whole_number(value: object) -> int:
 _SWITCHES = {"true": True, "false": False}
 
 
-def _json_of(text: str) -> Any:
-    """Return what a JSON text says; a ValueError if it says two things of one key."""
-    return json.loads(text, object_pairs_hook=_once_each)
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a key is there twice")
-    return fields
-
-
 _FLAGS = {**_SWITCHES, "1": True, "0": False}
 
 
@@ -131,7 +113,7 @@ def _words(value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         if value.lstrip().startswith("["):
-            value = _json_of(value)
+            value = json.loads(value)
         elif not value.lstrip().startswith("{"):
             value = [word for word in value.split(",") if word.strip()]
     if not isinstance(value, (list, tuple, set, frozenset)):
@@ -164,7 +146,7 @@ def path_of(value: object) -> Path:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     if isinstance(value, str):  # on the command line
-        value = _json_of(value)
+        value = json.loads(value)
     if not isinstance(value, Mapping):
         raise TypeError
     return value
@@ -197,13 +179,6 @@ def _is_report(path: Path) -> bool:
 def count(least: int) -> ValueType[int]:
     """Whole numbers from `least` on."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
-
-
-def seconds(*, zero: bool = True) -> ValueType[float]:
-    """Durations; `zero` says whether 0 is one."""
-    if zero:
-        return ValueType("a number of seconds >= 0", _number, lambda number: 0 <= number < math.inf)
-    return ValueType("a number of seconds > 0", _number, lambda number: 0 < number < math.inf)
 
 
 def one_of(*names: str) -> ValueType[str]:
@@ -246,6 +221,8 @@ def _is_storage(name: str) -> bool:
     return _DOTTED_PATH.fullmatch(name) is not None and not name.endswith(_DATABASES)
 
 
+SECONDS = ValueType("a number of seconds >= 0", _number, lambda number: 0 <= number < math.inf)
+SOME_SECONDS = ValueType("a number of seconds > 0", _number, lambda number: 0 < number < math.inf)
 FLAG = ValueType("True or False", lambda value: _FLAGS[str(value).lower()])
 CRAWL_DELAY = ValueType(
     "True, False or the longest crawl-delay in seconds, >= 0",
@@ -320,13 +297,13 @@ class GbotSettings:
     redis_url: str = _row(redis_url_of_project, REDIS_URL, "storage", "redis")
     redis_client: str | None = _row(redis_client_of_project, CALLABLE, "storage", "redis")
     cache_size: int = _row(10_000, count(1))
-    max_age_secs: float = _row(86_400, seconds())
+    max_age_secs: float = _row(86_400, SECONDS)
     unreachable: str = _row("google", one_of(*LADDERS))
-    unreachable_wait_secs: float = _row(60, seconds())
+    unreachable_wait_secs: float = _row(60, SECONDS)
     soft_404: bool = _row(True, FLAG)
     refused: str = _row("allow", one_of("allow", "disallow"))
     max_bytes: int = _row(MAX_BYTES, count(1))
-    timeout_secs: float = _row(30, seconds(zero=False))
+    timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     refuse_private: bool = _row(False, FLAG)
     crawl_delay: float = _row(False, CRAWL_DELAY)  # the longest that is obeyed
@@ -423,24 +400,16 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     """
     rows = {_name_of(row.name): row for row in fields(GbotSettings)}
     for name in sorted(map(str, settings)):
-        if name not in rows:
-            yield from _misspelt(name, rows)
+        beginning = _LOOKS_OURS.match(name)
+        if beginning is not None and name not in rows:
+            yield f"{name} is no setting{_instead(name[beginning.end() :].upper(), rows)}"
     checked = GbotSettings.of(settings)
-    defaults = GbotSettings.of(BaseSettings())
     for name, row in rows.items():
         other, wanted = row.metadata["needs"]
-        if not other or getattr(checked, row.name) == getattr(defaults, row.name):
-            continue
-        value = getattr(checked, other)
-        if settings.get(name) is not None and (not value or wanted not in {"", value}):
-            yield f"{name} does nothing here: {_name_of(other)} is {value!r}"
-    user_agent = settings["ROBOTSTXT_USER_AGENT"]
-    names = {Crawler.of(agent).name.lower() for agent in checked.agents}
-    if names and user_agent and Crawler.of(user_agent).name.lower() not in names:
-        yield (
-            f"ROBOTSTXT_USER_AGENT = {user_agent!r} does nothing here: "
-            "GBOT_ROBOTS_AGENTS says whose rules count, and does not have it"
-        )
+        if other and settings.get(name):
+            value = getattr(checked, other)
+            if not value or wanted not in {"", value}:
+                yield f"{name} does nothing here: {_name_of(other)} is {value!r}"
     if checked.max_bytes < MAX_BYTES:
         yield (
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
@@ -448,22 +417,12 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
         )
 
 
-def _misspelt(name: str, rows: Collection[str]) -> Iterator[str]:
-    """Yield a sentence if `name` is nearly one of ours, which are `rows`, or was one."""
-    beginning = _LOOKS_OURS.match(name)
-    if beginning is not None:
-        end = name[beginning.end() :].upper()
-        if end in _LEFT:
-            yield f"{name} is no setting any more: {_LEFT[end]}"
-            return
-        by_end = {row.removeprefix(PREFIX): row for row in rows} | _OF_SCRAPY
-        nearest = get_close_matches(end, by_end, n=1)
-        meant = "".join(f"; did you mean {by_end[match]}?" for match in nearest)
-        yield f"{name} is no setting{meant}"
-        return
-    ours = PREFIX + name.partition("_")[2]
-    if name.startswith(_BEGIN_OTHERWISE) and ours in rows:
-        yield f"{name} is no setting; did you mean {ours}?"
+def _instead(end: str, names: Iterable[str]) -> str:
+    """Say what to write, or to know, instead of a name of ours that ends so; "" if nothing."""
+    if end in _LEFT:
+        return f" any more: {_LEFT[end]}"
+    nearest = get_close_matches(end, [name.removeprefix(PREFIX) for name in names], n=1)
+    return "".join(f"; did you mean {PREFIX}{match}?" for match in nearest)
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:
