@@ -2,6 +2,7 @@
 
 A list is text with a URL a line; CSV, whose first line names the columns, among them `url`; or JSON
 lines, objects with a key `url`. Its name ends in .csv or .jsonl; any other name is that of text.
+Bytes that are no UTF-8 are percent-encoded, as for rules.
 Sources: RFC 4180; https://jsonlines.org.
 """
 
@@ -19,7 +20,7 @@ from .judging import BulkError
 URL = "url"
 MAX_URL = 16_384  # bytes
 
-_BLOCK = 262_144  # bytes that are read at a time
+_BLOCK = 131_072  # bytes that are read at a time
 _MOST_LINE = 2**20  # bytes of a line of CSV or JSON
 _BOM = b"\xef\xbb\xbf"
 
@@ -41,6 +42,7 @@ class UrlList:
         self.names = [URL]
         self.done = 0
         self.left_out = 0
+        self._has_to_wait = False  # all that has come is read
 
     def pieces(self) -> Iterator[list[list[Any]]]:
         """Yield some rows at a time, column by column, as `names` has the columns.
@@ -48,36 +50,17 @@ class UrlList:
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
         """
-        name = self._name.lower()
+        rows = self._rows_of_text
+        if self._name.lower().endswith(".csv"):
+            rows = self._rows_of_csv
+        elif self._name.lower().endswith(".jsonl"):
+            rows = self._rows_of_json
         try:
-            if name.endswith(".csv"):
-                yield from self._in_pieces(self._rows_of_csv())
-            elif name.endswith(".jsonl"):
-                yield from self._in_pieces(self._rows_of_json())
-            else:
-                yield from self._text()
+            yield from self._in_pieces(rows())
         except csv.Error as error:
-            why = str(error)
-            if "new-line character" in why:
-                why = "its lines end in CR alone; CSV has CR LF or LF"
-            raise BulkError(f"{self._name}: {why}") from None
+            raise BulkError(f"{self._name}: {error}") from None
         except OSError as error:
             raise BulkError(f"{self._name}: {error.strerror}") from None
-
-    def _text(self) -> Iterator[list[list[str]]]:
-        """Yield lines without the white space around them; empty ones are left out.
-
-        In place of a line that is too long comes a text that says so, which is no URL.
-        """
-        block, rest = self._file.read1(_BLOCK), b""
-        text = block.removeprefix(_BOM)
-        while block:
-            self.done += len(block)
-            text, _, rest = (rest + text).rpartition(b"\n")
-            yield [_lines_of(text)]
-            rest = rest[: MAX_URL + 1]
-            block = text = self._file.read1(_BLOCK)
-        yield [_lines_of(rest)]
 
     def _in_pieces(self, rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
         """Yield columns of some rows; those without a URL are left out, and counted."""
@@ -89,15 +72,23 @@ class UrlList:
                 piece.append(row)
             else:
                 self.left_out += 1
-            if self.done - begun > _BLOCK:
+            if self._has_to_wait or self.done - begun >= _BLOCK:
                 yield self._columns(piece)
-                piece, begun = [], self.done
+                piece = []
+                begun = self.done
         yield self._columns(piece)
 
     def _columns(self, piece: Sequence[list[Any]]) -> list[list[Any]]:
         if not piece:
             return [[] for _ in self.names]
         return list(map(list, zip(*piece, strict=True)))
+
+    def _rows_of_text(self) -> Iterator[list[Any]]:
+        """Yield lines without the white space around them; empty ones are left out."""
+        for line in self._lines():
+            text = as_text(line).strip()
+            if text:
+                yield [text]
 
     def _rows_of_csv(self) -> Iterator[list[Any]]:
         lines = csv.reader(map(as_text, self._lines()))
@@ -139,50 +130,31 @@ class UrlList:
 
     def _take_names(self, names: Sequence[str]) -> None:
         """Take the names of the columns. They must be different, and one is `url`."""
-        need([*names], [URL], self._name)
-        if len(set(names)) < len(names):
-            raise BulkError(
-                f"{self._name}: two columns have the same name: {', '.join(map(repr, names))}"
-            )
+        need(names, [URL, *names], self._name)
         self.names += [name for name in names if name != URL]
 
     def _lines(self) -> Iterator[bytes]:
-        line = self._file.readline(_MOST_LINE)
-        rest = line.removeprefix(_BOM)
-        while line:
-            self.done += len(line)
-            if len(line) == _MOST_LINE:
+        rest = b""
+        block = self._file.read1(_BLOCK).removeprefix(_BOM)
+        while block:
+            self.done += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            if len(max([rest, *lines], key=len)) >= _MOST_LINE:
                 raise BulkError(f"{self._name}: a line is longer than {_MOST_LINE:,} bytes")
+            for number, line in enumerate(lines, 1):
+                self._has_to_wait = number == len(lines) and not rest
+                yield line + b"\n"
+            block = self._file.read1(_BLOCK)
+        if rest:
             yield rest
-            rest = line = self._file.readline(_MOST_LINE)
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that each column is there once.
-
-    Raises BulkError that says which are not, and what there is.
-    """
-    wrong = [name for name in needed if names.count(name) != 1]
-    if wrong:
-        there = ", ".join(map(repr, names)) or "none"
-        several = "more than one" if any(name in names for name in wrong) else "no"
-        missed = " and ".join(map(repr, wrong))
-        raise BulkError(f"{where} has {several} column {missed}; its columns are {there}")
-
-
-def _lines_of(text: bytes) -> list[str]:
-    """Return the lines of a text. Bytes that are no UTF-8 are percent-encoded, as for rules."""
-    try:
-        texts = text.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        texts = [as_text(line) for line in text.split(b"\n")]
-    lines = []
-    for line in map(str.strip, texts):
-        if len(line) > MAX_URL:
-            lines.append(f"longer than {MAX_URL:,} bytes: {line}")
-        elif line:
-            lines.append(line)
-    return lines
+    """Check that each column that is needed is there once. Raises BulkError that says which not."""
+    for name in needed:
+        if names.count(name) != 1:
+            there = ", ".join(map(repr, names)) or "none"
+            raise BulkError(f"{where} must have one column {name!r}; its columns are {there}")
 
 
 # Rows as text.
