@@ -277,7 +277,7 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
             client.rpush(key, json.dumps({"url": site.url("/yes")}))
         overlay = {
             **overlay,
-            "CLOSESPIDER_TIMEOUT": 3,
+            "CLOSESPIDER_TIMEOUT": 10,
         }  # it would wait for more requests without end
     crawler = await crawl(type(cls.__name__, (cls,), start), overlay)
     assert "spider_exceptions/count" not in stats(crawler)

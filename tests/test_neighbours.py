@@ -95,7 +95,7 @@ async def test_robots_txt_goes_through_the_api_as_all_requests_do(
             "DOWNLOAD_HANDLERS": {},
             "ZYTE_API_KEY": "none",
             "ZYTE_API_URL": url,
-            "GBOT_ROBOTS_TIMEOUT_SECS": 2,
+            "GBOT_ROBOTS_TIMEOUT_SECS": 6,
         }
         crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {"http://a.example/yes", "http://none.example/no"}

@@ -437,7 +437,7 @@ def end_a_fetch(project: Path, number: int, *options: str) -> tuple[str, str, in
     """Send a signal to a check whose server hangs; return what it wrote, and its status."""
 
     def hang(connection: socket) -> None:
-        time.sleep(5)
+        time.sleep(60)
 
     with Site({"/robots.txt": hang}) as site:
         command = [*COMMAND, "check", site.url("/x"), *options]

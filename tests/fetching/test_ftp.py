@@ -126,7 +126,7 @@ async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> No
             name: stack.enter_context(odd_ftp(answers))[1] for name, (answers, _) in REPLIES.items()
         }
         crawler = await crawl(
-            Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 3}, urls=[f"{site}/free" for site in sites.values()]
+            Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 6}, urls=[f"{site}/free" for site in sites.values()]
         )
     crawled = {name: f"{site}/free" in pages(crawler).crawled for name, site in sites.items()}
     assert crawled == {name: is_crawled for name, (_, is_crawled) in REPLIES.items()}

@@ -254,7 +254,7 @@ async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public
 @in_reactor
 async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) -> None:
     proxy.pages |= {f"{PUBLIC}/robots.txt": redirect(f"http://{SLOW}/r")}
-    settings = {**REFUSE, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
+    settings = {**REFUSE, "GBOT_ROBOTS_TIMEOUT_SECS": 3}
     crawler = await crawl(Pages, settings, urls=[f"{PUBLIC}/free"])
     assert proxy.paths() == [f"{PUBLIC}/robots.txt"]
     assert stats(crawler)["gbot_robots/unreachable"] == 1

@@ -111,7 +111,7 @@ async def test_outage_and_answer_of_a_process_whose_clock_is_ahead_are_of_use_to
     with redis_server() as server:
         now = time.time()
         with closing(RedisStorage(server.url)) as other:
-            other.put(site.url(""), Entry(None, Outage(now - 3, 2, 503, "HTTP 503", now + 3)))
+            other.put(site.url(""), Entry(None, Outage(now - 3, 2, 503, "HTTP 503", now + 6)))
         clock.goes_on(-240)
         await visit(
             script,

@@ -290,7 +290,7 @@ async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end
             await pause(0.05)
             ended.append(True)
 
-    crawler = await crawl(Asking, {"CLOSESPIDER_TIMEOUT": 20}, urls=[site.url("/first")])
+    crawler = await crawl(Asking, {"CLOSESPIDER_TIMEOUT": 120}, urls=[site.url("/first")])
     assert ended == [True]
     assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
     assert stats(crawler)["finish_reason"] == "finished"

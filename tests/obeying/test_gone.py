@@ -53,7 +53,7 @@ async def test_hosts_are_gone_as_soon_in_a_crawl_that_keeps_no_stats(site: Site)
     gone = [f"http://127.0.0.{number}:{port}/a" for number in (1, 2)]
     site.pages["/page"] = Reply(200, b"ok", after_secs=1.0)  # so the network is up
     settings = {
-        "CLOSESPIDER_TIMEOUT": 20,
+        "CLOSESPIDER_TIMEOUT": 120,
         "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
         "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
     }

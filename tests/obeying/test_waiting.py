@@ -493,7 +493,7 @@ async def test_request_that_has_passed_a_front_without_a_wait_goes_back_when_the
         monkeypatch.setattr(Rewriting, "to", silent.url(""))
         settings = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}, "SCHEDULER": Fifo}
         urls = [Request(site.url(path)) for path in ("/", "/here/1", "/here/2")]
-        crawler = await crawl(Following, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls)
+        crawler = await crawl(Following, {**settings, "CLOSESPIDER_TIMEOUT": 4}, urls=urls)
         assert set(pages(crawler).crawled) == {site.url("/")}
         assert pages(crawler).refused == {}
         left = sorted(request.url for request in Fifo.left)
@@ -508,7 +508,7 @@ async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
     with Site({"/robots.txt": raw(30.0), "*": b"ok"}) as silent:
         monkeypatch.setattr(Rewriting, "to", silent.url(""))
         settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}
-        settings |= {"CLOSESPIDER_TIMEOUT": 2, "JOBDIR": str(tmp_path)}
+        settings |= {"CLOSESPIDER_TIMEOUT": 4, "JOBDIR": str(tmp_path)}
         if scheduler == "another":
             settings["SCHEDULER"] = Fifo
         urls = [Request(site.url(f"/here/{number}")) for number in range(5)]

@@ -107,7 +107,7 @@ def test_date_without_a_zone_is_in_gmt_wherever_the_machine_is(
     ],
 )
 def test_a_long_header_takes_no_time(hostile: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert max_age([hostile]) is None
     assert retry_after(hostile, NOW) is None
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30

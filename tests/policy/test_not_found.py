@@ -182,6 +182,6 @@ def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
     ],
 )
 def test_a_hostile_body_takes_no_time(body: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert not says_not_found(body)
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30

@@ -1,7 +1,6 @@
 """Overrides by host: which one counts, what it says, when it ends, and how wrong ones are named."""
 
 import math
-import time
 from datetime import date, datetime, timezone
 from typing import Any
 
@@ -15,6 +14,8 @@ from scrapy_gbot_robots.policy.overrides import (
     Overrides,
     read_overrides,
 )
+
+from ..support.instructions import instructions
 
 NOW = datetime(2027, 3, 10, 12, tzinfo=timezone.utc).timestamp()
 IGNORE = {"rules": "ignore", "reason": "contract"}
@@ -133,11 +134,9 @@ def test_verdicts_name_the_override() -> None:
 
 def test_finding_one_of_many_does_not_go_through_them_all() -> None:
     overrides = read(dict.fromkeys((f"*.d{number}.example" for number in range(20_000)), IGNORE))
-    began = time.process_time()
-    assert all(
-        overrides.of(Origin.of(f"https://www.d{number}.example"), NOW) for number in range(10_000)
-    )
-    assert time.process_time() - began < 5
+    last = Origin.of("https://www.d19999.example")
+    assert overrides.of(last, NOW) is not None
+    assert instructions(lambda: overrides.of(last, NOW)) < 2_000
 
 
 # Reading the setting

@@ -207,7 +207,7 @@ async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_tim
             self.parsed[sitemap.url] = request
             raise IgnoreRequest
 
-    crawler = await crawl(Listening, {"CLOSESPIDER_TIMEOUT": 20}, start_urls=[site.url()])
+    crawler = await crawl(Listening, {"CLOSESPIDER_TIMEOUT": 120}, start_urls=[site.url()])
     assert set(parsed(crawler)) == {site.url("/s.xml")}
     assert site.paths() == ["/robots.txt"]
     assert stats(crawler)["finish_reason"] == "finished"

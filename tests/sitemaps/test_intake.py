@@ -46,7 +46,7 @@ async def test_sitemap_may_list_pages_that_do_not_lie_below_it(
     )
     site.pages["/robots.txt"] = sitemap_lines(site.url("/catalog/sitemap.xml"))
     site.pages["/catalog/sitemap.xml"] = xml(urlset(*listed, other_scheme, other_port))
-    crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 1}, hosts=[site.url()])
+    crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 4}, hosts=[site.url()])
     assert set(parsed(crawler)) == set(listed)
     assert sitemap_stats(crawler)["entries/host"] == 1
     assert (

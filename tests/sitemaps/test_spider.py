@@ -333,7 +333,7 @@ async def test_hosts_that_a_middleware_drops_hold_up_no_other(
 ) -> None:
     monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)
     hosts = [*(f"http://127.0.0.1:{number}" for number in range(1, 5)), site.url()]
-    settings = {"SPIDER_MIDDLEWARES": {DropsSome: 100}, "CLOSESPIDER_TIMEOUT": 20}
+    settings = {"SPIDER_MIDDLEWARES": {DropsSome: 100}, "CLOSESPIDER_TIMEOUT": 120}
     crawler = await crawl(Hosts, settings, hosts=hosts)
     assert set(parsed(crawler)) == {site.url("/page")}
     assert stats(crawler)["finish_reason"] == "finished"
@@ -353,7 +353,7 @@ async def test_allowed_domains_decide_about_the_pages_of_the_given_hosts_alone(
 )
 @in_reactor
 async def test_server_is_found_by_the_scheme_that_it_speaks(tls: bool) -> None:
-    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_TIMEOUT_SECS": 1}
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_TIMEOUT_SECS": 4}
     with Site(
         {"*": b"ok"}, port=0 if tls else free_port_like_tls(), tls=tls_context() if tls else None
     ) as site:

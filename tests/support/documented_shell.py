@@ -30,7 +30,7 @@ COMMANDS = {
     "python": PYTHON,
     "python3": PYTHON,
     "redis-cli": """exec "$REDIS_CLI" -s "$REDIS_SOCKET" "$@" """,
-    "scrapy": f"""exec '{sys.executable}' -m scrapy "$@" -s CLOSESPIDER_TIMEOUT=4""",
+    "scrapy": f"""exec '{sys.executable}' -m scrapy "$@" -s CLOSESPIDER_TIMEOUT=10""",
 }
 
 
