@@ -97,14 +97,6 @@ def _bars(counted: Sequence[tuple[str, int]], none: str) -> str:
 
 
 def _tables(counts: CrawlCounts) -> Iterator[str]:
-    if counts.overridden:
-        yield _table(
-            "overrides",
-            "Overrides",
-            ("Requests", "Blocked", "Override", "Rules", "Reason", "Until"),
-            _override_rows(counts),
-            len(counts.overridden),
-        )
     yield _table(
         "rules",
         "All rules that blocked",
@@ -119,12 +111,6 @@ def _tables(counts: CrawlCounts) -> Iterator[str]:
         _origin_rows(counts),
         len(counts.origins),
     )
-
-
-def _override_rows(counts: CrawlCounts) -> Iterator[_Row]:
-    for override, requests in counts.overridden.most_common(_ROWS):
-        words = (override.key, override.action, override.reason, override.until)
-        yield requests, counts.blocked_by_override[override], *words
 
 
 def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:

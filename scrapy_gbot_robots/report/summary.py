@@ -206,6 +206,7 @@ class CrawlCounts:
         left_out = [f"{number:,} by {why}" for why, number in self.sitemaps_left_out.items()]
         if left_out:
             yield f"sitemaps left out: {', '.join(left_out)}"
+        yield from _first("overrides", _overrides(self), len(self.overridden))
 
 
 def summary(counts: CrawlCounts) -> str:
@@ -222,7 +223,6 @@ def summary(counts: CrawlCounts) -> str:
         *counts.notes(),
         *_first("unreachable", map(_unreachable, unreachable), len(unreachable)),
         *_first("rules", rules, len(counts.rules)),
-        *_first("overrides", _overrides(counts), len(counts.overridden)),
         *counts.preferences,
     ]
     return "\n  ".join(lines)

@@ -1,7 +1,6 @@
 """The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
 import logging
-from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.report.summary import CrawlCounts, summary
 from scrapy_gbot_robots.signals import (
-    override_used,
     request_forbidden,
     robotstxt_known,
     robotstxt_unreachable,
@@ -122,7 +120,8 @@ async def test_host_that_only_an_override_blocks_is_no_origin_of_the_page(tmp_pa
     document = Selector(text=path.read_text(encoding="utf-8"))
     assert document.css(".numbers dd::text").get() == "1"
     assert len(document.css("#origins tbody tr")) == 1
-    assert document.css("#overrides tbody td::text").getall()[:3] == ["1", "1", "127.0.0.2"]
+    said = "Override for 127.0.0.2 (disallow, asked us to stop): 1 request, 1 blocked."
+    assert said in document.css("section p::text").getall()
 
 
 @in_reactor
@@ -200,11 +199,8 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
         f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked",
         "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
     ]
-    rows = Selector(text=path.read_text(encoding="utf-8")).css("#overrides tbody tr")
-    assert [row.css("td::text").getall() for row in rows] == [
-        ["3", "0", partner.url(), "ignore", "contract <17>", "2999-03-31"],
-        ["1", "1", "127.0.0.2", "own rules", "asked us to stop"],
-    ]
+    page = Selector(text=path.read_text(encoding="utf-8")).css("section p::text").getall()
+    assert f"Override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked." in page
 
 
 def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
@@ -220,11 +216,11 @@ def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_f
     assert summary(counts).splitlines() == [
         "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
         "  sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX",
-        "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
         *(
             f"  override for h{number}.example (ignore, x\\x1b): {requests}, 0 blocked"
             for number, requests in uses
         ),
+        "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
     ]
 
 
@@ -237,15 +233,18 @@ def test_purpose_without_pages_is_left_out_and_what_no_site_says_counts_as_0() -
     ]
 
 
-def test_many_overrides_are_added_up() -> None:
-    crawler, extension = reporting()
+def test_many_overrides_and_rules_are_added_up() -> None:
+    counts = CrawlCounts()
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
     for override in read_overrides(value).values():
-        crawler.signals.send_catch_log(override_used, override=override, refusal=None)
-    assert summary(extension._finished()).splitlines()[-1] == "  overrides: 1,995 more"
-    assert "The first 1,000 of 2,000, by the first column." in page(extension._counts)
-    extension._counts.overridden = Counter(dict(extension._counts.overridden.most_common(1_000)))
-    assert "The first 1,000" not in page(extension._counts)
+        counts.use(override, None)
+    origin = Origin.of("https://a.example")
+    for line in range(1, 1_008):
+        verdict = Verdict(False, Rule(False, "/", line), group="*")
+        counts.refuse(ForbiddenByRobotsTxt(verdict, origin, State.RULES))
+    assert "  overrides: 1,995 more" in summary(counts).splitlines()
+    assert summary(counts).splitlines()[-1] == "  rules: 1,002 more"
+    assert "The first 1,000 of 1,007, by the first column." in page(counts)
 
 
 @in_reactor
@@ -442,16 +441,6 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     ((origin, _, blocked), *_) = extension._counts.most_blocking()
     assert (str(origin), blocked) == ("https://host30.example", 1)
     assert "<td>https://host30.example/robots.txt</td>" in page(extension._counts)
-
-
-def test_rules_that_the_summary_does_not_name_are_counted() -> None:
-    crawler, extension = reporting()
-    origin = Origin.of("https://a.example")
-    for line in range(1, 8):
-        verdict = Verdict(False, Rule(False, "/", line), group="*")
-        error = ForbiddenByRobotsTxt(verdict, origin, State.RULES)
-        crawler.signals.send_catch_log(request_forbidden, error=error)
-    assert summary(extension._finished()).splitlines()[-1] == "  rules: 2 more"
 
 
 def test_refusal_without_an_origin_is_counted() -> None:
