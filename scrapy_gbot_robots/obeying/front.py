@@ -89,19 +89,18 @@ class Front:
 
     room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
     _crawler: Crawler | None = None
-    _as_queue: RoomAsQueue | None = None  # in the place of `mqs`; None: the front pulls
     _most_usable = 0
     _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
     _late_since: float | None = None  # since when look-ups have been late, on the monotonic clock
     _ask_at = 0.0  # on the monotonic clock: when to ask the scheduler again after it has failed
-    _has_failed = False
-    _last_error: Exception | None = None
+    _last_error: Exception | None = None  # None: it has not failed, or works again
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
         """Make a scheduler as the user's class would make it."""
         make = getattr(super(), "from_crawler", None)
         scheduler = cls() if make is None else make(crawler)
+        # To `isinstance`, whatever has the methods of a scheduler is one.
         if cls not in type(scheduler).__mro__:
             try:
                 scheduler.__class__ = cls  # the user's class has named itself
@@ -111,8 +110,6 @@ class Front:
                     "their robots.txt in the downloader",
                     cls.__mro__[2].__qualname__,
                 )
-                return scheduler
-        scheduler._crawler = crawler  # noqa: SLF001  ours
         return scheduler
 
     def open(self, spider: Any) -> Any:
@@ -121,11 +118,11 @@ class Front:
         opened = None
         if open_theirs is not None:
             opened = open_theirs(spider)
-        if self._crawler is not None:
-            middleware = downloader_middleware(self._crawler, GbotRobotsTxtMiddleware)
-            if middleware is not None:
-                self.room = middleware.room
-                self._connect(self.room, self._crawler)
+        self._crawler = spider.crawler
+        middleware = downloader_middleware(spider.crawler, GbotRobotsTxtMiddleware)
+        if middleware is not None:
+            self.room = middleware.room
+            self._connect(self.room, spider.crawler)
         return opened
 
     def _connect(self, room: Room, crawler: Crawler) -> None:
@@ -141,7 +138,7 @@ class Front:
             kinds = memory_queues(self)
             is_asked = theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and is_asked:
-                scheduler.mqs = self._as_queue = RoomAsQueue(room, *kinds)
+                scheduler.mqs = RoomAsQueue(room, *kinds)
             elif scheduler.dqs is not None:
                 self._slots_on_disk = count_held(scheduler.dqs, room.occupancy.by_slot)
         except AttributeError as error:
@@ -153,7 +150,7 @@ class Front:
 
     def _is_in_place(self) -> bool:
         """Whether the room is the scheduler's queue. A subclass may have replaced that."""
-        return self._as_queue is not None and getattr(self, "mqs", None) is self._as_queue
+        return isinstance(getattr(self, "mqs", None), RoomAsQueue)
 
     def has_pending_requests(self) -> bool:
         """Whether requests are held or scheduled."""
@@ -243,8 +240,7 @@ class Front:
             request = theirs.next_request()
         except Exception as error:
             self._ask_at = time.monotonic() + ASK_AGAIN_SECS
-            if not self._has_failed:
-                self._has_failed = True
+            if self._last_error is None:
                 logger.warning(
                     "The scheduler failed: %r. %d of its requests wait for their robots.txt; they "
                     "stay, and it is asked again each %g seconds",
@@ -252,8 +248,9 @@ class Front:
                     room.occupancy.size,
                     ASK_AGAIN_SECS,
                 )
+            self._last_error = error
             return None
-        self._has_failed = False
+        self._last_error = None
         return request
 
     def close(self, reason: str) -> Any:

@@ -31,8 +31,8 @@ class QueuedRequest(NamedTuple):
 
     rank: int  # the priority with its sign changed
     is_start: bool  # a start request, if these have a queue of their own
-    order: int  # among those of equal priority; different for each request
-    number: int  # as it came
+    # Among those of equal priority; its number as it came, below zero if the last one goes first.
+    order: int
     request: Request
 
 
@@ -67,23 +67,17 @@ class Site:
 
     def most_urgent(self) -> SiteLine | None:
         """The line with the most urgent request that waits."""
-        return min(self.waiting(), key=lambda line: line.rank, default=None)
+        return min(self.waiting(), key=lambda line: line[0].rank, default=None)
 
 
 @dataclass(slots=True, eq=False)
-class SiteLine:
-    """Requests of one origin in one slot."""
+class SiteLine(list[QueuedRequest]):
+    """Requests of one origin in one slot, as a heap."""
 
     slot: str
     site: Site
     has_returned: bool
-    entries: list[QueuedRequest] = field(default_factory=list)  # a heap
     turn: int = 0  # its number among the ready lines; 0: it waits
-
-    @property
-    def rank(self) -> int:
-        """Of its first request."""
-        return self.entries[0].rank
 
 
 class Occupancy:
@@ -135,13 +129,9 @@ class Occupancy:
         site.standing = standing
         self._tell()
 
-    def count_held(self, number: int) -> None:
-        """Count requests that have to wait for an unreachable robots.txt."""
-        self._stats.inc_value("gbot_robots/held", number)
-
-    def count_gone(self) -> None:
-        """Count a host that is gone."""
-        self._stats.inc_value("gbot_robots/gone")
+    def count(self, stat: str, number: int = 1) -> None:
+        """Count what holds for requests, or for a host."""
+        self._stats.inc_value(stat, number)
 
     def _tell(self) -> None:
         waiting = self.waiting
@@ -219,7 +209,7 @@ class ReadyLines:
     def add(self, line: SiteLine) -> None:
         """Let `line` wait for its turn, by the rank that its first request has now."""
         line.turn = next(self._turns)
-        place = (line.rank, line.turn, line)
+        place = (line[0].rank, line.turn, line)
         heap = self._heaps.get(line.slot)
         if heap is None:
             self._heaps[line.slot] = [place]

@@ -58,6 +58,7 @@ from .subject import is_unchecked_sitemap, origin_of, restore
 LOOK_SECS = 0.1  # between two looks at what is due
 SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
 FEWEST_AT_A_TIME = 16  # look-ups
+HELD = "gbot_robots/held"  # the stat: requests that wait for an unreachable robots.txt
 LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
 
 
@@ -99,8 +100,7 @@ class Room:
         self._most_at_a_time = max(FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
 
         # All requests in the room.
-        self._sites: dict[Origin, Site] = {}
-        self._without_robots_txt = Site(None)
+        self._sites: dict[Origin | None, Site] = {}
         self.on_the_way = OnTheWay(crawler)
         self.ready = ReadyLines(self._slots, self.on_the_way)
         self.occupancy = Occupancy(crawler)
@@ -132,7 +132,7 @@ class Room:
         answer = site.answer
         if answer is None:
             return Fate.WAITS
-        first = line.entries[0]
+        first = line[0]
         if is_waited_for(answer, first.request) and self._is_to_wait(answer):
             if self._requests_see and not line.has_returned:
                 return Fate.SEES
@@ -140,7 +140,7 @@ class Room:
         now = time.time()
         if answer.is_good(now):
             return Fate.GOES
-        has_waited = first.number < site.waited_before and not answer.bars_for_now
+        has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
         if has_waited and now < answer.given_at + SERVED_SECS:
             return Fate.GOES
         return Fate.WAITS
@@ -175,18 +175,13 @@ class Room:
         line = site.lines.get((slot, has_returned))
         if line is None:
             line = site.lines[slot, has_returned] = SiteLine(slot, site, has_returned)
-        number = next(self._numbers)
-        entry = QueuedRequest(-request.priority, is_start, number * step, number, request)
-        heappush(line.entries, entry)
+        entry = QueuedRequest(-request.priority, is_start, next(self._numbers) * step, request)
+        heappush(line, entry)
         self.occupancy.add(line, 1)
         if site.standing is Standing.UNREACHABLE and not has_returned:
-            self.occupancy.count_held(1)
-        if line.entries[0] is not entry:
-            return
-        if line.turn or self._fate(line) is not Fate.WAITS:
-            self.ready.add(line)
-        else:
-            self._let_wait(line)
+            self.occupancy.count(HELD)
+        if line[0] is entry:
+            self._place(line)
 
     def next(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
@@ -204,16 +199,16 @@ class Room:
             if site.standing is not Standing.OPEN:
                 continue
             for line in [*site.lines.values()]:
-                while line.entries and self.occupancy.usable > keep:
-                    yield self._take_out(line, line.entries.pop())  # a leaf of the heap
+                while line and self.occupancy.usable > keep:
+                    yield self._take_out(line, line.pop())  # a leaf of the heap
 
     def take_all(self) -> Iterator[Request]:
         """Take out all requests, whether they wait or not. Nothing is looked up any more."""
         self.close()
-        for site in [self._without_robots_txt, *self._sites.values()]:
+        for site in [*self._sites.values()]:
             for line in [*site.lines.values()]:
-                while line.entries:
-                    yield self._take_out(line, heappop(line.entries))
+                while line:
+                    yield self._take_out(line, heappop(line))
 
     # What the middleware calls.
 
@@ -237,39 +232,32 @@ class Room:
         if has_returned or (self._is_subject(request) and not is_unchecked_sitemap(request)):
             with suppress(ValueError):  # the middleware refuses it
                 origin = origin_of(request)
-        if origin is None:
-            return self._without_robots_txt
         site = self._sites.get(origin)
         if site is None:
             site = self._sites[origin] = Site(origin)
-            answer = self._known(site, request)
-            # Another answer is taken when the turn of the site has come.
-            if answer is not None and not self._is_hopeful(answer):
-                site.answer = answer
+            if origin is not None:
+                answer = self._lookup.cached(origin, self._identity.agent(request))
+                # Another answer is taken when the turn of the site has come.
+                if answer is not None and not self._is_hopeful(answer):
+                    site.answer = answer
         return site
 
-    def _known(self, site: Site, request: Request) -> CachedAnswer | None:
-        """The answer for `request`, if it is in memory, and good."""
-        assert site.origin is not None  # noqa: S101  others have no answer
-        return self._lookup.cached(site.origin, self._identity.agent(request))
-
-    def _let_wait(self, line: SiteLine) -> None:
-        """Let `line`, which is not ready, wait at its site; that is shut."""
+    def _place(self, line: SiteLine) -> None:
+        """Let `line`, which has another first request, wait for its turn, or at its site."""
         site = line.site
-        if site.standing is Standing.OPEN:
-            standing = Standing.ASKED
-            if site.answer is not None and self._is_hopeful(site.answer):
-                standing = Standing.UNREACHABLE
-            self._stand(site, standing)
-            self._queue(site, line.rank)
+        if line.turn or self._fate(line) is not Fate.WAITS:
+            self.ready.add(line)
+        elif site.standing is Standing.OPEN:
+            self._stand(site, Standing.ASKED)
+            self._queue(site, line)
             self._ask_more()
-        elif site.queued_rank is not None and line.rank < site.queued_rank:
-            self._queue(site, line.rank)
+        elif site.queued_rank is not None and line[0].rank < site.queued_rank:
+            self._queue(site, line)
 
-    def _queue(self, site: Site, rank: int) -> None:
+    def _queue(self, site: Site, line: SiteLine) -> None:
         """Let `site` wait for its look-up. A place that it has with another rank counts no more."""
-        site.queued_rank = rank
-        heappush(self._to_ask, (rank, next(self._numbers), site))
+        site.queued_rank = line[0].rank
+        heappush(self._to_ask, (site.queued_rank, next(self._numbers), site))
 
     def _stand(self, site: Site, standing: Standing) -> None:
         """Change how `site` stands: nothing else does."""
@@ -285,12 +273,12 @@ class Room:
             fate = self._fate(line)
             if fate is not Fate.WAITS:
                 return self._hand_out(line, fate)
-            self._let_wait(line)
+            self._place(line)
         return None
 
     def _hand_out(self, line: SiteLine, fate: Fate) -> Request:
         site, slot = line.site, line.slot
-        request = self._take_out(line, heappop(line.entries))
+        request = self._take_out(line, heappop(line))
         answer = None
         if fate is Fate.GOES:
             answer = site.answer
@@ -301,14 +289,14 @@ class Room:
         restore(request)
         handed = Handed(slot, site.origin, request.url, answer, line.has_returned)
         self.on_the_way.add(request, handed)
-        if line.entries:
+        if line:
             self.ready.add(line)
         return request
 
     def _take_out(self, line: SiteLine, queued: QueuedRequest) -> Request:
         """Forget a request that `line` has no more, and the line and its site if they are empty."""
         site = line.site
-        if not line.entries:
+        if not line:
             line.turn = 0
             del site.lines[line.slot, line.has_returned]
         self.occupancy.add(line, -1)
@@ -320,9 +308,8 @@ class Room:
 
     def _forget_if_over(self, site: Site) -> None:
         """Forget a site without requests. One that is shut has a date to keep."""
-        if not site.size and site.standing is Standing.OPEN and site.origin is not None:
+        if not site.size and site.standing is Standing.OPEN:
             self._sites.pop(site.origin, None)
-            self._unused.discard(site)
 
     # Look-ups.
 
@@ -364,17 +351,18 @@ class Room:
             return
         self._running += 1
         self._counted[site] = time.monotonic()
-        request = line.entries[0].request
+        request = line[0].request
         agent = self._identity.agent(request)
         self._lookup.look_up(site.origin, agent, request, partial(self._answered, site))
 
     def _settle_at_once(self, site: Site) -> SiteLine | None:
         """Settle `site` if that takes no look-up; else return the line that needs one the most."""
         line = site.most_urgent()
-        if line is None:
+        if line is None or site.origin is None:
             self._stand(site, Standing.OPEN)
             return None
-        answer = self._known(site, line.entries[0].request)
+        request = line[0].request
+        answer = self._lookup.cached(site.origin, self._identity.agent(request))
         if answer is None:
             return line
         self._take(site, answer)
@@ -387,37 +375,34 @@ class Room:
         if answer is None or not self._is_open:
             self._is_open = False
             return
-        if answer.source is Source.FETCHED:
+        if answer.source is Source.FETCHED and site.size:
             self._unused.add(site)
         self._take(site, answer)
         self._ask_more()
 
     def _take(self, site: Site, answer: CachedAnswer) -> None:
-        """Let `answer` be the answer of `site`."""
+        """Let `answer` be the answer of `site`, and those of its requests go on that may.
+
+        If requests wait for a better one, the site gets a date to look again.
+        """
         before, site.answer = site.answer, answer
         if before is not None:  # which the cache may have lost
             answer.go_on_from(before)
         site.waited_before = next(self._numbers)
         now = time.monotonic()
         self._patience.note(answer.trouble, now)
+        if answer is not before and answer.portion is not None:
+            self._patience.renew(answer.portion, now)
         if self._is_hopeful(answer):
-            if before is None or not self._is_hopeful(before):
-                self.occupancy.count_held(site.size)
-            if answer is not before and answer.portion is not None:
-                self._patience.renew(answer.portion, now)
-        self._settle(site, answer)
-
-    def _settle(self, site: Site, answer: CachedAnswer) -> None:
-        """Let the requests of `site` go on that may, or set a date to look again."""
-        now = time.monotonic()
-        if is_waited_for(answer) and self._is_to_wait(answer):
             self._unused.discard(site)
+            if site.standing is not Standing.UNREACHABLE:
+                self.occupancy.count(HELD, site.size)
+                self._stand(site, Standing.UNREACHABLE)
             look_again_at = self._patience.look_again_at(answer.trouble, now)
             heappush(self._due, (look_again_at, next(self._numbers), site))
-            self._stand(site, Standing.UNREACHABLE)
         else:
             if is_waited_for(answer) and self._patience.is_gone(answer.trouble, now):
-                self.occupancy.count_gone()
+                self.occupancy.count("gbot_robots/gone")
             self._stand(site, Standing.OPEN)
         for line in site.waiting():
             if site.standing is Standing.OPEN or self._fate(line) is not Fate.WAITS:
@@ -438,7 +423,7 @@ class Room:
             site = heappop(self._due)[2]
             line = self._settle_at_once(site)
             if line is not None:
-                self._queue(site, line.rank)
+                self._queue(site, line)
         self.on_the_way.forget_dropped()
         self._ask_more()
         if self.occupancy.size:

@@ -199,8 +199,8 @@ class Waits(Fifo):
     waited_with_requests_held = 0
 
     def next_request(self) -> Request | None:
-        held: Any = getattr(getattr(self, "room", None), "size", 0)
-        if held and not self.requests:
+        room: Any = getattr(self, "room", None)  # the front's
+        if room is not None and room.occupancy.size and not self.requests:
             Waits.waited_with_requests_held += 1
         return super().next_request()
 

@@ -707,8 +707,8 @@ class Wild:
     def check(self) -> None:
         """The counters are those of what is in the room; a shut site waits for something."""
         room = self.world.room
-        sites = [room._without_robots_txt, *room._sites.values()]
-        entries = [len(line.entries) for site in sites for line in site.lines.values()]
+        sites = room._sites.values()
+        entries = [len(line) for site in sites for line in site.lines.values()]
         assert sum(entries) == room.occupancy.size == sum(room.occupancy.by_slot.values())
         assert 0 not in entries
         shut = [site for site in sites if site.standing is not Standing.OPEN]
