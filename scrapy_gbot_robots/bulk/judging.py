@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
 from math import isnan
 from operator import index
-from typing import NamedTuple, SupportsIndex, TypeAlias
+from typing import SupportsIndex, TypeAlias
 
 from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
@@ -26,7 +26,7 @@ from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unreachable, meaning_of, outcome_of
-from ..policy.overrides import Action, Override, Overrides
+from ..policy.overrides import Action, Overrides
 from ..policy.walls import wall_of
 
 NO = 0
@@ -57,24 +57,24 @@ Agent: TypeAlias = "str | bytes | Crawler"
 
 def origins_of(urls: Sequence[str]) -> set[Origin]:
     """Return the origins of URLs. A text that is no URL has none."""
-    origins: set[Origin | None] = set()
-    for key, rows in _rows_by_beginning(urls).items():
-        if _is_site(key):
-            origins.add(_origin_of(key))
-        else:
-            origins.update([_origin_of(urls[row]) for row in rows])
+    origins = set(map(_origin_of, urls))
     return {origin for origin in origins if origin is not None}
 
 
-def _rows_by_beginning(urls: Sequence[str]) -> dict[str, list[int]]:
+def _rows_by_beginning(urls: Sequence[str], rows: Iterable[int]) -> dict[str, list[int]]:
     """Return where URLs stand that begin alike, up to and with the first slash of their path.
 
     The beginning of a URL in an odd form is any text, "" if it has no such slash.
     """
     rows_by_beginning: defaultdict[str, list[int]] = defaultdict(list)
-    for row, url in enumerate(urls):
+    for row in rows:
+        url = urls[row]
         rows_by_beginning[url[: url.find("/", _BEHIND_SCHEME) + 1]].append(row)
     return rows_by_beginning
+
+
+def _path_of(url: str) -> str:
+    return url[url.find("/", _BEHIND_SCHEME) :]
 
 
 def _is_site(key: str) -> bool:
@@ -89,13 +89,6 @@ def _origin_of(url: str) -> Origin | None:
     except ValueError:
         sent = as_sent(url)
         return _origin_of(sent) if sent != url else None
-
-
-class _Group(NamedTuple):
-    """URLs of sites about which the same decides."""
-
-    rows: list[int]  # where the URLs stand
-    paths: list[str]
 
 
 @dataclass(eq=False)
@@ -114,7 +107,7 @@ class Judge:
     _: KW_ONLY
     policy: Policy = field(default_factory=Policy)
     max_bytes: int | None = MAX_BYTES
-    overrides: Overrides | None = None
+    overrides: Overrides = field(default_factory=Overrides)
     now: float = 0.0
     purposes: Sequence[str] = ()
     _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
@@ -122,22 +115,29 @@ class Judge:
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return for each crawler the answers to URLs, by one robots.txt or by their origins'."""
         columns = [bytearray(len(urls)) for _ in self.crawlers]
-        groups: dict[_Basis, _Group] = {}
-        for key, rows in _rows_by_beginning(urls).items():
-            basis = self._basis(key, robots)
-            if basis is None:
-                for row in rows:
-                    explained = self.explained(urls[row], robots)
-                    for column, (answer, _) in zip(columns, explained, strict=True):
-                        column[row] = answer
-                continue
-            group = groups.setdefault(basis, _Group([], []))
-            slash = len(key) - 1
-            group.rows.extend(rows)
-            group.paths.extend([urls[row][slash:] for row in rows])
-        for basis, group in groups.items():
-            self._judge_group(basis, group, columns)
+        self.judge_rows(range(len(urls)), urls, robots, columns)
         return columns
+
+    def judge_rows(
+        self,
+        rows: Iterable[int],
+        urls: Sequence[str],
+        robots: Decisions,
+        columns: Sequence[bytearray],
+    ) -> None:
+        """Put the answers to the URLs of some rows into the columns."""
+        rows_by_basis: defaultdict[_Basis, list[int]] = defaultdict(list)
+        for key, alike in _rows_by_beginning(urls, rows).items():
+            basis = self._basis(key, robots)
+            if basis is not None:
+                rows_by_basis[basis] += alike
+                continue
+            for row in alike:
+                explained = self.explained(urls[row], robots)
+                for column, (answer, _) in zip(columns, explained, strict=True):
+                    column[row] = answer
+        for basis, alike in rows_by_basis.items():
+            self._judge_paths(alike, [_path_of(urls[row]) for row in alike], basis, columns)
 
     def _basis(self, key: str, robots: Decisions) -> _Basis | None:
         """Return what alone decides about URLs that begin with `key`.
@@ -147,27 +147,34 @@ class Judge:
         if self.purposes or not _is_site(key):
             return None
         origin = _origin_of(key)
-        if origin is None or self._override_of(origin) is not None:
+        if origin is None or self.overrides.of(origin, self.now) is not None:
             return None
         decision = self._decision(origin, robots)
         if decision.state is State.RULES:
             return _body_of_copy(decision)
         return _answer_of(decision)
 
-    def _judge_group(self, basis: _Basis, group: _Group, columns: Sequence[bytearray]) -> None:
-        """Put the answers to the URLs of a group into the columns."""
-        different = list(dict.fromkeys(group.paths))
-        itself = [path for path in different if _is_robots_txt(path)]
-        for number, column in enumerate(columns):
-            if isinstance(basis, int):
-                answer_of = dict.fromkeys(different, basis)
-            else:
-                answer_of = dict.fromkeys(different, YES)
-                rules = self._rules(basis)[number]
-                answer_of |= dict.fromkeys(disallowed_of_a_site(rules, different), NO)
-            answer_of |= dict.fromkeys(itself, YES)
-            for row, path in zip(group.rows, group.paths, strict=True):
-                column[row] = answer_of[path]
+    def _judge_paths(
+        self,
+        rows: Sequence[int],
+        paths: Sequence[str],
+        basis: _Basis,
+        columns: Sequence[bytearray],
+    ) -> None:
+        """Put the answers to rows with these paths into the columns."""
+        answer = NO
+        refused = set(paths)
+        if isinstance(basis, int):
+            answer = basis
+            refused_by = [refused] * len(columns)
+        else:
+            refused_by = [disallowed_of_a_site(rules, refused) for rules in self._rules(basis)]
+        for column, refused in zip(columns, refused_by, strict=True):
+            for row, path in zip(rows, paths, strict=True):
+                if path in refused and not _is_robots_txt(path):
+                    column[row] = answer
+                else:
+                    column[row] = YES
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
         """Return for each crawler the answer to a URL, and the verdict that explains it."""
@@ -176,32 +183,31 @@ class Judge:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
         if Origin.of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
             return [(YES, _ITSELF)] * len(self.crawlers)
-        override = self._override_of(origin)
+        override = self.overrides.of(origin, self.now)
+        rules: list[Rules] = []
         if override is None:
             decision = self._decision(origin, robots)
-            if decision.state is State.RULES:
-                return [self._one(url, rules) for rules in self._rules(_body_of_copy(decision))]
             answer = _answer_of(decision)
-            return [(answer, Verdict(answer == YES, None, decision.why))] * len(self.crawlers)
-        if override.robotstxt is not None:
-            of_each = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
-            each = [self._one(url, rules) for rules in of_each]
+            why = decision.why
+            if decision.state is State.RULES:
+                rules = self._rules(_body_of_copy(decision))
         else:
-            is_allowed = override.action is Action.IGNORE
-            verdict = Verdict(is_allowed, None, MOST_SPECIFIC)
-            each = [(int(is_allowed), verdict)] * len(self.crawlers)
-        return [(answer, override.named(verdict)) for answer, verdict in each]
+            answer = int(override.action is Action.IGNORE)
+            why = MOST_SPECIFIC
+            if override.robotstxt is not None:
+                rules = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
+        answers = [(answer, Verdict(answer == YES, None, why))] * len(self.crawlers)
+        if rules:
+            answers = [self._one(url, of_one) for of_one in rules]
+        if override is not None:
+            answers = [(answer, override.named(verdict)) for answer, verdict in answers]
+        return answers
 
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
         if self.purposes and verdict.allowed:
             verdict = refusal(self.purposes, preferences_of(rules, url)) or verdict
         return int(verdict.allowed), verdict
-
-    def _override_of(self, origin: Origin) -> Override | None:
-        if not self.overrides:
-            return None
-        return self.overrides.of(origin, self.now)
 
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
         if isinstance(robots, Decision):
@@ -338,16 +344,12 @@ def _judged_by_rows(
     """Return for each crawler the answers to URLs, each by what stands beside it in `robots`."""
     if len(robots) != len(urls):
         raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
-    columns = [bytearray(len(urls)) for _ in judges.crawlers]
     rows_by_answer: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
     for row, value in enumerate(robots):
         rows_by_answer[_answer_in(value)].append(row)
+    columns = [bytearray(len(urls)) for _ in judges.crawlers]
     for (status, body), rows in rows_by_answer.items():
-        decision = decision_on(status, body, judges.policy)
-        judged = judges.judged([urls[row] for row in rows], decision)
-        for column, answers in zip(columns, judged, strict=True):
-            for row, answer in zip(rows, answers, strict=True):
-                column[row] = answer
+        judges.judge_rows(rows, urls, decision_on(status, body, judges.policy), columns)
     return columns
 
 
@@ -355,14 +357,12 @@ def _answer_in(robots: Robots) -> tuple[int | None, bytes]:
     """Return the status and the body that a value says were served."""
     if _is_missing(robots):
         return None, b""
-    if isinstance(robots, (bytes, bytearray, memoryview)):
-        return 200, bytes(robots)
-    if isinstance(robots, tuple) and len(robots) == 2:  # noqa: PLR2004
-        status, body = robots
-        return _status_of(status), _body_of(body)
-    raise TypeError(
-        f"what was served is (status, body), bytes or None, not {type(robots).__name__}"
-    )
+    if not isinstance(robots, tuple):
+        return 200, _body_of(robots)
+    if len(robots) != 2:  # noqa: PLR2004
+        raise TypeError(f"what was served is (status, body), bytes or None, not {robots!r:.100}")
+    status, body = robots
+    return _status_of(status), _body_of(body)
 
 
 def _is_missing(value: object) -> bool:

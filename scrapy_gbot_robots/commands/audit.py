@@ -33,6 +33,7 @@ from ..concurrency import pause
 from ..core.urls import shown
 from ..core.verdict import Verdict
 from ..policy.outages import Decision, Kind
+from ..policy.overrides import Overrides
 from ..report.summary import Tally, count
 from ..settings import GbotSettings
 from .ending import FINE, FOUND, CommandError
@@ -111,7 +112,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         [asker.crawler for asker in askers],
         policy=gbot.policy,
         max_bytes=gbot.max_bytes,
-        overrides=None if files else overrides_checked(settings),
+        overrides=Overrides() if files else overrides_checked(settings),
         now=time.time(),
         purposes=options.purposes,
     )

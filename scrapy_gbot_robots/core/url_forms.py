@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from .rules import Rules, disallowed_among
 from .urls import shown
@@ -114,7 +114,7 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
     return not forms or all(map(rules.allowed, forms))
 
 
-def disallowed_of_a_site(rules: Rules, paths: Sequence[str]) -> set[str]:
+def disallowed_of_a_site(rules: Rules, paths: Iterable[str]) -> set[str]:
     """Return the URLs of a site that `allowed_in_all_forms` says no to.
 
     Of each, `paths` has what follows scheme and authority, from the first slash on, and the answer
