@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core import remarks
 
 from ..core.test_hostile import HOSTILE_BODIES
-from ..core.test_lint import HOSTILE_RULES
 from ..support.reference import DATA, body_of, read
 from ..support.site import SiteServer
 from ..support.try_page import TryPage, questions
@@ -433,61 +431,3 @@ def test_answers_are_googles(visit: Visit) -> None:
         if [list(each[2:4]) for each in row] != [want]
     ]
     assert different == []
-
-
-def test_all_kinds_of_finding_are_found_as_here(visit: Visit) -> None:
-    page = visit()
-    page.ask("")
-    bodies = lint_bodies()
-    kinds = {row[2] for body in bodies for row in json.loads(questions().on_file(body))["findings"]}
-    assert {kind.id for kind in remarks.KINDS.values()} - kinds == set()
-    assert answers_differ(page, [["on_file", body] for body in bodies]) == []
-
-
-def lint_bodies() -> list[bytes]:
-    """Files that have all kinds of finding."""
-    head = b"user-agent: *\n"
-    lines = b"""disallow: /a
-user-agent 7
-user-agent: my bot
-disalllow: /x
-DisallowAITraining: /x
-these are words
-disallow: x
-disallow: /a b
-disallow: /x#y
-disallow: /[a-z]+/
-sitemap: /x
-noindex: /x
-content-usage: train-ai=n, ,
-license: x y
-dissallow: /x
-disallow /x
-crawl-delay: 3
-humans: all
-disallow: /a$b
-disallow: /a
-disallow: /\xc3\xa4
-disallow: /\xff"""
-    files = b"""disallow: /
-license: /l.xml
-content-usage: train-ai=yes
-content-usage: /x train-ai=y|content-usage: /x train-ai=n
-content-usage: train-ai=n|allow: /|user-agent: own|allow: /
-user-agent: GPT-Bot|disallow: /x
-disallow: /a|allow: /a
-allow: /x/index.html|disallow: /x/
-disallow: /cart|disallow: /admin||user-agent: Googlebot|disallow: /x
-allow: /x||user-agent: a|crawl-delay: 3||user-agent: b|disallow: /
-disallow: /x|user-agent: a""".splitlines()
-    whole = [file.replace(b"|", b"\n") for file in files]
-    return [
-        head + lines,
-        *(head + line for line in [*lines.splitlines(), *whole]),
-        b"disallow: /before",
-        b"user-agent: Googlebot\n\nuser-agent: badbot\ndisallow: /",
-        b"<!doctype html><html>",
-        head + b"disallow: /" + b"a" * 20_000,
-        head + b"disallow: /x\n" + b"#" * 600_000,
-        head + HOSTILE_RULES,
-    ]
