@@ -133,23 +133,6 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
     assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
-def test_empty_text_switches_report_and_archive_off_for_one_run() -> None:
-    """As `-s GBOT_ROBOTS_REPORT=` does, though settings.py names a file."""
-    settings = Settings({"GBOT_ROBOTS_REPORT": "r.html", "GBOT_ROBOTS_ARCHIVE": "r.jsonl"})
-    settings.set("GBOT_ROBOTS_REPORT", "", "cmdline")
-    settings.set("GBOT_ROBOTS_ARCHIVE", "", "cmdline")
-    checked = GbotSettings.of(settings)
-    assert (checked.report, checked.archive) == (None, None)
-
-
-def test_directory_is_no_archive(tmp_path: Path) -> None:
-    directory = tmp_path / "robots.jsonl"
-    directory.mkdir()
-    with pytest.raises(ValueError, match="^GBOT_ROBOTS_ARCHIVE must be .*, not of a directory, "):
-        read(ARCHIVE=str(directory))
-    assert read(ARCHIVE=str(directory / "a.jsonl")).archive == directory / "a.jsonl"
-
-
 def test_wrong_url_of_scrapy_redis_is_named() -> None:
     with pytest.raises(
         ValueError, match=" and so must REDIS_URL in its place, got 'localhost:6379'"
@@ -315,10 +298,19 @@ def test_setting_that_left_is_named_with_what_to_write_instead(name: str, instea
     assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting any more: {instead}"]
 
 
-def test_percent_sign_in_a_directory_is_no_place_in_the_name_of_the_archive() -> None:
+@pytest.mark.parametrize(
+    ("path", "spider", "name"),
+    [
+        ("at/%(name)s.jsonl", "a:b\\c", "at/a-b-c.jsonl"),
+        ("at/%(name)s.jsonl", "../up", "at/--up.jsonl"),
+        ("at/%(name)s.jsonl", "..", "at/-.jsonl"),
+        ("%(name)s.jsonl", "shop.example", "shop.example.jsonl"),
+        ("100% real/%(time)s.jsonl", "a", "100% real/2026-11-01T12-00-00.jsonl"),
+    ],
+)
+def test_spider_s_name_leads_to_no_other_directory(path: str, spider: str, name: str) -> None:
     now = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
-    path = Path("100% real") / "%(name)s-%(time)s.jsonl"
-    assert archive_named(path, "a/b", now) == Path("100% real") / "a-b-2026-11-01T12-00-00.jsonl"
+    assert archive_named(Path(path), spider, now) == Path(name)
 
 
 def test_limit_that_leaves_rules_out_is_named() -> None:
