@@ -100,13 +100,11 @@ def test_override_without_an_end_never_runs_out(until: str | None) -> None:
 @pytest.mark.parametrize(
     ("rules", "action", "words"),
     [
-        pytest.param("ignore", Action.IGNORE, "ignore", id="ignore"),
-        pytest.param(" disallow ", Action.DISALLOW, "disallow", id="disallow"),
-        pytest.param("user-agent: *\ndisallow: /x", Action.REPLACE, "own rules", id="text"),
-        pytest.param("user-agent: *\ndisallow:", Action.REPLACE, "own rules", id="rule-for-none"),
-        pytest.param("user-agent: *\ncrawl-delay: 3", Action.REPLACE, "own rules", id="delay"),
-        pytest.param(
-            "user-agent: *\ncontent-usage: train-ai=n", Action.REPLACE, "own rules", id="preference"
+        ("ignore", Action.IGNORE, "ignore"),
+        (" disallow ", Action.DISALLOW, "disallow"),
+        *(
+            (f"user-agent: *\n{rule}", Action.REPLACE, "own rules")
+            for rule in ("disallow: /x", "disallow:", "crawl-delay: 3", "content-usage: train-ai=n")
         ),
     ],
 )
@@ -178,74 +176,51 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        pytest.param(
-            {"rules": "ignore"}, "['reason'] must be a text that says why, got None", id="no-reason"
-        ),
-        pytest.param(
-            {**IGNORE, "reason": " "},
-            "['reason'] must be a text that says why, got ' '",
-            id="empty-reason",
-        ),
-        pytest.param(
-            {"reason": "x"},
-            '[\'rules\'] must be "ignore", "disallow" or the text of a robots.txt',
-            id="nothing",
-        ),
-        pytest.param(
-            {**IGNORE, "untill": 1},
-            " must have no keys but rules, reason, until, got 'untill'",
-            id="unknown-field",
-        ),
-        pytest.param(
-            {**IGNORE, "rules": "ingore"},
-            '[\'rules\'] must be "ignore", "disallow"',
-            id="misspelt-word",
-        ),
-        pytest.param({**IGNORE, "rules": ""}, "['rules'] must be \"ignore\"", id="empty-rules"),
-        pytest.param(
-            {**IGNORE, "rules": "disallow: /x"},
-            "with a User-agent line and a rule, got 'disallow: /x'; "
-            "line 1: a rule before the first user-agent line is ignored",
-            id="rules-without-group",
-        ),
-        pytest.param(
-            {**IGNORE, "rules": "user-agent: *\ndisalllow: /x"},
-            "got 'user-agent: *\\ndisalllow: /x'; "
-            'line 2: unknown field "disalllow", so the line is ignored; did you mean "disallow"?',
-            id="rules-with-an-unknown-field-only",
-        ),
-        pytest.param(
-            {**IGNORE, "rules": "user-agent: *\ndisallow: /a\ndisalllow: /x"},
-            'line 3: unknown field "disalllow", so the line is ignored; did you mean "disallow"?',
-            id="a-misspelt-rule-beside-a-good-one",
-        ),
-        pytest.param(
-            {**IGNORE, "rules": "user-agent: *"}, "and a rule, got 'user-agent: *'", id="no-rule"
-        ),
-        pytest.param(
-            {**IGNORE, "rules": "user-agent: *\nhost: a"}, "and a rule, got", id="unused-field-only"
-        ),
-        pytest.param(
-            {**IGNORE, "rules": "file:x.txt"}, "and a rule, got 'file:x.txt'", id="path-of-a-file"
-        ),
-        pytest.param({**IGNORE, "as": "b"}, "but rules, reason, until, got 'as'", id="as"),
-        pytest.param(
-            {**IGNORE, "until": "31.3.2027"},
-            "['until'] must be a date such as \"2027-03-31\"",
-            id="date-form",
-        ),
-        *(
-            pytest.param({**IGNORE, "until": text}, f"got {text!r}", id=f"no-date: {text}")
-            for text in ("2027-3-1", "20270301", "2027-W09-1", "2027-03-01 ", "2027-02-30", "")
-        ),
-        pytest.param({**IGNORE, "until": 20270331}, "got 20270331", id="date-as-number"),
-        pytest.param(
-            {**IGNORE, "until": datetime(2027, 3, 31)}, "got datetime.datetime(2027", id="datetime"
-        ),
-        pytest.param("ignore", " must be a dict, got 'ignore'", id="no-dict"),
+        ({"rules": "ignore"}, "['reason'] must be a text that says why, got None"),
+        ({**IGNORE, "reason": " "}, "['reason'] must be a text that says why, got ' '"),
+        ({"reason": "x"}, '[\'rules\'] must be "ignore", "disallow" or the text of a robots.txt'),
+        ({**IGNORE, "untill": 1}, " must have no keys but rules, reason, until, got 'untill'"),
+        ({**IGNORE, "as": "b"}, "but rules, reason, until, got 'as'"),
+        ({**IGNORE, "until": "31.3.2027"}, "['until'] must be a date such as \"2027-03-31\""),
+        ("ignore", " must be a dict, got 'ignore'"),
     ],
 )
 def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]") as error:
         read({"a.example": fields})
     assert said in str(error.value)
+
+
+_UNKNOWN = 'unknown field "disalllow", so the line is ignored; did you mean "disallow"?'
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ("ingore", ""),
+        ("", ""),
+        ("file:x.txt", ""),
+        ("user-agent: *", ""),
+        ("user-agent: *\nhost: a", ""),
+        ("disallow: /x", "; line 1: a rule before the first user-agent line is ignored"),
+        ("user-agent: *\ndisalllow: /x", f"; line 2: {_UNKNOWN}"),
+        ("user-agent: *\ndisallow: /a\ndisalllow: /x", f"; line 3: {_UNKNOWN}"),
+    ],
+)
+def test_rules_that_do_not_do_what_they_say_are_refused(rules: str, why: str) -> None:
+    with pytest.raises(ValueError, match=r"with a User-agent line and a rule, got '") as error:
+        one(rules=rules)
+    assert str(error.value).endswith(f", got {rules!r}{why}")
+
+
+@pytest.mark.parametrize(
+    "until",
+    [
+        *("2027-3-1", "20270301", "2027-W09-1", "2027-03-01 ", "2027-02-30", ""),
+        *(20270331, datetime(2027, 3, 31)),
+    ],
+)
+def test_last_day_is_a_date_or_is_refused(until: Any) -> None:
+    with pytest.raises(ValueError, match=r"\['until'\] must be a date such") as error:
+        one(rules="ignore", until=until)
+    assert str(error.value).endswith(f", got {until!r}")

@@ -154,15 +154,6 @@ async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
     assert f"<p>T{said}.</p>" in path.read_text(encoding="utf-8")
 
 
-def test_summary_says_no_more_of_a_crawl_that_ended_early_than_is_known() -> None:
-    _, extension = reporting()
-    extension._counts.finish_reason = "shutdown"
-    assert summary(extension._finished()).splitlines() == [
-        "robots.txt: 0 origins, 0 requests blocked",
-        "  the crawl ended early (shutdown)",
-    ]
-
-
 @in_reactor
 async def test_requests_that_still_waited_when_the_crawl_was_closed_are_counted(
     caplog: pytest.LogCaptureFixture,
@@ -322,41 +313,30 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
     assert names(tmp_path) == ["directory.html", "file", "index.html", "loop.html", "mine.html"]
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("place/r.html", "Not a directory"), ("r.html", "no page of this plugin, so it is not over")],
+)
 @in_reactor
 async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_else(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, why: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = tmp_path / "place"
-
-    def in_the_way(connection: Any) -> None:
-        place.rmdir()
-        place.touch()
-        Reply(200, b"ok")(connection)
-
-    with Site({"/a": in_the_way}) as site:
-        crawler = await crawl(
-            Pages, {"GBOT_ROBOTS_REPORT": str(place / "r.html")}, urls=[site.url("/a")]
-        )
-    assert any("GBOT_ROBOTS_REPORT cannot be written" in text for text in summaries(caplog))
-    assert stats(crawler)["finish_reason"] == "finished"
-
-
-@in_reactor
-async def test_file_of_the_users_that_comes_during_the_crawl_stays(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "notes.html"
+    in_the_way = tmp_path / name.partition("/")[0]
 
     def write_notes(connection: Any) -> None:
-        path.write_text("<title>my notes</title>")
+        if in_the_way.is_dir():
+            in_the_way.rmdir()
+        in_the_way.write_text("<title>my notes</title>")
         Reply(200, b"ok")(connection)
 
     with Site({"/a": write_notes}) as site:
-        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=[site.url("/a")])
-    assert path.read_text() == "<title>my notes</title>"
-    assert any(
-        "no page of this plugin, so it is not overwritten" in text for text in summaries(caplog)
-    )
+        settings = {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}
+        crawler = await crawl(Pages, settings, urls=[site.url("/a")])
+    (error,) = [text for text in summaries(caplog) if "GBOT_ROBOTS_REPORT" in text]
+    assert error.startswith("GBOT_ROBOTS_REPORT cannot be written: ")
+    assert why in error
+    assert in_the_way.read_text() == "<title>my notes</title>"
+    assert stats(crawler)["finish_reason"] == "finished"
 
 
 @in_reactor

@@ -79,14 +79,6 @@ def test_page_says_where_the_answers_came_from_and_when() -> None:
     ]
 
 
-def test_page_says_how_many_sitemaps_were_left_out_and_why() -> None:
-    counts = example_counts()
-    assert "itemaps left out" not in page(counts)
-    counts.sitemaps_left_out = {"GBOT_ROBOTS_SITEMAPS_MAX": 1075, "the spider's <rule>": 2}
-    said = "Sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX, 2 by the spider's <rule>."
-    assert said in Selector(text=page(counts)).css("section p::text").getall()
-
-
 def test_empty_file_becomes_the_page(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.touch()
