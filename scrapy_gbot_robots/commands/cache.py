@@ -24,14 +24,13 @@ from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
-from .check import age_of, asked_again, entry_facts, show_entry
+from .check import age_of, answer_in_words, asked_again, entry_facts, show_entry
 from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
 from .project_crawl import RobotsState
 
 _ACTS = ("list", "show", "forget")
-_TITLES = f"{'STATE':<13}  {'STATUS':>6}  {'FETCHED':>10}  {'ASKED AGAIN':>11}  ORIGIN"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -63,16 +62,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     done = 0
     with _storage(gbot, settings, read_only=not forgets) as (storage, where):
         for origin in wanted or storage.origins():
-            if forgets:
-                is_stored = storage.delete(origin)
-            elif options.act == "show":
-                is_stored = _show(origin, storage, gbot, out)
-            else:
-                is_stored = _list(origin, storage, gbot, out, is_first=not done)
-            done += is_stored
-            if forgets and is_stored:
-                out.say(f"{origin}: forgotten")
-            elif wanted and not is_stored:
+            if _is_done(options.act, origin, storage, gbot, out):
+                done += 1
+            elif wanted:
                 err.say((f"{origin}: not in the storage", "warning"))
         if not wanted:
             out.say(f"{count(done, 'origin')}{' forgotten' * forgets} in {where}")
@@ -107,45 +99,28 @@ def _storage(
         raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
 
 
-def _list(
-    origin: str, storage: Storage, gbot: GbotSettings, out: Terminal, *, is_first: bool
-) -> bool:
-    """Write a line about an entry at once, as there may be millions. Return whether it is there."""
-    state = _state_of(origin, storage, gbot)
-    if state is None:
-        return False
-    out.json({"origin": origin, **entry_facts(state)})
-    if is_first:
-        out.say((_TITLES, "strong"))
-    status: int | None = None
-    age = ""
-    if state.entry.copy is not None:
-        status, age = state.entry.copy.status, f"{age_of(state.entry.copy)} ago"
-    if state.entry.outage is not None:
-        status = state.entry.outage.status
-    decision = state.decision
-    row = f"{decision.state.value:<13}  {status or '':>6}  {age:>10}  {asked_again(decision):>11}"
-    out.say(f"{row}  {origin}")
-    return True
-
-
-def _show(origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
-    """Write all about an entry, and its robots.txt. Return whether it is there."""
-    state = _state_of(origin, storage, gbot)
-    if state is None:
-        return False
-    out.json({"origin": origin, **entry_facts(state)})
-    out.say((origin, "strong"))
-    show_entry(state, out)
-    if state.entry.copy is not None and state.entry.copy.body:
-        for number, line in enumerate(split_lines(state.entry.copy.body), 1):
-            out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
-    return True
-
-
-def _state_of(origin: str, storage: Storage, gbot: GbotSettings) -> RobotsState | None:
+def _is_done(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
+    """List, show or forget an entry at once: there may be millions. Return whether it is there."""
+    if act == "forget":
+        is_stored = storage.delete(origin)
+        if is_stored:
+            out.say(f"{origin}: forgotten")
+        return is_stored
     entry = storage.get(origin)
     if entry is None:
-        return None
-    decision = decide(entry, time.time(), gbot.policy)
-    return RobotsState(origin + ROBOTS_PATH, entry, decision, decision.why)
+        return False
+    decision, copy = decide(entry, time.time(), gbot.policy), entry.copy
+    state = RobotsState(origin + ROBOTS_PATH, entry, decision, decision.why)
+    out.json({"origin": origin, **entry_facts(state)})
+    if act == "list":
+        times = f"asked again {asked_again(decision)}"
+        if copy is not None:
+            times = f"fetched {age_of(copy)} ago, {times}"
+        out.say((origin, "strong"), f": {answer_in_words(state)} ({times})")
+        return True
+    out.say((origin, "strong"))
+    show_entry(state, out)
+    if copy is not None and copy.body:
+        for number, line in enumerate(split_lines(copy.body), 1):
+            out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
+    return True

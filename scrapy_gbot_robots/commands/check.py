@@ -251,10 +251,7 @@ def _is_walled(decision: Decision) -> bool:
 def show_entry(state: RobotsState, out: Terminal) -> None:
     """Write what is known of a robots.txt, and how this run has it."""
     decision, copy, outage = state.decision, state.entry.copy, state.entry.outage
-    words = decision.state.value
-    if decision.temporary:
-        words += " for now"
-    words += f": {state.why}"
+    words = answer_in_words(state)
     if state.storage is not None:
         words += f", from the storage ({state.storage})"
     out.fact("robots.txt", words)
@@ -274,6 +271,14 @@ def show_entry(state: RobotsState, out: Terminal) -> None:
     out.fact("asked again", asked_again(decision))
     if outage is not None:
         out.fact("failures", f"{outage.failures:,} in a row")
+
+
+def answer_in_words(state: RobotsState) -> str:
+    """Return what a robots.txt means now, and what that rests on."""
+    for_now = ""
+    if state.decision.temporary:
+        for_now = " for now"
+    return f"{state.decision.state.value}{for_now}: {state.why}"
 
 
 def age_of(copy: Copy) -> str:

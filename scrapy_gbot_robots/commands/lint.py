@@ -12,7 +12,6 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,31 +78,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
     """Return the kinds with these ids or names, and those as bad as one of `levels`."""
-    by_word = {kind.id: {kind.name} for kind in KINDS.values()}
-    by_word |= {name: {name} for name in KINDS}  # as JSON has them
-    as_bad: set[str] = set()
-    for level in levels:  # the greatest harm first
-        as_bad = as_bad | {kind.name for kind in KINDS.values() if kind.level == level}
-        by_word[level] = as_bad
+    as_bad = {level: levels[:place] for place, level in enumerate(levels, 1)}
     kinds: set[str] = set()
     for word in map(str.strip, text.split(",")):
-        if word not in by_word:
-            raise ArgumentTypeError(_not_known(word, levels))
-        kinds |= by_word[word]
+        found = set()
+        for kind in KINDS.values():
+            if word in {kind.id, kind.name} or kind.level in as_bad.get(word, ()):
+                found.add(kind.name)
+        if not found:
+            known = ", ".join([*levels, *(kind.id for kind in KINDS.values())])
+            raise ArgumentTypeError(f'"{word}" is none of these: {known}')
+        kinds |= found
     return kinds
-
-
-def _not_known(word: str, levels: Sequence[str]) -> str:
-    ids = [kind.id for kind in KINDS.values()]
-    what = "kind of finding"
-    listed = f"the kinds are {_ALL_KINDS}"
-    if levels:
-        what = "level or kind of finding"
-        listed = f"the levels are {', '.join(levels)}, {listed}"
-    nearest = get_close_matches(word, [*levels, *ids], n=1)
-    if nearest:
-        return f'"{word}" is no {what}; did you mean {nearest[0]}? {listed.capitalize()}'
-    return f'"{word}" is no {what}; {listed}'
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
@@ -121,18 +107,15 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say((f"error: {error}", "bad"))
             status = FAILED
             continue
-        reported = []
-        for finding in findings(
+        every = findings(
             source.body,
             max_bytes=gbot.max_bytes,
             truncated=source.truncated,
             more=on_preferences,
-        ):
-            if finding.kind in ignored:
-                continue
-            reported.append(finding)
-            if status == FINE and finding.kind in options.fail_on:
-                status = FOUND
+        )
+        reported = [finding for finding in every if finding.kind not in ignored]
+        if status == FINE and any(finding.kind in options.fail_on for finding in reported):
+            status = FOUND
         results.append((source, reported))
     out.as_json = options.format == "json"
     FORMATS[options.format](results, out)

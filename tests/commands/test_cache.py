@@ -44,12 +44,12 @@ def kept(project: Path) -> Path:
 def test_list_has_a_line_for_each_origin(kept: Path) -> None:
     ended = run_here("cache", "list", cwd=kept)
     assert (ended.status, ended.err) == (0, "")
-    title, *rows, where = ended.out.splitlines()
-    assert title.split() == ["STATE", "STATUS", "FETCHED", "ASKED", "AGAIN", "ORIGIN"]
-    assert sorted(" ".join(row.split()) for row in rows) == [
-        "full allow 404 30 min ago in 1 h https://b.example:8443",
-        "full disallow now http://c.example",
-        "rules 200 1 h ago in 2 h https://a.example",
+    *rows, where = ended.out.splitlines()
+    outage = "full disallow for now: robots.txt unreachable for 1 h: connection refused"
+    assert sorted(rows) == [
+        f"http://c.example: {outage} (asked again now)",
+        "https://a.example: rules: HTTP 200 (fetched 1 h ago, asked again in 2 h)",
+        "https://b.example:8443: full allow: HTTP 404 (fetched 30 min ago, asked again in 1 h)",
     ]
     assert where == f"3 origins in sqlite at {kept}/.scrapy/gbot_robots/robots.sqlite"
 
@@ -151,7 +151,8 @@ def test_entries_in_a_redis_are_listed_and_forgotten(project: Path) -> None:
             for arguments in (["list"], ["forget", "--all"], ["list"])
         )
     where = f"in redis at {urlsplit(server.url).path}, database 0\n"
-    assert shown.out.endswith(f"  https://a.example\n1 origin {where}")
+    assert shown.out.startswith("https://a.example: rules: ")
+    assert shown.out.endswith(f"\n1 origin {where}")
     assert forgotten.out == f"https://a.example: forgotten\n1 origin forgotten {where}"
     assert empty.out == f"0 origins {where}"
     assert [ended.status for ended in (shown, forgotten, empty)] == [0, 0, 0]

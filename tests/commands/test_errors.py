@@ -185,10 +185,9 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("check /x --robots r --fresh", "not allowed with argument"),
         ("check /x -s nonsense", "Invalid -s value"),
         ("check /x --purpose training", "train-ai"),
-        ("lint - --ignore note", '"note" is no kind of finding'),
-        ("lint - --ignore crawl-delay", "kinds are search-engine-shut-out, no-robots-file, "),
-        ("lint - --fail-on fatal", "; the levels are error, warning, note, the kinds are search-"),
-        ("lint - --fail-on errors", '"errors" is no level or kind of finding; did you mean error?'),
+        ("lint - --ignore note", '"note" is none of these: search-engine-shut-out, '),
+        ("lint - --ignore crawl-delay", ", too-many-rules-to-compare"),
+        ("lint - --fail-on fatal", "is none of these: error, warning, note, search-engine-shut-"),
     ],
 )
 def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
