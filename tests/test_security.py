@@ -6,7 +6,6 @@ other promises.
 
 import json
 import math
-import socket
 import sys
 import time
 import zlib
@@ -29,7 +28,7 @@ from .support.command import project, run_here
 from .support.crawls import Pages, crawl, in_reactor, pages, stats, warnings_and_worse
 from .support.entries import with_body
 from .support.processes import run
-from .support.redis_server import redis_server
+from .support.redis_server import NoRedis, redis_server
 from .support.sitemap_web import Remembers, Sitemaps, index, urlset, xml
 from .support.systems import needs_posix
 from .support.web import Content, Reply, Site, free_port, raw, redirect
@@ -272,19 +271,15 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
     assert_nothing_forged([*errors, *messages(caplog)])
 
 
-class NoRedis(Site):
-    """Answers whatever it is asked with a forged error."""
-
-    def _serve(self, connection: socket.socket) -> None:
-        while commands := connection.recv(65536):
-            connection.sendall((b"-ERR " + IN_A_HEADER + b"\r\n") * (1 + commands.count(b"\r\n*")))
-
-
 @in_reactor
 async def test_server_that_is_no_redis_forges_no_log_lines(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with NoRedis({}) as server, Site({"*": b"ok"}) as site, caplog.at_level("DEBUG"):
+    with (
+        NoRedis(b"-ERR " + IN_A_HEADER + b"\r\n") as server,
+        Site({"*": b"ok"}) as site,
+        caplog.at_level("DEBUG"),
+    ):
         settings = in_redis(f"redis://127.0.0.1:{server.port}")
         crawler = await crawl(Pages, settings, urls=[site.url("/a")])
         assert set(pages(crawler).crawled) == {site.url("/a")}

@@ -14,8 +14,7 @@ from scrapy_gbot_robots.bulk.judging import Judge, decision_on
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
-from scrapy_gbot_robots.policy.outages import LADDERS, Decision, Policy, State, decide, renew
-from scrapy_gbot_robots.policy.outcome import outcome_of
+from scrapy_gbot_robots.policy.outages import Decision, Policy, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 
 from ..support.oracle import verdict_of
@@ -39,23 +38,13 @@ def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> Non
     assert answers == {"Googlebot-Image": [1, 0], "otherbot": [0, 1], "AdsBot-Google": [1, 1]}
 
 
-@pytest.mark.parametrize("ladder", LADDERS)
-@pytest.mark.parametrize("status", [200, 204, 301, 304, 404, 410, 429, 451, 500, 503, 600])
-def test_statuses_mean_what_the_ladder_says(status: int, ladder: str) -> None:
-    policy = Policy(ladder=ladder)
-    outcome = outcome_of(status, "", b"", soft_404=True, proxied=False, headers={})
-    decision = decide(renew(None, outcome, 0.0, policy), 0.0, policy)
-    expected = {State.RULES: 1, State.FULL_ALLOW: 1, State.FULL_DISALLOW: 2}[decision.state]
-    urls = ["https://a.example/x"]
-    assert judge(urls, {"https://a.example": (status, b"")}, "a", unreachable=ladder) == {
-        "a": [expected]
-    }
-
-
 def test_words_mean_what_the_settings_of_their_names_mean() -> None:
     ill: Any = [(500, b"<title>Page not found</title>")]
     assert judge(["https://a.example/"], ill, "a") == {"a": [1]}
     assert judge(["https://a.example/"], ill, "a", soft_404=False) == {"a": [2]}
+    assert judge(["https://a.example/"], [(503, b"")], "a") == {"a": [2]}
+    assert judge(["https://a.example/"], [(503, b"")], "a", unreachable="allow") == {"a": [1]}
+    assert judge(["https://a.example/"], [(301, b"")], "a") == {"a": [1]}
     assert judge(["https://a.example/"], [(403, b"")], "a") == {"a": [1]}
     assert judge(["https://a.example/"], [(403, b"")], "a", refused="disallow") == {"a": [0]}
 
@@ -272,38 +261,6 @@ def test_any_urls_of_some_sites_get_the_answers_of_asking_one_by_one(
         f"https://{site}.example": body + b"sitemap: /%d" % site for site in range(sites)
     }  # the same rules
     assert judge(urls, served, "a") == {"a": expected}
-
-
-@pytest.mark.parametrize("rules", [3, 60], ids="{} rules".format)
-@pytest.mark.parametrize("each", [1, 12, 120, 1_200], ids="{} URLs".format)
-def test_urls_of_one_site_get_the_answers_of_asking_one_by_one(rules: int, each: int) -> None:
-    source = random.Random(each + rules)
-    shapes = ["/{}", "/*{}", "/{}*{}$", "/*{}$", "/{}%2f"]
-    words = ["".join(source.choices("abc/?.", k=source.randint(1, 6))) for _ in range(40)]
-
-    def line() -> str:
-        kind = source.choice(["allow", "disallow", "disallow"])
-        return f"{kind}: {source.choice(shapes).format(*source.choices(words, k=2))}"
-
-    body = "\n".join(["user-agent: *", *(line() for _ in range(rules))]).encode()
-    odd = ["", "", "", "?", "/..", "#x", "%2f", "é", "\n", "/robots.txt"]
-    urls = [f"https://a.example/{source.choice(words)}{source.choice(odd)}" for _ in range(each)]
-    urls += ["https://a.example/robots.txt", "https://a.example", "no URL", "https://b.example/x"]
-    groups = groups_of(RobotsTxt.parse(body))
-
-    def is_allowed(url: str) -> bool:
-        forms = (url, *other_forms(url))
-        if Origin.of_robots_txt(url) is not None:
-            return True
-        return all(verdict_of(groups, form, (b"*",)).allowed for form in forms)
-
-    expected: list[int | None] = [int(is_allowed(url)) for url in urls[:each]]
-    expected += [1, int(is_allowed("https://a.example/")), None, 2]
-    for _ in range(2):  # also in another order
-        assert judge(urls, {"https://a.example": body}, "a")["a"] == expected
-        column = [None if url.startswith("https://b") else body for url in urls]
-        assert judge(urls, column, "a")["a"] == expected
-        urls, expected = urls[::-1], expected[::-1]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -106,25 +106,18 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(sealed(FACTS + b"\n" + BODY_OF_WHOLE + b"x"), id="longer-body"),
         pytest.param(changed(b'"cut": false', b'"cut": 0'), id="flag-that-is-none"),
         pytest.param(changed(b'"zlib": false', b'"zlib": 0'), id="compression-that-is-none"),
-        pytest.param(
-            sealed(with_body(zlib.compress(BODY), len(BODY))[14:].replace(b"true", b"1")),
-            id="compressed-by-one",
-        ),
         pytest.param(changed(b'"failures": 3', b'"failures": true'), id="number-that-is-none"),
         pytest.param(changed(b'"failures": 3', b'"failures": -3'), id="failures-below-none"),
         pytest.param(
             changed(b'"failures": 3', b'"failures": 4294967296'), id="more-failures-than-there-are"
         ),
         pytest.param(changed(b'"status": 503', b'"status": 503.0'), id="status-that-is-none"),
-        pytest.param(changed(b'"status": 503', b'"status": 5030000000000'), id="status-too-large"),
         pytest.param(changed(b"https://www", b"https://" + b"w" * 40_000), id="text-too-long"),
         pytest.param(
             changed(b'"failure": null', b'"failure": "MELTED"'), id="failure-that-is-not-known"
         ),
         pytest.param(changed(b'"failure": null', b'"failure": []'), id="failure-that-is-no-name"),
-        pytest.param(sealed(summed_of(Entry(RULES, DOWN)), version=b"GRB2"), id="another-version"),
         pytest.param(changed(b'"kind": "rules"', b'"kind": "other"'), id="unknown-kind"),
-        pytest.param(changed(b'"cut": false', b'"cut": null'), id="neither-cut-nor-whole"),
         pytest.param(changed(b'"cut": false, ', b""), id="fact-that-is-missing"),
         pytest.param(
             changed(b'"cut": false', b'"cut": false, "dut": false'), id="fact-of-a-later-version"
@@ -144,7 +137,6 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
         pytest.param(with_body(zlib.compress(BODY)[:-1], len(BODY)), id="compressed-and-cut"),
         pytest.param(with_body(zlib.compress(BODY), len(BODY) - 1), id="body-longer-than-it-says"),
         pytest.param(with_body(zlib.compress(BODY), -1), id="size-below-none"),
-        pytest.param(with_body(zlib.compress(BODY), 2**64), id="size-too-large"),
         pytest.param(sealed(summed_of(Entry(None, GONE)) + b"x"), id="body-of-nothing"),
         pytest.param(b"cos\nsystem\n(S'echo'\ntR.", id="pickle"),
     ],

