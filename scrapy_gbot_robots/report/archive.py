@@ -181,7 +181,7 @@ class RobotsArchive:
         transfer = self._transfers.pop(origin, None)
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
             return  # in an outage, what decided before says more
-        if answer.source is not Source.FETCHED or copy is None:
+        if answer.source is not Source.FETCHED:  # no fetch of this crawl has decided
             transfer = None
         record = record_of(answer, copy, transfer)
         mark = (answer.state, copy and copy.status, record["robots"])

@@ -38,6 +38,7 @@ FOREVER = 2.0**31
         pytest.param([b"max-age=1.5"], None, id="fraction"),
         pytest.param(["max-age=٣".encode()], None, id="other-digits"),
         pytest.param([b",,;==,"], None, id="garbage"),
+        pytest.param([b"," * 4_096 + b"max-age=60"], None, id="beyond-what-is-read"),
         pytest.param([b""], None, id="empty"),
         pytest.param([], None, id="absent"),
     ],

@@ -17,7 +17,7 @@ from scrapy.http import Headers, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.core.urls import Origin
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.outcome import Fetched, Unavailable
 from scrapy_gbot_robots.report.archive import RobotsArchive, Transfer, record_of
@@ -302,3 +302,21 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
         archive._decided(CachedAnswer(origin, decision), copy)
     assert list(archive._kept) == origins[-3:]
     assert not archive._transfers
+
+
+def test_headers_of_a_fetch_are_kept_only_if_that_fetch_has_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bool] = []
+    monkeypatch.setattr(
+        RobotsArchive, "_keep", lambda _, origin, record: kept.append("ip" in record)
+    )
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
+    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
+    for number, source in enumerate([Source.FETCHED, Source.ANOTHER, Source.STORED]):
+        origin = Origin("http", f"{number}.example", 80)
+        copy = Copy(Kind.RULES, 200, origin.robots_url, RULES, False, "HTTP 200", 0.0, 0.0)
+        decision = Decision(State.RULES, "HTTP 200", False, 0.0, 0.0, copy)
+        archive._served(origin, *transfer(origin.robots_url, {}))
+        archive._decided(CachedAnswer(origin, decision, source=source), copy)
+    assert kept == [True, False, False]
