@@ -38,10 +38,10 @@ class RobotsReport:
             raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
         self._counts = counts = CrawlCounts()
         connect = crawler.signals.connect
-        connect(counts.learn, robotstxt_known)
-        connect(counts.learn, robotstxt_unreachable)
-        connect(counts.refuse, request_forbidden)
-        connect(counts.use, override_used)
+        connect(counts.count_answer, robotstxt_known)
+        connect(counts.count_answer, robotstxt_unreachable)
+        connect(counts.count_refusal, request_forbidden)
+        connect(counts.count_override, override_used)
         connect(self._spider_closed, signals.spider_closed)
 
     @classmethod

@@ -132,8 +132,8 @@ class CrawlCounts:
         self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
         self._has_all_origins = True
 
-    def learn(self, answer: CachedAnswer) -> None:
-        """Note the new answer of an origin."""
+    def count_answer(self, answer: CachedAnswer) -> None:
+        """Count an origin by its new answer."""
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
             return
@@ -152,7 +152,7 @@ class CrawlCounts:
             answer.redirected_to,
         )
 
-    def refuse(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
+    def count_refusal(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
         """Count a request that was blocked."""
         verdict = error.verdict
         origin = error.origin
@@ -172,7 +172,7 @@ class CrawlCounts:
             text = str(verdict.rule)
             self.rules.add(BlockingRule(origin.robots_url, line, text, verdict.group or ""), url)
 
-    def use(self, override: Override, refusal: Verdict | None) -> None:
+    def count_override(self, override: Override, refusal: Verdict | None) -> None:
         """Count a request about which an override decided."""
         self.overridden[override] += 1
         if refusal is not None:

@@ -52,7 +52,7 @@ def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report(
             settled = CachedAnswer(Origin.of(f"http://{number}.example/"), rules)
             settled.learn(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
             cache.put(settled)
-            counts.learn(settled)
+            counts.count_answer(settled)
 
     settle(range(100))
     gc.collect()

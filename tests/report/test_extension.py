@@ -198,11 +198,11 @@ def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_f
     counts = CrawlCounts()
     counts.sitemaps_left_out = {"GBOT_ROBOTS_SITEMAPS_MAX": 1_075}
     decision = Decision(State.FULL_DISALLOW, "a\nb", True, 0, 0)
-    counts.learn(CachedAnswer(Origin.of("https://a.example"), decision))
+    counts.count_answer(CachedAnswer(Origin.of("https://a.example"), decision))
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
     overrides = list(read_overrides(value).values())
     for override in (*overrides, overrides[4]):
-        counts.use(override, None)
+        counts.count_override(override, None)
     uses = [(4, "2 requests"), *((number, "1 request") for number in range(4))]
     assert summary(counts).splitlines() == [
         "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
@@ -228,11 +228,11 @@ def test_many_overrides_and_rules_are_added_up() -> None:
     counts = CrawlCounts()
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
     for override in read_overrides(value).values():
-        counts.use(override, None)
+        counts.count_override(override, None)
     origin = Origin.of("https://a.example")
     for line in range(1, 1_008):
         verdict = Verdict(False, Rule(False, "/", line), group="*")
-        counts.refuse(ForbiddenByRobotsTxt(verdict, origin, State.RULES))
+        counts.count_refusal(ForbiddenByRobotsTxt(verdict, origin, State.RULES))
     assert "  overrides: 1,995 more" in summary(counts).splitlines()
     assert summary(counts).splitlines()[-1] == "  rules: 1,002 more"
     assert "The first 1,000 of 1,007, by the first column." in page(counts)

@@ -30,7 +30,7 @@ def example_counts() -> CrawlCounts:
         )
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
-        counts.learn(answer)
+        counts.count_answer(answer)
         rule = BlockingRule(origin.robots_url, 3, f"Disallow: /{name}", "*")
         for _ in range(blocked):
             counts.blocking.add(origin, EVIL)
@@ -41,11 +41,11 @@ def example_counts() -> CrawlCounts:
     silent = CachedAnswer(
         Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
     )
-    counts.learn(silent)
+    counts.count_answer(silent)
     counts.oldest_secs = 7_200
     value = {"o.example": {"rules": "ignore", "reason": EVIL}}
     (override,) = read_overrides(value).values()
-    counts.use(override, None)
+    counts.count_override(override, None)
     return counts
 
 
