@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from pathlib import Path
@@ -22,14 +21,11 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.spiders import SitemapSpider
-from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
-from twisted.internet.task import LoopingCall
-from twisted.python.failure import Failure
 from typing_extensions import Self
 
 from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, shown
-from ..engine import follows_sitemap, is_idle, page_callback, sitemap_callback
+from ..engine import follows_sitemap, is_idle, page_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
@@ -38,11 +34,14 @@ from .discovery import SitemapDiscovery, SitemapFeed, count, request_maker
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, origins_of, survey
 
-# What becomes of URLs that are neither crawled nor blocked, in the words of the progress line; the
-# stats "gbot_robots/sitemaps/entries/..." count the latter.
-_LEFT_OUT = {
+# What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
+# "gbot_robots/sitemaps/entries/..." count it, but for the last two.
+_FATES = {
+    "crawled": "crawled",
+    "blocked": "blocked",
+    "sitemap": "sitemaps",
     "old": "older than since",
-    "host": "on other hosts",
+    "host": "on other hosts than scope = 'hosts' allows",
     "rules": "in no sitemap_rules",
     "follow": "not in sitemap_follow",
     "vetoed": "vetoed",
@@ -50,8 +49,9 @@ _LEFT_OUT = {
     "scheme": "of other schemes",
     "private": "on private hosts",
     "depth": "too deep",
+    "duplicate": "seen before",
+    "lost": "not fetched",
 }
-_FATES = {"sitemap": "sitemaps", **_LEFT_OUT, "duplicate": "seen before"}
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
@@ -74,9 +74,6 @@ _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader u
 # `meta.SITEMAP` of a sitemap that no robots.txt lists
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 
-_OTHER_HOSTS = (
-    "%s lists pages on other hosts than the given ones: %d. scope = 'any' crawls these, too"
-)
 _BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
 _TOO_LONG = (
     "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
@@ -136,9 +133,6 @@ class RobotsSitemapSpider(SitemapSpider):
         self._guesses = _guesses_of(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
-        # URLs in sitemap files: "found", then what became of them
-        self._fates: Counter[str] = Counter()
-        self._progress: AsyncioLoopingCall | LoopingCall | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -167,12 +161,13 @@ class RobotsSitemapSpider(SitemapSpider):
         self._gbot = GbotSettings.of(self.settings)
         connect = self.crawler.signals.connect
         connect(self._request_dropped, signals.request_dropped)
+        connect(self._response_downloaded, signals.response_downloaded)
         connect(self._response_received, signals.response_received)
         connect(self._spider_opened, signals.spider_opened)
         connect(self._spider_closed, signals.spider_closed)
 
     async def _spider_opened(self) -> None:
-        """Prepare what the crawl needs before its first request, and begin to log its progress.
+        """Prepare what the crawl needs before its first request.
 
         The list of hosts is read once here, for their number and the scope.
         """
@@ -181,44 +176,41 @@ class RobotsSitemapSpider(SitemapSpider):
             self._feed = SitemapFeed(self.crawler, self._gbot)
         else:
             self._feed = discovery.feed
-        number, scope = await run_in_thread(lambda: survey(chain(self._names(), self.sitemap_urls)))
+        self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
+        limit = self.settings.getint("DOWNLOAD_MAXSIZE")
+        self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
+        self._meta["download_warnsize"] = 0
+        self._make = request_maker(self)
+        names = chain(self._names(), self.sitemap_urls)
+        number, self._scope = await run_in_thread(lambda: survey(names))
         self._hosts = number - len(self.sitemap_urls)
-        self._intake = SitemapIntake(self, self._feed, scope, self._fates)
-        every_secs = self.settings.getfloat("LOGSTATS_INTERVAL")
-        if every_secs > 0:
-            self._progress = create_looping_call(self._say_progress)
-            self._progress.start(every_secs, now=False)
 
     def _spider_closed(self) -> None:
-        if self._progress is not None and self._progress.running:
-            self._progress.stop()
-        self._say_progress(is_over=True)
-
-    def _say_progress(self, *, is_over: bool = False) -> None:
+        """Say what became of the hosts, and of each URL that their sitemaps list."""
         get = self.crawler.stats.get_value
+        found = get("gbot_robots/sitemaps/entries", 0)
+        fates = {fate: get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
         disallowed = get("gbot_robots/sitemaps/disallowed", 0)
-        fates = {name: number for name, number in self._fates.items() if name != "found"}
         fates["blocked"] = max(0, get("robotstxt/forbidden", 0) - disallowed)
-        others = [f", {fates[name]} {words}" for name, words in _FATES.items() if fates.get(name)]
-        remaining = self._fates["found"] - sum(fates.values())
-        if is_over and remaining > 0:
-            others.append(f", {remaining} not fetched")
+        fates["lost"] = max(0, found - sum(fates.values()))
         self.logger.info(
-            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found, "
-            "%d crawled, %d blocked%s",
+            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found%s",
             self._done,
             self._hosts,
             get("gbot_robots/hosts/without", 0),
             get("gbot_robots/hosts/unreachable", 0),
             get("gbot_robots/sitemaps/read", 0),
-            self._fates["found"],
-            fates.get("crawled", 0),
-            fates["blocked"],
-            "".join(others),
+            found,
+            "".join(f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]),
         )
 
+    def _count(self, fate: str) -> None:
+        """Count what became of a URL in a sitemap file."""
+        count(self.crawler, f"entries/{fate}")
+
     def _response_received(self, request: Request) -> None:
-        self._fates["crawled"] += LISTED in request.meta
+        if LISTED in request.meta:
+            self._count("crawled")
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
@@ -231,7 +223,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """Request each host's robots.txt, up to a hundred at a time."""
         for url in self.sitemap_urls:
             if Origin.of_robots_txt(url) is None:
-                yield self._intake.request(url)
+                yield self._sitemap_request(url)
         for asked, text in enumerate(self._names()):
             while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
@@ -266,9 +258,8 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, **_: Any
     ) -> AsyncIterator[Request]:
-        assert response.request is not None  # noqa: S101  for the type checker
         self._done += 1
-        origin = Origin.of(response.request.url)
+        origin = Origin.of(response.url)
         why = f"its robots.txt is HTTP {response.status}"
         has_failed = response.status in _TROUBLE
         is_disallowed = State.FULL_DISALLOW.value in response.flags
@@ -292,8 +283,8 @@ class RobotsSitemapSpider(SitemapSpider):
         else:
             self._report("without", host, why)
 
-    def _robots_txt_failed(self, failure: Failure) -> Iterator[Request]:
-        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+    def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
+        request: Request = failure.request
         host = request.cb_kwargs["host"]
         others = request.cb_kwargs["others"]
         if others:
@@ -307,7 +298,7 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
         leads_to_nothing = True
-        async for request in self._intake.requests(response):
+        async for request in self._requests(response):
             leads_to_nothing = False
             yield request
         source = response.meta.get(SITEMAP, _NO_SOURCE)
@@ -318,7 +309,7 @@ class RobotsSitemapSpider(SitemapSpider):
     def _guess(self, source: Mapping[str, Any], number: int) -> Request:
         """The request for the sitemap with this number in the list of guesses."""
         url = urljoin(source["robotstxt"], self._guesses[number])
-        return self._intake.request(url, {**source, "guess": number}, errback=self._guess_failed)
+        return self._sitemap_request(url, {**source, "guess": number}, self._guess_failed)
 
     def _guess_again(self, source: Mapping[str, Any], why: str) -> Iterator[Request]:
         """Try the next guess after one that leads to nothing; give the host up after the last."""
@@ -328,8 +319,8 @@ class RobotsSitemapSpider(SitemapSpider):
         else:
             self._report("without", source["guessed"], f"its robots.txt lists none, and {why}")
 
-    def _guess_failed(self, failure: Failure) -> Iterator[Request]:
-        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+    def _guess_failed(self, failure: Any) -> Iterator[Request]:
+        request: Request = failure.request
         return self._guess_again(request.meta[SITEMAP], f"{request.url} could not be fetched")
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
@@ -345,7 +336,150 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
         self._done += request.callback == self._parse_robots_txt
-        self._fates["duplicate"] += LISTED in request.meta
+        if LISTED in request.meta:
+            self._count("duplicate")
+
+    # Of a sitemap file
+
+    def _sitemap_request(
+        self, url: str, source: Mapping[str, Any] = _NO_SOURCE, errback: Any = None
+    ) -> Request:
+        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
+        meta = {**self._meta, SITEMAP: dict(source)}
+        return Request(url, self._parse_sitemap, errback=errback, meta=meta)
+
+    async def _requests(self, response: Response) -> AsyncIterator[Request]:
+        """Yield a request for each page or sitemap that the file lists, while it is read."""
+        reader = SitemapReader(response.body)
+        turn = time.monotonic()
+        made = 0
+        for entry, is_sitemap in self._chosen(reader):
+            if entry is not None:
+                for loc in self._locs(entry):
+                    request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
+                    if request is not None:
+                        made += 1
+                        yield request
+            if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
+                await pause(0)
+                turn = time.monotonic()
+                made = 0
+        self._finished(reader, response)
+
+    def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
+        """Yield the entries that the spider's `sitemap_filter` lets pass, and which are sitemaps.
+
+        The filter sees no difference between a sitemap and a page. So it is called for each run of
+        entries of one kind; nearly all files have one run. If it takes no more, no more is read.
+        """
+        for is_sitemap, run in groupby(reader, lambda _: reader.is_index):
+            rest = iter(run)
+            entries: Iterable[SitemapEntry | None] = rest
+            if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
+                entries = self.sitemap_filter(entry for entry in rest if entry is not None)
+            for entry in entries:
+                yield entry, is_sitemap
+            for _ in rest:
+                return
+
+    def _locs(self, entry: SitemapEntry) -> list[str]:
+        """The URLs of an entry; none if it is too old."""
+        if self.since and is_before(entry.get("lastmod", ""), self.since):
+            count(self.crawler, "entries")
+            self._count("old")
+            return []
+        locs = [entry["loc"]]
+        if self.sitemap_alternate_links:
+            locs += entry.get("alternate", ())
+        count(self.crawler, "entries", len(locs))
+        return locs
+
+    def _request_of(
+        self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
+    ) -> Request | None:
+        """Return the request for one URL of a file; None if it must not be followed."""
+        try:
+            if is_sitemap:
+                request = self._request_below(loc, entry, response)
+                self._count("sitemap")
+            else:
+                request = self._page_request(loc, entry, response)
+        except Refused as refusal:
+            self._count(refusal.reason)
+            logger.debug("%s: %s", response.url, refusal)
+            return None
+        return request
+
+    def _request_below(self, loc: str, entry: SitemapEntry, response: Response) -> Request:
+        """Return the request for a sitemap that a file lists.
+
+        Raises:
+            Refused: it must not be followed.
+        """
+        whole, url, _ = self._feed.check.listed(loc, response.url)
+        above = response.meta.get(SITEMAP, _NO_SOURCE)
+        source = self._feed.check.below(url, response.url, above)
+        if not follows_sitemap(self, whole):
+            raise Refused("follow", url)
+        request = self._make(
+            url, self._parse_sitemap, entry, source="sitemapindex", response=response
+        )
+        if request is None:
+            raise Refused("vetoed", url)
+        request.meta.update(self._meta, **{SITEMAP: source})
+        return request
+
+    def _page_request(self, loc: str, entry: SitemapEntry, response: Response) -> Request:
+        """Return the request for a page that a file lists.
+
+        Raises:
+            Refused: it must not be followed.
+        """
+        whole, url, origin = self._feed.check.listed(loc, response.url)
+        if self.scope == "hosts" and not covers(self._scope, origin):
+            raise Refused("host", url, "scope = 'hosts'")
+        callback = page_callback(self, whole)
+        if callback is None:
+            raise Refused("rules", url, "the spider's sitemap_rules")
+        request = self._make(url, callback, entry, source="urlset", response=response)
+        if request is None:
+            raise Refused("vetoed", url)
+        if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
+            request.meta.pop("allow_offsite", None)
+        request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+        return request
+
+    def _response_downloaded(self, response: Response, request: Request) -> None:
+        """Leave unpacking to SitemapReader.
+
+        Scrapy would unpack the whole file in memory, and fail a large one.
+        """
+        codings = b",".join(response.headers.getlist("Content-Encoding"))
+        names = codings.lower().replace(b" ", b"").split(b",")
+        if request.callback == self._parse_sitemap and _GZIPS.issuperset(names):
+            del response.headers["Content-Encoding"]
+
+    def _finished(self, reader: SitemapReader, response: Response) -> None:
+        """Count and log what could not be read of a file."""
+        url = response.url
+        need_not_exist = "guessed" in response.meta.get(SITEMAP, _NO_SOURCE)
+        count(self.crawler, "read")
+        count(self.crawler, "over_limit", reader.over_limit)
+        count(self.crawler, "entries/broken", reader.broken)
+        if reader.broken:
+            logger.info(_BROKEN, url, reader.entries, reader.broken)
+        if reader.over_limit:
+            logger.warning(_TOO_LONG, url, MAX_ENTRIES, MAX_BYTES)
+        if need_not_exist:
+            return
+        if reader.trouble:
+            count(self.crawler, "failed")
+            result = "is no sitemap"
+            if reader.entries:
+                result = f"was read only up to entry {reader.entries}"
+            logger.warning("%s %s: %s", url, result, shown(reader.trouble))
+        elif not (reader.entries or reader.broken):
+            logger.info("%s lists nothing", url)
 
 
 def _guesses_of(guess: object) -> tuple[str, ...]:
@@ -363,169 +497,3 @@ def _guesses_of(guess: object) -> tuple[str, ...]:
         if all(name.startswith("/") and not name.startswith("//") for name in names):
             return tuple(dict.fromkeys(names))
     raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
-
-
-class SitemapIntake:
-    """Turns the sitemap files of one spider into requests.
-
-    If the spider's scope is "hosts", pages may be on the hosts of `scope` alone.
-    """
-
-    def __init__(
-        self,
-        spider: RobotsSitemapSpider,
-        feed: SitemapFeed,
-        scope: frozenset[str],
-        fates: Counter[str],
-    ) -> None:
-        self._spider = spider
-        self._fates = fates  # what became of URLs; those of a file are added at its end
-        self._check = feed.check
-        self._scope = scope
-        self._make = request_maker(spider)
-        self._parse = sitemap_callback(spider)
-        self._meta = feed.request_meta  # the feed's own requests get these limits, too
-        limit = spider.settings.getint("DOWNLOAD_MAXSIZE")
-        self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
-        self._meta["download_warnsize"] = 0
-        spider.crawler.signals.connect(self._downloaded, signals.response_downloaded)
-
-    def request(
-        self, url: str, source: Mapping[str, Any] = _NO_SOURCE, errback: Any = None
-    ) -> Request:
-        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
-        return Request(
-            url, self._parse, errback=errback, meta={**self._meta, SITEMAP: dict(source)}
-        )
-
-    async def requests(self, response: Response) -> AsyncIterator[Request]:
-        """Yield a request for each page or sitemap that the file lists, while it is read."""
-        reader = SitemapReader(response.body)
-        fates: Counter[str] = Counter()
-        turn = time.monotonic()
-        made = 0
-        for entry, is_sitemap in self._chosen(reader):
-            if entry is not None:
-                for request in self._requests_of(entry, response, fates, is_sitemap=is_sitemap):
-                    made += 1
-                    yield request
-            if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
-                await pause(0)
-                turn = time.monotonic()
-                made = 0
-        self._finished(reader, response, fates)
-
-    def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
-        """Yield the entries that the spider's `sitemap_filter` lets pass, and which are sitemaps.
-
-        The filter sees no difference between a sitemap and a page. So it is called for each run of
-        entries of one kind; nearly all files have one run. If it takes no more, no more is read.
-        """
-        for is_sitemap, run in groupby(reader, lambda _: reader.is_index):
-            rest = iter(run)
-            entries: Iterable[SitemapEntry | None] = rest
-            if type(self._spider).sitemap_filter is not SitemapSpider.sitemap_filter:
-                entries = self._spider.sitemap_filter(entry for entry in rest if entry is not None)
-            for entry in entries:
-                yield entry, is_sitemap
-            for _ in rest:
-                return
-
-    def _requests_of(
-        self, entry: SitemapEntry, response: Response, fates: Counter[str], *, is_sitemap: bool
-    ) -> Iterator[Request]:
-        if self._spider.since and is_before(entry.get("lastmod", ""), self._spider.since):
-            fates.update(("found", "old"))
-            return
-        locs = [entry["loc"]]
-        if self._spider.sitemap_alternate_links:
-            locs += entry.get("alternate", ())
-        fates["found"] += len(locs)
-        for loc in locs:
-            try:
-                request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
-            except Refused as refusal:  # noqa: PERF203  a bad URL costs no other
-                fates[refusal.reason] += 1
-                logger.debug("%s: %s", response.url, refusal)
-            else:
-                fates["sitemap"] += is_sitemap
-                yield request
-
-    def _request_of(
-        self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
-    ) -> Request:
-        """Return the request for one URL of a file.
-
-        Raises:
-            Refused: it must not be followed.
-        """
-        whole, url, origin = self._check.listed(loc, response.url)
-        if is_sitemap:
-            source = self._check.below(url, response.url, response.meta.get(SITEMAP, _NO_SOURCE))
-            if not follows_sitemap(self._spider, whole):
-                raise Refused("follow", url)
-            request = self._made(url, self._parse, entry, "sitemapindex", response)
-            request.meta.update(self._meta, **{SITEMAP: source})
-            return request
-        if self._spider.scope == "hosts" and not covers(self._scope, origin):
-            raise Refused("host", url, "scope = 'hosts'")
-        callback = page_callback(self._spider, whole)
-        if callback is None:
-            raise Refused("rules", url, "the spider's sitemap_rules")
-        request = self._made(url, callback, entry, "urlset", response)
-        if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
-            request.meta.pop("allow_offsite", None)
-        request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
-        return request
-
-    def _made(
-        self, url: str, callback: Any, entry: SitemapEntry, source: str, response: Response
-    ) -> Request:
-        """Return the request that the spider's hook makes.
-
-        Raises:
-            Refused: the hook leaves the URL out ("vetoed").
-        """
-        request = self._make(url, callback, entry, source=source, response=response)
-        if request is None:
-            raise Refused("vetoed", url, "the spider's sitemap_request")
-        return request
-
-    def _downloaded(self, response: Response, request: Request) -> None:
-        """Leave unpacking to SitemapReader.
-
-        Scrapy would unpack the whole file in memory, and fail a large one.
-        """
-        codings = b",".join(response.headers.getlist("Content-Encoding"))
-        names = codings.lower().replace(b" ", b"").split(b",")
-        if request.callback == self._parse and _GZIPS.issuperset(names):
-            del response.headers["Content-Encoding"]
-
-    def _finished(self, reader: SitemapReader, response: Response, fates: Counter[str]) -> None:
-        url = response.url
-        source = response.meta.get(SITEMAP, _NO_SOURCE)
-        has_failed = bool(reader.trouble)
-        if source.get("guessed"):
-            has_failed = False  # it need not exist
-        crawler = self._spider.crawler
-        count(crawler, "read")
-        count(crawler, "entries", reader.entries)
-        count(crawler, "over_limit", reader.over_limit)
-        count(crawler, "failed", has_failed)
-        self._fates.update(fates)
-        count(crawler, "entries/broken", reader.broken)
-        for fate in _LEFT_OUT.keys() & fates.keys():
-            count(crawler, f"entries/{fate}", fates[fate])
-        if fates["host"]:
-            logger.info(_OTHER_HOSTS, url, fates["host"])
-        if reader.broken:
-            logger.info(_BROKEN, url, reader.entries, reader.broken)
-        elif not (reader.entries or reader.trouble or source.get("guessed")):
-            logger.info("%s lists nothing", url)
-        if reader.over_limit:
-            logger.warning(_TOO_LONG, url, MAX_ENTRIES, MAX_BYTES)
-        if has_failed:
-            result = "is no sitemap"
-            if reader.entries:
-                result = f"was read only up to entry {reader.entries}"
-            logger.warning("%s %s: %s", url, result, shown(reader.trouble))

@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
+import tldextract
 from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
@@ -25,9 +26,6 @@ from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import DEFAULT_PORTS, Origin, shown
 from ..fetching.private_hosts import is_private
 from ..settings import GbotSettings
-
-if TYPE_CHECKING:
-    import tldextract
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
@@ -41,6 +39,7 @@ RULES = {
     "refused/follow": "the spider's sitemap_follow",
     "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "refused/scheme": "the scheme of its URL",
+    "refused/vetoed": "the spider's sitemap_request or a handler of sitemap_found",
     "refused/malformed": "the form of its URL, which must be absolute",
 }
 
@@ -202,8 +201,6 @@ class UrlCheck(NamedTuple):
 
 @cache
 def _suffix_list() -> tldextract.TLDExtract:
-    import tldextract  # noqa: PLC0415  few crawls need it
-
     return tldextract.TLDExtract(
         suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
     )

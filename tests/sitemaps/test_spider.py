@@ -5,7 +5,6 @@ import json
 import logging
 import signal
 import sys
-import threading
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,10 +16,9 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, survey
 
-from ..support.crawls import crawl, in_reactor, stats, under_way
+from ..support.crawls import crawl, in_reactor, stats
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import (
@@ -442,7 +440,7 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(
         ["/robots.txt", "/s.xml", *(f"/{number}" for number in range(20))]
     )
     assert "Traceback" not in done.stderr
-    assert "URLs 20 found, 20 crawled, 0 blocked" in done.stderr
+    assert "URLs 20 found, 20 crawled" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -470,42 +468,6 @@ def test_wrong_argument_is_named(arguments: dict[str, Any], message: str) -> Non
 
 
 @in_reactor
-async def test_progress_is_logged_during_the_crawl_and_at_its_end(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, Hosts.name)
-    begun = "hosts 4/4 (1 without a sitemap, 1 unreachable), sitemaps 1, URLs 4 found, "
-    is_told = threading.Event()
-
-    def watch(record: logging.LogRecord) -> bool:
-        if record.getMessage() == f"{begun}1 crawled, 2 blocked":
-            is_told.set()
-        return True
-
-    def slow(connection: socket) -> None:
-        is_told.wait(20)
-        Reply(200, b"ok")(connection)
-
-    site.pages["/slow"] = slow
-    site.pages["/s.xml"] = xml(
-        urlset(site.url("/slow"), site.url("/no/1"), site.url("/no/2"), site.url("/fast"))
-    )
-    dead = f"http://127.0.0.1:{free_port()}/"
-    log = logging.getLogger(Hosts.name)
-    log.addFilter(watch)
-    with Site({"/robots.txt": Reply(404)}) as bare:
-        given = [site.url(), bare.url(), dead, "no host"]
-        await crawl(Hosts, {"LOGSTATS_INTERVAL": 0.2}, hosts=given)
-    log.removeFilter(watch)
-    lines = [message for message in caplog.messages if message.startswith("hosts ")]
-    assert f"{begun}1 crawled, 2 blocked" in lines[:-1]
-    assert lines[-1] == f"{begun}2 crawled, 2 blocked"
-    caplog.clear()
-    await under_way(pause(0.5))
-    assert caplog.messages == []
-
-
-@in_reactor
 async def test_last_line_names_what_became_of_each_url(
     site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -528,15 +490,15 @@ async def test_last_line_names_what_became_of_each_url(
     last = [message for message in caplog.messages if message.startswith("hosts ")][-1]
     assert last == (
         "hosts 2/2 (0 without a sitemap, 1 unreachable), sitemaps 2, URLs 9 found, 1 crawled, "
-        "2 blocked, 1 sitemaps, 1 older than since, 1 on other hosts, 1 in no sitemap_rules, "
-        "1 of other schemes, 1 seen before"
+        "2 blocked, 1 sitemaps, 1 older than since, 1 on other hosts than scope = 'hosts' allows, "
+        "1 in no sitemap_rules, 1 of other schemes, 1 seen before"
     )
     caplog.clear()
     site.pages["/part.xml"] = xml(urlset(site.url("/page/cut")))
     site.pages["/page/cut"] = lambda connection: None
     await crawl(Fussy, hosts=[site.url()])
     last = [message for message in caplog.messages if message.startswith("hosts ")][-1]
-    assert last.endswith("URLs 2 found, 0 crawled, 0 blocked, 1 sitemaps, 1 not fetched")
+    assert last.endswith("URLs 2 found, 1 sitemaps, 1 not fetched")
 
 
 @in_reactor
@@ -546,16 +508,13 @@ async def test_host_that_is_listed_twice_is_done_and_a_sitemap_of_the_users_is_n
     caplog.set_level(logging.INFO, Hosts.name)
     site.pages = {"*": Reply(404)}
     names = [site.url(), site.url("/again")]
-    only_at_its_end = {"LOGSTATS_INTERVAL": 0}
     crawler = await crawl(
         Hosts,
-        only_at_its_end,
         hosts=names,
         sitemap_urls=[site.url("/a.xml"), site.url("/b.xml")],
     )
     assert [message for message in caplog.messages if message.startswith("hosts ")] == [
-        "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 0, URLs 0 found, "
-        "0 crawled, 0 blocked"
+        "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 0, URLs 0 found"
     ]
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert sitemap_stats(crawler) == {}  # "failed" counts what a robots.txt lists
