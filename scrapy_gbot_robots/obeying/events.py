@@ -96,17 +96,14 @@ class CrawlEvents:
     def failed(self, what: str, origin: Origin, error: Exception) -> None:
         """Log that `what` was done for `origin` has ended in an unexpected exception.
 
-        The first of its kind is logged with a trace.
+        Only the first of its kind is logged.
         """
         self.count("errors")
         kind = type(error).__name__
         self._logged[kind] += 1
-        trace = None
         if self._logged[kind] == 1:
-            trace = error
-        logger.error(
-            "%s %s failed: %s: %s", what, origin.robots_url, kind, shown(str(error)), exc_info=trace
-        )
+            sentence = "%s %s failed: %s: %s"
+            logger.error(sentence, what, origin.robots_url, kind, shown(str(error)), exc_info=error)
 
     def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request) -> None:
         """Log and count the new `answer` of an origin, for `request`; it replaces `before`."""

@@ -284,18 +284,17 @@ class Lookup:
 
         If this is cancelled, `StorageClient.close` gives the lease back.
 
-        That a middleware of this project has dropped the request is for this crawl alone, and is
-        not stored.
+        That a middleware of this project has dropped the request, or that its own `Fetcher` has
+        failed, is for this crawl alone, and is not stored.
         """
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
         except CancelledError:  # an Exception, unlike asyncio's own
             raise
-        # From a download handler or a bug here: no definite answer, so the ladder decides.
-        except Exception as error:
+        except Exception as error:  # a bug in a `Fetcher` of the project's, or in ours
             self._events.failed("Fetching", origin, error)
-            outcome = failed(Failure.OTHER, f"{type(error).__name__}: {error}")
+            outcome = failed(Failure.FETCHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         to_store: Entry | None = latest
         if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:

@@ -78,12 +78,13 @@ class Failure(Enum):
     # the project's own: no server was asked
     DROPPED = "another middleware dropped the request"
     MIDDLEWARE = "another middleware failed"
+    FETCHER = "the code that fetches it failed"
     OTHER = "the fetch failed"
 
 
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})  # there is none that could answer
 # this crawl's own doing, at each try again: it says nothing of the site
-NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE})
+NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER})
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,30 +178,38 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
     assert "gbot_robots/lookup/refreshed" not in stats(crawler)
 
 
+@pytest.mark.parametrize("method", ["fetch", "robots_request"])
 @in_reactor
-async def test_fetch_that_ends_in_an_exception_is_a_network_failure_and_is_tried_again(
+async def test_bug_in_a_fetcher_is_one_error_and_is_neither_waited_for_nor_stored_but_tried_again(
+    method: str,
     clock: Clock,
     site: Site,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def fail(*arguments: object) -> None:
+    def fail(*arguments: object) -> None:
         raise ZeroDivisionError
 
     async def script(visitor: Visitor) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(Fetcher, "fetch", fail)
+            patch.setattr(Fetcher, method, fail)
             for _ in range(2):
                 assert not await visitor.may(site.url("/"))
                 clock.goes_on(61)  # its lease was given back
+        with closing(SqliteStorage(tmp_path / "robots.sqlite")) as storage:
+            assert storage.get(site.url("")) is None
         assert await visitor.may(site.url("/"))
 
-    crawler = await visit(script, **in_sqlite(tmp_path / "robots.sqlite"))
-    assert f"Fetching {site.url('/robots.txt')} failed: ZeroDivisionError" in caplog.text
-    assert "robots.txt unreachable: the fetch failed (ZeroDivisionError" in caplog.text
+    wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
+    crawler = await visit(script, **in_sqlite(tmp_path / "robots.sqlite"), **wait)
+    (error,) = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert f"Fetching {site.url('/robots.txt')} failed: ZeroDivisionError" in error.getMessage()
+    assert error.exc_info is not None
+    assert error.exc_info[0] is ZeroDivisionError
+    assert "robots.txt unreachable: the code that fetches it failed (ZeroDiv" in caplog.text
     assert stats(crawler)["gbot_robots/errors"] == 2
-    assert caplog.text.count("Traceback") == 1
+    assert stats(crawler)["gbot_robots/dropped"] == 2
 
 
 @in_reactor
