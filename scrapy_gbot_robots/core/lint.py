@@ -262,7 +262,7 @@ class _Merged(NamedTuple):
 
     agents: list[str]
     rules: list[Rule]  # without those that have no path
-    line: int  # the first of their user-agent lines
+    lines: Mapping[str, int]  # the first user-agent line of each, among others
 
 
 def _merged_agents(groups: Sequence[Group]) -> Iterator[_Merged]:
@@ -277,7 +277,7 @@ def _merged_agents(groups: Sequence[Group]) -> Iterator[_Merged]:
         rules: list[Rule] = []
         for number in numbers:
             rules += [rule for rule in groups[number].rules if rule.pattern]
-        yield _Merged(agents, rules, min(groups[numbers[0]].agents.values()))
+        yield _Merged(agents, rules, groups[numbers[0]].agents)
 
 
 class _Rivals(NamedTuple):
@@ -316,11 +316,11 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
         work_of_path = 2 * _WORK_OF_RULE + wildcards
         work_left -= work_of_path * sum(_WORK_OF_PATH + len(pattern) for pattern in patterns)
         if work_left < 0:
-            yield finding(merged.line, "too many rules to compare")
+            yield finding(min(merged.lines.values()), "too many rules to compare")
             return
         yield from _on_outweighed(merged, rivals)
         if "*" not in merged.agents and not all(rule.allow for rule in merged.rules):
-            yield from _on_opened(closed_to_all, rivals, merged, groups)
+            yield from _on_opened(closed_to_all, rivals, merged)
 
 
 def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
@@ -360,9 +360,7 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
             )
 
 
-def _on_opened(
-    closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged, groups: Iterable[Group]
-) -> Iterator[Finding]:
+def _on_opened(closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged) -> Iterator[Finding]:
     """Find crawlers whose own group forgets rules of "*".
 
     One that may fetch everything is let in on purpose.
@@ -372,9 +370,8 @@ def _on_opened(
         return
     opened = [pattern for pattern in closed_to_all if _is_undecided(pattern, rivals)]
     if opened:
-        line = min(group.agents[names[0]] for group in groups if names[0] in group.agents)
         paths = shown(", ".join(opened))
-        yield finding(line, "own group", whom=_quoted(names), paths=paths)
+        yield finding(merged.lines[names[0]], "own group", whom=_quoted(names), paths=paths)
 
 
 def _is_undecided(pattern: str, rivals: _Rivals) -> bool:

@@ -218,20 +218,20 @@ class RulesOfKind:
 
         Of equally long ones it is the first.
         """
-        longest = ""
+        matching: list[str] = []
+        most = 0  # characters of the longest one so far
         if path.startswith(self.texts):
             begins_with = filter(path.startswith, self.texts)  # in C: they may be thousands
             matching = [text for text in begins_with if matches(text, path)]
-            longest = max(matching, key=len, default="")
+            most = max(map(len, matching), default=0)
         for needle, text in self.wild():
-            if (
-                needle in path
-                and len(text) >= len(longest)
-                and matches(text, path)
-                and (len(text) > len(longest) or self.line(text) < self.line(longest))
-            ):
-                longest = text
-        return longest
+            if needle in path and len(text) >= most and matches(text, path):
+                most = len(text)
+                matching.append(text)
+        if len(matching) > 1:  # thousands may be equally long
+            longest = {text for text in matching if len(text) == most}
+            return next(text for text in self.texts if text in longest)
+        return "".join(matching)
 
     def line(self, pattern: str) -> int:
         """Return the line of the first rule that has this pattern."""
@@ -265,16 +265,6 @@ class Trial:
         if not longest or not self._allows.text:
             return not longest
         return len(self.kind(True).longest(path)) >= len(longest)
-
-    @property
-    def beginnings(self) -> tuple[str, ...]:
-        """Texts: a path that a disallow rule matches begins with one, or has one of the needles."""
-        return self._disallowing.texts
-
-    @property
-    def needles(self) -> set[str]:
-        """Texts, as above."""
-        return {needle for needle, _ in self._disallowing.wild()}
 
     def decider(self, path: str) -> int:
         """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""

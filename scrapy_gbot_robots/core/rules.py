@@ -141,13 +141,14 @@ class Rules:
 
     def _disallowed(self, paths: Sequence[str]) -> list[str]:
         trial = self._trial or self._tried()
-        beginnings = trial.beginnings
+        disallowing = trial.kind(False)
+        beginnings = disallowing.texts
         suspects = set(paths)
         if len(beginnings) <= _MOST_TO_SUSPECT:
             # No rule disallows a path with none of the beginnings and none of the needles in it.
             suspects = {path for path in paths if path.startswith(beginnings)}
             text = "\n".join(paths)
-            for needle in trial.needles:
+            for needle, _ in disallowing.wild():
                 if needle in text:
                     suspects.update([path for path in paths if needle in path])
         way: Trial | Index = trial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 import tracemalloc
-from itertools import chain
+from itertools import chain, islice, product
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rules
 from scrapy_gbot_robots.core.lines import MAX_BYTES
-from scrapy_gbot_robots.core.patterns import Patterns, Trial
+from scrapy_gbot_robots.core.lint import findings
+from scrapy_gbot_robots.core.patterns import Patterns, RulesOfKind, Trial
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import disallowed_among
@@ -151,12 +152,47 @@ def agents_and_delays(many: int) -> bytes:
     return b"".join([*agents, b"crawl-delay: 1\n" * many])
 
 
-@pytest.mark.parametrize("told", [groups_of, sitemap_lines_of, lambda robots: robots.remarks])
+def groups_with_names(many: int) -> bytes:
+    groups = [
+        b"user-agent: x%c%c\ndisallow: /q\n" % (97 + n % 26, 97 + n // 26) for n in range(many)
+    ]
+    return b"".join([b"user-agent: *\ndisallow: /p\n", *groups])
+
+
+def test_rules_are_looked_through_once_however_many_of_one_length_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[str] = []
+    line = RulesOfKind.line
+
+    def counted(rules: RulesOfKind, text: str) -> int:
+        searched.append(text)
+        return line(rules, text)
+
+    monkeypatch.setattr(RulesOfKind, "line", counted)
+    words = islice(product("*a", repeat=15), 400)
+    lines = ["user-agent: *", *(f"disallow: *{''.join(word)}a" for word in words)]
+    robots = RobotsTxt.parse("\n".join(lines).encode()).rules_for("bot")
+    assert robots.verdict("http://h/" + "a" * 40).rule == (False, "*" * 16 + "a", 2)
+    assert len(searched) <= 2
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        groups_of,
+        sitemap_lines_of,
+        lambda robots: robots.remarks,
+        lambda robots: findings(robots._body),
+    ],
+    ids=["groups", "sitemaps", "remarks", "lint"],
+)
 @pytest.mark.parametrize(
     "body_of",
     [
         pytest.param(agents_and_delays, id="agents-then-delays"),
         pytest.param(lambda many: b"user-agent: a\nallow: /\n" * many, id="group-starts"),
+        pytest.param(groups_with_names, id="groups"),
         pytest.param(lambda many: b"sitemap: http://e.com/\nsitemap: x\n" * many, id="sitemaps"),
     ],
 )
@@ -168,7 +204,7 @@ def test_twice_as_many_lines_take_twice_as_much_work(
         return instructions(lambda: told(robots))
 
     work(1)
-    assert work(200) < 2.5 * work(100)
+    assert work(800) < 2.5 * work(400)
 
 
 @pytest.mark.parametrize(
