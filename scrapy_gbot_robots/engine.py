@@ -209,6 +209,24 @@ def pull_soon(crawler: Crawler) -> None:
         slot.nextcall.schedule()
 
 
+@contextmanager
+def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
+    """Inside this context, `request` takes none of CONCURRENT_REQUESTS.
+
+    It is with a downloader middleware. Another request may have its place in the downloader.
+    """
+    active = getattr(getattr(crawler.engine, "downloader", None), "active", None)
+    if not isinstance(active, set) or request not in active:
+        yield
+        return
+    active.discard(request)
+    pull_soon(crawler)
+    try:
+        yield
+    finally:
+        active.add(request)
+
+
 def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close.
 

@@ -128,6 +128,7 @@ class Front:
     def _connect(self, room: Room, crawler: Crawler) -> None:
         scheduler: Any = self
         theirs: Any = super()
+        room.in_place.keeps_crawl_open = True
         self._most_usable = USABLE * max(1, crawler.settings.getint("CONCURRENT_REQUESTS"))
         queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
         is_scrapys = Scheduler in type(self).__mro__
@@ -153,8 +154,9 @@ class Front:
         return isinstance(getattr(self, "mqs", None), RoomAsQueue)
 
     def has_pending_requests(self) -> bool:
-        """Whether requests are held or scheduled."""
-        if self.room is not None and self.room.occupancy.size:
+        """Whether requests are held or scheduled, or wait in the downloader without a place."""
+        room = self.room
+        if room is not None and (room.occupancy.size or room.in_place.number):
             return True
         theirs: Any = super()
         return bool(theirs.has_pending_requests())

@@ -1,7 +1,8 @@
-"""Requests that come past the scheduler wait in their place in the downloader, where they count.
+"""Requests that come past the scheduler wait in their place, in the downloader's middlewares.
 
-They wait for the look-up of their robots.txt. If that is unreachable, a few of them wait as long as
-they would in the room; the others get the answer that there is, and are refused.
+They wait for the look-up of their robots.txt, however many they are: meanwhile they take none of
+CONCURRENT_REQUESTS. If that robots.txt is unreachable, a few of them wait as long as they would in
+the room; the others get the answer that there is, and are refused.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scrapy.crawler import Crawler
 from ..concurrency import Closing, Turnstile, within
 from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
+from ..engine import without_a_place
 from .answer import CachedAnswer, is_waited_for
 from .lines import Occupancy
 from .lookup import Lookup
@@ -24,11 +26,19 @@ QUICK_SECS = 1.0  # a look-up that takes longer is not waited for when the wait 
 
 
 class InPlace:
-    """The requests of one crawl that wait in the downloader."""
+    """The requests of one crawl that wait in the downloader.
+
+    Attributes:
+        number: how many wait.
+        keeps_crawl_open: whether the front counts them. Otherwise Scrapy has to, in the downloader.
+    """
 
     def __init__(
         self, crawler: Crawler, lookup: Lookup, patience: Patience, occupancy: Occupancy
     ) -> None:
+        self.number = 0
+        self.keeps_crawl_open = False
+        self._crawler = crawler
         self._lookup = lookup
         self._patience = patience
         self._occupancy = occupancy
@@ -43,11 +53,23 @@ class InPlace:
     async def answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
         """Return the answer for `request`, as soon as it is to wait no more.
 
-        No more than a quarter of `CONCURRENT_REQUESTS` waits for an unreachable robots.txt. When
-        the wait for the origin is over, requests wait only for a look-up that is quick.
-
         Raises:
             Closing: the crawl is closing.
+        """
+        if not self.keeps_crawl_open:
+            return await self._answer(origin, agent, request)
+        self.number += 1
+        try:
+            with without_a_place(self._crawler, request):
+                return await self._answer(origin, agent, request)
+        finally:
+            self.number -= 1
+
+    async def _answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
+        """Wait for the answer for `request`.
+
+        No more than a quarter of `CONCURRENT_REQUESTS` waits for an unreachable robots.txt. When
+        the wait for the origin is over, requests wait only for a look-up that is quick.
         """
         answer = self._lookup.last(origin)
         if answer is None or not is_waited_for(answer, request):
