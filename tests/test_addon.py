@@ -227,10 +227,8 @@ def test_extension_of_the_user_keeps_its_place() -> None:
 
 
 def test_wrong_setting_comes_up_at_start() -> None:
-    with pytest.raises(
-        ValueError, match="GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1, got 'many'"
-    ):
-        Addon().update_settings(Settings({"GBOT_ROBOTS_CACHE_SIZE": "many"}))
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1"):
+        switched_on(GBOT_ROBOTS_CACHE_SIZE="many")
 
 
 @pytest.mark.parametrize("obey", [True, False])

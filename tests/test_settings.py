@@ -35,14 +35,11 @@ def read(**settings: Any) -> GbotSettings:
         ("CACHE_SIZE", "5", 5),
         ("MAX_AGE_SECS", "0.5", 0.5),
         ("MAX_AGE_SECS", 0, 0),
-        ("TIMEOUT_SECS", 0.001, 0.001),
-        ("CACHE_SIZE", 1, 1),
         ("UNREACHABLE_WAIT_SECS", 0, 0),
         ("SITEMAPS_MAX", 0, 0),
         ("CRAWL_DELAY", False, 0),
         ("CRAWL_DELAY", "false", 0),
         ("CRAWL_DELAY", True, 60),
-        ("CRAWL_DELAY", "True", 60),
         ("CRAWL_DELAY", 20, 20),
         ("CRAWL_DELAY", "1", 1),
         ("CRAWL_DELAY", "0.5", 0.5),
@@ -67,14 +64,12 @@ STORAGE_RULE = (
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
-        ("MAX_AGE_SECS", "1d", "a number of seconds >= 0"),
-        ("MAX_AGE_SECS", float("nan"), "a number of seconds >= 0"),
-        ("MAX_AGE_SECS", 10**400, "a number of seconds >= 0"),
-        ("MAX_AGE_SECS", float("inf"), "a number of seconds >= 0"),
-        ("TIMEOUT_SECS", 0, "a number of seconds > 0"),
-        ("TIMEOUT_SECS", float("inf"), "a number of seconds > 0"),
-        ("CACHE_SIZE", 0, "a whole number >= 1"),
-        ("CACHE_SIZE", True, "a whole number >= 1"),
+        *(
+            ("MAX_AGE_SECS", value, "a number of seconds >= 0")
+            for value in ("1d", float("nan"), 10**400, float("inf"))
+        ),
+        *(("TIMEOUT_SECS", value, "a number of seconds > 0") for value in (0, float("inf"))),
+        *(("CACHE_SIZE", value, "a whole number >= 1") for value in (0, True, "many")),
         ("SOFT_404", "maybe", "True or False"),
         *(
             ("CRAWL_DELAY", value, "True, False or the longest crawl-delay in seconds, >= 0")
@@ -83,43 +78,25 @@ STORAGE_RULE = (
         ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
         *(
             ("STORAGE", name, STORAGE_RULE)
-            for name in (
-                "mysql",
-                "/var/robots.sqlite",
-                "robots.sqlite",
-                "redis://a.example",
-                "a.b.db",
-            )
+            for name in "mysql /var/robots.sqlite robots.sqlite redis://a.example a.b.db".split()
         ),
-        ("META_KEYS", 7, "a list of request.meta keys"),
-        ("META_KEYS", "proxy bindaddress", "a list of request.meta keys"),
-        ("META_KEYS", "['proxy']", "a list of request.meta keys"),
-        ("META_KEYS", '{"proxy": 1}', "a list of request.meta keys"),
-        *(("SQLITE_PATH", path, SQLITE_RULE) for path in (7, os.sep, ":memory:", "sqlite:///a.db")),
+        *(
+            ("META_KEYS", value, "a list of request.meta keys")
+            for value in (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
+        ),
+        *(
+            ("SQLITE_PATH", path, SQLITE_RULE)
+            for path in (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")
+        ),
         ("REDIS_URL", "redis+cluster://a", REDIS_URL.rule),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
-        ("SQLITE_PATH", "~nobody-here/x", SQLITE_RULE),
         *(
             ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
-            for name in (
-                "r.pdf",
-                "report",
-                "r.html.gz",
-                ".html",
-                "s3://bucket/r.html",
-                "%(name)s.html",
-            )
+            for name in "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
         ),
         *(
             ("ARCHIVE", name, ARCHIVE.rule)
-            for name in (
-                "robots.txt",
-                "robots.warc.gz",
-                "robots-%(host)s.jsonl.gz",
-                "100%.jsonl",
-                "robots-%s.jsonl",
-                7,
-            )
+            for name in (7, *"r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split())
         ),
         *(
             ("AGENTS", names, AGENTS.rule)
@@ -158,9 +135,9 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "absolute"),
     [
-        pytest.param("deep/here.html", "{project}/deep/here.html", id="relative-to-the-project"),
-        pytest.param("/else/where.html", "/else/where.html", id="absolute"),
-        pytest.param("~/here.html", "/home/of/mine/here.html", id="tilde"),
+        ("deep/here.html", "{project}/deep/here.html"),
+        ("/else/where.html", "/else/where.html"),
+        ("~/here.html", "/home/of/mine/here.html"),
     ],
 )
 def test_paths_count_from_the_project(
@@ -182,37 +159,19 @@ def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
     assert read(STORAGE="memory").storage == "memory"
 
 
+LOCAL = "redis://localhost:6379/0"
 OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
 
 
 @pytest.mark.parametrize(
     ("settings", "url", "client"),
     [
-        pytest.param({}, "redis://localhost:6379/0", None, id="nothing"),
-        pytest.param(
-            {"REDIS_URL": "unix:///redis.sock?db=3"}, "unix:///redis.sock?db=3", None, id="url"
-        ),
-        pytest.param(
-            {"REDIS_HOST": "fleet"}, "redis://localhost:6379/0", OF_SCRAPY_REDIS, id="host"
-        ),
-        pytest.param(
-            {"REDIS_URL": "redis://fleet", "REDIS_PARAMS": {"db": 2}},
-            "redis://fleet",
-            OF_SCRAPY_REDIS,
-            id="params",
-        ),
-        pytest.param(
-            {"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "fleet"},
-            "redis://own/1",
-            None,
-            id="our-own",
-        ),
-        pytest.param(
-            {"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "fleet"},
-            "redis://localhost:6379/0",
-            "own.client",
-            id="our-own-client",
-        ),
+        ({}, LOCAL, None),
+        ({"REDIS_URL": "unix:///r.sock?db=3"}, "unix:///r.sock?db=3", None),
+        ({"REDIS_HOST": "a"}, LOCAL, OF_SCRAPY_REDIS),
+        ({"REDIS_URL": "redis://a", "REDIS_PARAMS": {"db": 2}}, "redis://a", OF_SCRAPY_REDIS),
+        ({"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "a"}, "redis://own/1", None),
+        ({"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "a"}, LOCAL, "own.client"),
     ],
 )
 def test_redis_is_the_one_that_scrapy_redis_uses(
