@@ -19,17 +19,17 @@ import io
 import itertools
 import json
 import logging
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
+from scrapy.utils.datatypes import LocalCache
 
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
@@ -58,31 +58,44 @@ _IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no fil
 logger = logging.getLogger(__name__)
 
 
-class Transfer(NamedTuple):
-    """A fetch that has ended, as the signal `robotstxt_served` tells it."""
-
-    outcome: Fetched | Unavailable
-    request: Request
-    response: Response
-    headers: Headers  # off the wire
-
-    def error_page(self) -> bytes:
-        """Return the first bytes of the page, decoded; as they came if they cannot be decoded."""
-        body = self.response.body
-        coding = b",".join(self.headers.getlist("Content-Encoding")).decode("latin-1")
-        try:
-            return decoded(body, coding, _MOST_ERROR_PAGE, whole=False)[0]
-        except DecodeError:
-            return body[:_MOST_ERROR_PAGE]
+def _error_page(response: Response, headers: Headers) -> bytes:
+    """Return the first bytes of the page, decoded; as they came if they cannot be decoded."""
+    body = response.body
+    coding = b",".join(headers.getlist("Content-Encoding")).decode("latin-1")
+    try:
+        return decoded(body, coding, _MOST_ERROR_PAGE, whole=False)[0]
+    except DecodeError:
+        return body[:_MOST_ERROR_PAGE]
 
 
-def record_of(answer: CachedAnswer, copy: Copy | None, transfer: Transfer | None) -> dict[str, Any]:
+def fetched_fields(
+    outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers
+) -> dict[str, Any]:
+    """Return the fields of a line that only the fetch of this crawl can say.
+
+    `headers` are those off the wire.
+    """
+    sent = [line for line in _texts(request.headers) if line[0].lower() not in _SECRETS]
+    fields: dict[str, Any] = {
+        "request_headers": sent,
+        "response_headers": list(_texts(headers)),
+        "ip": str(response.ip_address) if response.ip_address else None,
+    }
+    if isinstance(outcome, Unavailable):
+        fields["cut"] = _STOPPED in response.flags
+        fields |= _body_field(_error_page(response, headers))
+    return fields
+
+
+def record_of(
+    answer: CachedAnswer, copy: Copy | None, fetched: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Return a line of the archive: the fields that record.md lists.
 
     Args:
         answer: what decides about its origin.
         copy: what it rests on; None if nothing definite is known.
-        transfer: the fetch of this crawl that came to `copy`, if it was one.
+        fetched: the `fetched_fields` of the fetch of this crawl that came to `copy`, if it was one.
     """
     record: dict[str, Any] = {
         "url": answer.origin.robots_url,
@@ -91,27 +104,27 @@ def record_of(answer: CachedAnswer, copy: Copy | None, transfer: Transfer | None
         "state": answer.state.value,
         "why": answer.why,
         "unreachable": answer.temporary and copy is None,
-        "status": answer.status if copy is None else copy.status,
+        "status": answer.status,
         "location": answer.redirected_to or None,
-        "robots": None if copy is None else hash_of(copy),
+        "robots": None,
         "cut": False,
     }
-    body = b""
-    if copy is not None and record["robots"] is not None:
-        record["cut"], body = copy.cut, copy.body
-    if transfer is not None:
-        response = transfer.response
-        if isinstance(transfer.outcome, Unavailable):
-            record["cut"], body = _STOPPED in response.flags, transfer.error_page()
-        sent = _texts(transfer.request.headers)
-        record["request_headers"] = [line for line in sent if line[0].lower() not in _SECRETS]
-        record["response_headers"] = list(_texts(transfer.headers))
-        record["ip"] = str(response.ip_address) if response.ip_address else None
-    try:
-        record["body"] = body.decode("utf-8")
-    except UnicodeDecodeError:
-        record["body_base64"] = base64.b64encode(body).decode("ascii")
+    if copy is not None:
+        record["status"] = copy.status
+        record["robots"] = hash_of(copy)
+        record["cut"] = copy.cut
+    if fetched is not None:
+        record |= fetched
+    if "body" not in record and "body_base64" not in record:
+        record |= _body_field(b"" if copy is None else copy.body)
     return record
+
+
+def _body_field(body: bytes) -> dict[str, str]:
+    try:
+        return {"body": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"body_base64": base64.b64encode(body).decode("ascii")}
 
 
 def _date(seconds: float) -> str:
@@ -137,9 +150,9 @@ class RobotsArchive:
         self._wanted = path
         self._path = path  # of the file, once it is there
         self._file: io.FileIO | None = None
-        self._transfers: OrderedDict[Origin, Transfer] = OrderedDict()
+        self._fetched: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
         # What was written last: the state, the status of what is behind it, and its hash.
-        self._kept: OrderedDict[Origin, tuple[object, ...]] = OrderedDict()
+        self._kept: LocalCache[Origin, tuple[object, ...]] = LocalCache(_MOST_ORIGINS)
         self._thread = OneThread()
         self._background = Background()
         self._written = 0  # lines
@@ -169,27 +182,23 @@ class RobotsArchive:
         headers: Headers,
     ) -> None:
         """Hold what a server sent, until it decides."""
-        self._transfers.pop(origin, None)
+        self._fetched.pop(origin, None)
         if isinstance(outcome, (Fetched, Unavailable)) and outcome.url.startswith("http"):
-            self._transfers[origin] = Transfer(outcome, request, response, headers)
-            if len(self._transfers) > _MOST_WAITING:
-                self._transfers.popitem(last=False)
+            self._fetched[origin] = fetched_fields(outcome, request, response, headers)
 
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
         """Keep what decides about an origin from now on, unless that is what did before."""
         origin = answer.origin
-        transfer = self._transfers.pop(origin, None)
+        fetched = self._fetched.pop(origin, None)
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
             return  # in an outage, what decided before says more
         if answer.source is not Source.FETCHED:  # no fetch of this crawl has decided
-            transfer = None
-        record = record_of(answer, copy, transfer)
+            fetched = None
+        record = record_of(answer, copy, fetched)
         mark = (answer.state, copy and copy.status, record["robots"])
         if self._kept.get(origin) == mark:
             return
         self._kept[origin] = mark
-        if len(self._kept) > _MOST_ORIGINS:
-            self._kept.popitem(last=False)
         self._background.start(self._keep(origin, record))
 
     async def _keep(self, origin: Origin, record: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.outcome import Fetched, Unavailable
-from scrapy_gbot_robots.report.archive import RobotsArchive, Transfer, record_of
+from scrapy_gbot_robots.report.archive import RobotsArchive, fetched_fields, record_of
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.systems import needs_posix
@@ -234,9 +234,9 @@ async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(tmp_path: Pat
         assert row["body"] == RULES.decode()
 
 
-def transfer(url: str, headers: dict[str, str]) -> Transfer:
+def transfer(url: str, headers: dict[str, str]) -> tuple[Fetched, Request, Response, Headers]:
     request, response = Request(url, headers=headers), Response(url, body=RULES)
-    return Transfer(Fetched(200, url, RULES), request, response, Headers())
+    return Fetched(200, url, RULES), request, response, Headers()
 
 
 PAGE = b"<title>Page not found</title>" + b"#" * 1_000
@@ -262,7 +262,7 @@ def test_of_an_error_page_the_beginning_is_kept_decoded_if_it_can_be(
     url = "http://a.example/robots.txt"
     outcome, response = Unavailable(404, url, "HTTP 404"), Response(url, 404, body=sent)
     headers = Headers({"Content-Encoding": codings})
-    assert Transfer(outcome, Request(url), response, headers).error_page() == kept
+    assert fetched_fields(outcome, Request(url), response, headers)["body"] == kept.decode()
 
 
 def test_credentials_are_not_archived() -> None:
@@ -277,7 +277,7 @@ def test_credentials_are_not_archived() -> None:
     answer = CachedAnswer(
         Origin("http", "a.example", 80), Decision(State.RULES, "", False, 0.0, 0.0, copy)
     )
-    record = record_of(answer, copy, transfer(url, sent))
+    record = record_of(answer, copy, fetched_fields(*transfer(url, sent)))
     assert record["request_headers"] == [("User-Agent", "testbot")]
     assert record["fetched"] == "1970-01-01T00:00:00Z"
 
@@ -292,16 +292,16 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     origins = [Origin("http", f"{number}.example", 80) for number in range(10)]
     for origin in origins:
         archive._served(origin, *transfer(origin.robots_url, {}))
-    assert list(archive._transfers) == origins[-3:]
+    assert list(archive._fetched) == origins[-3:]
     ftp = Origin("ftp", "a.example", 21)
     archive._served(ftp, *transfer(ftp.robots_url, {}))
-    assert ftp not in archive._transfers, "it has no headers"
+    assert ftp not in archive._fetched, "it has no headers"
     copy = Copy(Kind.RULES, 200, "", RULES, False, "HTTP 200", 0.0, 0.0)
     decision = Decision(State.RULES, "HTTP 200", False, 0.0, 0.0, copy)
     for origin in origins:
         archive._decided(CachedAnswer(origin, decision), copy)
     assert list(archive._kept) == origins[-3:]
-    assert not archive._transfers
+    assert not archive._fetched
 
 
 def test_headers_of_a_fetch_are_kept_only_if_that_fetch_has_decided(
