@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 STATUS, BODY = "status", "body"
 
-_TEXTS = {"string", "binary", "null"}
-
 
 def judge_batch(
     batch: pa.RecordBatch,
@@ -51,23 +49,14 @@ def judge_batch(
         TypeError: a status is no number.
     """
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
 
     need(batch.schema.names, [URL, BODY], "the batch")
-    for name in (URL, BODY):
-        need_text(batch.schema.field(name), "the batch")
     names = [name for name in batch.schema.names if name != BODY]
-    bodies = pc.dictionary_encode(batch[BODY])  # so that each is in memory once
-    different = [
-        body.encode() if isinstance(body, str) else body for body in bodies.dictionary.to_pylist()
-    ]
-    served: list[Any] = [
-        None if place is None else different[place] for place in bodies.indices.to_pylist()
-    ]
+    served: list[Any] = _bytes_in(batch, BODY)
     if STATUS in names:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
     answers = judge(
-        batch[URL].to_pylist(),
+        _bytes_in(batch, URL),
         served,
         agents,
         unreachable=unreachable,
@@ -89,16 +78,19 @@ def _check_names(names: Sequence[str], crawlers: Iterable[str]) -> None:
         )
 
 
-def need_text(column: pa.Field, where: str) -> None:
-    """Check that a column has text or bytes in any form, or nothing at all.
+def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
+    """Return what a column of text or bytes in any form holds, each different one once in memory.
 
-    Raises BulkError that says what it has.
+    Raises BulkError if it holds something else.
     """
-    from pyarrow import types  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
 
-    kind = column.type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if str(kind).removeprefix("large_").removesuffix("_view") not in _TEXTS:
+    column = batch[name]
+    try:
+        encoded = column.dictionary_encode()
+        different = encoded.dictionary.cast(pa.large_binary()).to_pylist()
+    except pa.ArrowNotImplementedError:
         what = shown(str(column.type))
-        raise BulkError(f"{where}: the column {column.name!r} holds {what}, not text")
+        raise BulkError(f"the batch: the column {name!r} holds {what}, not text") from None
+    different.append(None)
+    return [different[place] for place in encoded.indices.fill_null(-1).to_pylist()]

@@ -244,7 +244,7 @@ class ProjectCrawl:
         is_stored = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            await self._storage.put(str(origin), entry)
+            await self._storage.store_and_release(str(origin), entry)
             is_stored = False
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:

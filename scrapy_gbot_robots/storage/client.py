@@ -213,10 +213,6 @@ class StorageClient:
         entry, _ = await self.find(origin, lambda _: True)
         return entry
 
-    async def put(self, origin: str, entry: Entry) -> None:
-        """Store `entry` for `origin`."""
-        await self._ask(_Store(origin, entry))
-
     async def find(
         self, origin: str, is_good: Callable[[Entry | None], bool]
     ) -> tuple[Entry | None, bool]:
@@ -231,7 +227,7 @@ class StorageClient:
         return entry, token is not None
 
     async def store_and_release(self, origin: str, entry: Entry | None) -> None:
-        """Store the entry that was fetched, if there is one, and give the lease of `find` back."""
+        """Store an entry, if there is one, and give the lease back that `find` may have taken."""
         await self._ask(_Store(origin, entry, self._leases.pop(origin, "")))
 
     async def close(self) -> None:
