@@ -13,10 +13,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import cached_property, partial
-from inspect import signature
 from typing import Any
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
@@ -37,12 +36,8 @@ _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
 
 _NOT_FED = (
-    "%s lists sitemaps that the spider's sitemap_urls do not, %d in all, such as %s. The spider"
-    " names its sitemaps, so it is fed no others: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
-)
-_NOT_FED_FOR_LINKS = (
-    "%s lists sitemaps, %d in all, such as %s. The spider is a CrawlSpider, too, and names none, so"
-    " it is fed none: GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
+    "%s lists %d sitemaps that the spider is not fed, such as %s: it names its sitemaps itself, or"
+    " finds its pages by links. GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
 )
 
 logger = logging.getLogger(__name__)
@@ -100,11 +95,9 @@ class SitemapDiscovery:
         if self._feeds and self._is_for_the_spider(origin, request):
             is_for_the_spider = True
             is_fed = takes_found_sitemaps(spider, self._settings)
-        says_what_is_left_out = is_fed
-        if self._settings.sitemaps == "collect":
-            says_what_is_left_out = True
+        is_asked_for = is_fed or self._settings.sitemaps == "collect"
         new, _ = await self.feed.read(
-            origin, robotstxt, says_what_is_left_out=says_what_is_left_out
+            origin, robotstxt, logging.INFO if is_asked_for else logging.DEBUG
         )
         if is_fed:
             robots_request = Request(origin.robots_url)
@@ -146,11 +139,7 @@ class SitemapDiscovery:
         if not others or self._has_told:
             return
         self._has_told = True
-        spider: Any = self._crawler.spider
-        sentence = _NOT_FED
-        if follows_links(spider):
-            sentence = _NOT_FED_FOR_LINKS
-        logger.info(sentence, origin.robots_url, len(others), others[0])
+        logger.info(_NOT_FED, origin.robots_url, len(others), others[0])
 
     @cached_property
     def _named(self) -> frozenset[str]:
@@ -182,8 +171,6 @@ class SitemapFeed:
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
-        self._scheduling: Request | None = None
-        crawler.signals.connect(self._request_dropped, signals.request_dropped)
         handler = getattr(crawler.spider, "sitemap_found", None)
         if handler is not None:
             crawler.signals.connect(handler, sitemap_found)
@@ -204,13 +191,13 @@ class SitemapFeed:
         return origins
 
     async def read(
-        self, origin: Origin, robotstxt: RobotsTxt, *, says_what_is_left_out: bool = True
+        self, origin: Origin, robotstxt: RobotsTxt, level: int = logging.INFO
     ) -> tuple[list[FoundSitemap], str]:
         """Read the sitemap lines of the robots.txt of `origin`.
 
         Returns:
-            The sitemaps that no earlier call returned, and in words what left the others out.
-            Unless it `says_what_is_left_out`, the others are neither counted nor logged.
+            The sitemaps that no earlier call returned, and in words what left the others out. The
+            first call logs the latter at this `level`. Below INFO, the others are not counted.
         """
         before = self.listed.get(origin.robots_url, ())
         is_new = origin.robots_url not in self.listed
@@ -224,10 +211,10 @@ class SitemapFeed:
             for name, rule in RULES.items()
             if name in first_lines
         )
-        if left_out and says_what_is_left_out and is_new:
-            logger.info("%s: sitemaps left out: %s", origin.robots_url, left_out)
+        if left_out and is_new:
+            logger.log(level, "%s: sitemaps left out: %s", origin.robots_url, left_out)
         for name, number in counts.items():
-            if says_what_is_left_out or name == "found":
+            if level == logging.INFO or name == "found":
                 count(self._crawler, name, number)
         self._remember(origin.robots_url, before, new)
         return new, left_out
@@ -247,8 +234,7 @@ class SitemapFeed:
     async def feed(self, sitemaps: Iterable[FoundSitemap], response: Response) -> None:
         """Schedule requests for `sitemaps`, which the robots.txt `response` lists."""
         spider: Any = self._crawler.spider
-        engine = self._crawler.engine
-        assert engine is not None  # noqa: S101  for the type checker
+        engine: Any = self._crawler.engine
         make = request_maker(spider)
         parse = sitemap_callback(spider)
         for sitemap in sitemaps:
@@ -271,13 +257,8 @@ class SitemapFeed:
             if processed is None:
                 count(self._crawler, "refused/middleware")
                 continue
-            self._scheduling = processed
             engine.crawl(processed)
-            if self._scheduling is None:  # the duplicate filter dropped it
-                count(self._crawler, "duplicate")
-            else:
-                count(self._crawler, "fed")
-            self._scheduling = None
+            count(self._crawler, "fed")
 
     async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Show a found sitemap to the handlers of `sitemap_found`, the spider's method among them.
@@ -315,11 +296,6 @@ class SitemapFeed:
                     logger.exception("%s failed for %s", type(middleware).__name__, request.url)
                     return None
         return processed
-
-    def _request_dropped(self, request: Request) -> None:
-        """Note that the duplicate filter dropped the request that is being scheduled."""
-        if request is self._scheduling:
-            self._scheduling = None
 
 
 def count(crawler: Crawler, name: str, number: int = 1) -> None:
@@ -368,19 +344,14 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
 def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
     """Whether a spider is fed the sitemaps that its crawl finds.
 
-    With "feed" it always is. With "auto" it is, unless it finds its pages itself or names a sitemap
-    that is no robots.txt.
+    With "feed" it always is. With "auto" it is, unless it names a sitemap that is no robots.txt, or
+    is a CrawlSpider, too, and names none: it finds its pages by links.
     """
     if settings.sitemaps == "feed":
         return True
-    if follows_links(spider):
+    if isinstance(spider, CrawlSpider) and not spider.sitemap_urls:
         return False
     return all(Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls)
-
-
-def follows_links(spider: SitemapSpider) -> bool:
-    """Whether a spider is a CrawlSpider, too, and names no sitemaps: it finds pages by links."""
-    return isinstance(spider, CrawlSpider) and not spider.sitemap_urls
 
 
 def allowed_domains_of(spider: Spider | None) -> list[str]:
@@ -400,23 +371,9 @@ def request_maker(spider: SitemapSpider) -> Callable[..., Request | None]:
     """What makes the spider's requests for what files list: its hook, if it has one.
 
     The hook leaves out what it returns None for.
-    Source: Scrapy's pull request 8175. A method of that name that takes other arguments is not the
-    hook.
+    Source: Scrapy's pull request 8175.
     """
-    hook = getattr(spider, "sitemap_request", _plain_request)
-    try:
-        signature(hook).bind("", None, {}, source="", response=None)
-    except TypeError:
-        return _plain_request
-
-    def make(url: str, *args: Any, **kwargs: Any) -> Request | None:
-        request = hook(url, *args, **kwargs)
-        if request is not None and not isinstance(request, Request):
-            name = f"{type(spider).__name__}.sitemap_request"
-            raise TypeError(f"{name} must return a Request or None, got {request!r} for {url}")
-        return request
-
-    return make
+    return getattr(spider, "sitemap_request", _plain_request)
 
 
 def _plain_request(url: str, callback: Callable[..., Any], entry: object, **_: object) -> Request:

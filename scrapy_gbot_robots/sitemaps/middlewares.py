@@ -14,7 +14,7 @@ counts what became of it.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from scrapy import Request, Spider
@@ -134,14 +134,6 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         elif check.refuses_private:  # of what the spider asks for itself
             request.meta[SITEMAP] = {"index": response.url}
 
-    def process_spider_exception(
-        self, response: Response, exception: Exception, spider: Spider | None = None
-    ) -> Iterable[Any] | None:
-        """Count a sitemap that failed."""
-        if SITEMAP in response.meta and response.status in _OK:
-            count(self.crawler, "failed")
-        return None
-
 
 class SitemapDownloaderMiddleware:
     """Refuses sitemaps that lie where they may not, and reads robots.txt files that spiders name.
@@ -227,8 +219,8 @@ class SitemapDownloaderMiddleware:
 
     def _is_sitemap(self, request: Request) -> bool:
         """Whether the spider's code reads what comes as a sitemap or robots.txt."""
-        parse = sitemap_callback(self.crawler.spider)  # type: ignore[arg-type]
-        return bool(request.callback == parse)
+        spider: Any = self.crawler.spider
+        return bool(request.callback == sitemap_callback(spider))
 
     async def _sitemap_lines(self, response: Response) -> list[str]:
         """The sitemap lines that this plugin finds in a robots.txt, with URLs as requested.

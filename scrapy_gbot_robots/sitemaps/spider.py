@@ -63,7 +63,7 @@ _IDLE_POLL_SECS = 0.1
 _MOST_ASKED = 100
 _SCOPES = ("hosts", "any")
 # What `guess` may be in a word, with the paths that are tried.
-_GUESSES: dict[str, tuple[str, ...]] = {
+_GUESSES: dict[str, Sequence[str]] = {
     **dict.fromkeys(("1", "true", "yes", "on"), ("/sitemap.xml",)),
     **dict.fromkeys(("", "0", "false", "no", "off", "none"), ()),
 }
@@ -488,12 +488,9 @@ def _guesses_of(guess: object) -> tuple[str, ...]:
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.
     """
-    word = str(guess).strip().lower()
-    if word in _GUESSES:
-        return _GUESSES[word]
-    paths = guess.split(",") if isinstance(guess, str) else guess
-    if isinstance(paths, (list, tuple)):
-        names = tuple(str(path).strip() for path in paths)
-        if all(name.startswith("/") and not name.startswith("//") for name in names):
-            return tuple(dict.fromkeys(names))
-    raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
+    given = guess if isinstance(guess, (str, list, tuple)) else str(guess)
+    names = list(given_in(given))
+    paths = _GUESSES.get(" ".join(names).lower(), names)
+    if not all(path.startswith("/") and not path.startswith("//") for path in paths):
+        raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
+    return tuple(paths)

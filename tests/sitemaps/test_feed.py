@@ -333,20 +333,6 @@ async def test_hook_leaves_out_what_it_returns_none_for(spider: Any, site: Site)
 
 
 @in_reactor
-async def test_hook_that_returns_no_request_is_named(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Yields(Sitemaps):
-        def sitemap_request(
-            self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
-        ) -> Any:
-            yield Request(loc, callback)
-
-    await crawl(Yields, start_urls=[site.url()])
-    assert "Yields.sitemap_request must return a Request or None, got <generator" in caplog.text
-
-
-@in_reactor
 async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> None:
     class Copies(Sitemaps):
         def _parse_sitemap(self, response: Response) -> Any:
@@ -363,18 +349,6 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
     assert other.paths() == []
     assert site.paths().count("/4.xml") == 0
     assert sitemap_stats(crawler)["refused/depth"] == 1
-
-
-@in_reactor
-async def test_method_with_the_name_of_the_hook_and_other_arguments_is_left_alone(
-    site: Site,
-) -> None:
-    class NoHook(Sitemaps):
-        def sitemap_request(self, url: str) -> None:
-            raise AssertionError(url)
-
-    crawler = await crawl(NoHook, start_urls=[site.url()])
-    assert set(parsed(crawler)) == {site.url("/page")}
 
 
 class EachRequest(BaseSpiderMiddleware):

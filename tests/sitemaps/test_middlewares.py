@@ -26,17 +26,6 @@ from ..support.web import Reply, Site, redirect
 
 
 @in_reactor
-async def test_errors_of_the_spider_are_counted(site: Site) -> None:
-    class Broken(Sitemaps):
-        def sitemap_filter(self, entries: Any) -> Any:
-            raise RuntimeError("a bug of the spider's")
-
-    crawler = await crawl(Broken, start_urls=[site.url()])
-    assert stats(crawler)["spider_exceptions/RuntimeError"] == 1
-    assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
-
-
-@in_reactor
 async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> None:
     with Site({}) as gone:
         url = gone.url("/s.xml")
