@@ -64,7 +64,7 @@ def _install(session: nox.Session, *requirements: str) -> None:
 @nox.session(python=PYTHONS)
 @nox.parametrize("scrapy", SCRAPYS)
 def suite(session: nox.Session, scrapy: str) -> None:
-    """Every test."""
+    """Every test: what another Python does otherwise."""
     _install(session, scrapy)
     session.run("pytest", "-q", *SIDE_BY_SIDE, *session.posargs)
 
@@ -72,14 +72,14 @@ def suite(session: nox.Session, scrapy: str) -> None:
 @nox.session
 @nox.parametrize(("requirements", "way"), CRAWLS)
 def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> None:
-    """The tests that run a Scrapy engine. tests/test_reactors.py, which runs without a reactor, is in each session."""
+    """The tests that run a Scrapy engine: what an older Scrapy lacks, what only asyncio has, what another handler sends."""
     _install(session, *requirements)
     session.run("pytest", "-q", *SIDE_BY_SIDE, "-m", "crawl", *way, *session.posargs)
 
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """The documentation's examples for engines. Spark needs Java 17 or newer."""
+    """The documentation's examples for engines, which no other session installs. Spark needs Java 17 or newer."""
     session.install("-q", "-e", ".[test]", *ENGINES)
     session.run("pytest", "-q", "-m", "engine", *session.posargs, env={"GBOT_ROBOTS_ENGINES": "1"})
 
@@ -125,7 +125,7 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build the files of a release, check them, and try each in its own environment. `-- vX.Y.Z` names the tag."""
+    """Build the files of a release, and try each where nothing else is installed. `-- vX.Y.Z` names the tag."""
     session.install("-q", "build", "twine")
     shutil.rmtree(session.create_tmp())
     built = Path(session.create_tmp()).resolve() / "dist"
