@@ -13,10 +13,10 @@ disk (`count_held`):
 
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years:
 of `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
-is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), defer (deferred_from_coro,
-maybe_deferred_to_future), log (logformatter_adapter), misc (build_from_crawler, load_object),
-project (data_path, get_project_settings, inside_project), python (without_none_values), reactor
-(is_reactor_installed), response (get_base_url).
+is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), datatypes (LocalCache),
+defer (deferred_from_coro, maybe_deferred_to_future), log (logformatter_adapter), misc
+(build_from_crawler, load_object), project (data_path, get_project_settings, inside_project), python
+(without_none_values), reactor (is_reactor_installed), response (get_base_url).
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 

@@ -27,7 +27,7 @@ from ..experimental.preferences import refusal
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unreachable, meaning_of, outcome_of
 from ..policy.overrides import Action, Overrides
-from ..policy.walls import wall_of
+from ..policy.web_pages import wall_of
 
 NO = 0
 YES = 1

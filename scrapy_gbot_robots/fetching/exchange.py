@@ -24,7 +24,7 @@ from ..engine import Send
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded
 from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of
-from ..policy.walls import HEADERS
+from ..policy.web_pages import HEADERS
 from ..settings import GbotSettings
 
 GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself

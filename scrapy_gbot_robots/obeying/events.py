@@ -27,7 +27,7 @@ from ..policy.outcome import (
     Unavailable,
     Unreachable,
 )
-from ..policy.walls import hides_rules
+from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source, is_waited_for

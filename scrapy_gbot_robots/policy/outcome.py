@@ -18,8 +18,7 @@ from typing import TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import Origin, shown
-from .not_found import says_not_found
-from .walls import replaces_robots_txt, wall_of
+from .web_pages import replaces_robots_txt, says_not_found, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5  # that are followed; Google's page: at least five, then as a 404
@@ -155,7 +154,7 @@ def outcome_of(
     The caller has followed redirects before.
 
     `body` is content-decoded; `cut` says that it was cut at a size limit. `headers` are those that
-    `walls` looks at, and the Content-Type, with names in lower case. `max_age` and `retry_after`
+    `wall_of` looks at, and the Content-Type, with names in lower case. `max_age` and `retry_after`
     are seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first
     heading says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word,
     not the site's (RFC 9110 15.5.8).

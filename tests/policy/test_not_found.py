@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.policy.not_found import says_not_found
+from scrapy_gbot_robots.policy.web_pages import says_not_found
 
 SAYINGS = [
     pytest.param("Page not found", id="en"),

@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_gbot_robots.policy.outages import DAY, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
-from scrapy_gbot_robots.policy.walls import wall_of
+from scrapy_gbot_robots.policy.web_pages import wall_of
 
 URL = "https://example.com/robots.txt"
 RULES = b"user-agent: *\ndisallow: /page\n"

@@ -5,7 +5,7 @@ import pytest
 from scrapy_gbot_robots.core.robots import RobotsTxt
 from scrapy_gbot_robots.policy.outages import Kind, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import Fetched, outcome_of
-from scrapy_gbot_robots.policy.walls import hides_rules
+from scrapy_gbot_robots.policy.web_pages import hides_rules
 
 URL = "https://example.com/robots.txt"
 NOW = 1_700_000_000.0
