@@ -206,7 +206,7 @@ class RedisStorage(BatchStorage):
         """Return an entry, timed by our clock, of what `_FIND` has answered."""
         ahead = self._seconds_ahead(int(now))
         entry = decode(value, self._max_body)
-        if entry is not None and ahead:
+        if entry is not None:
             entry = _shifted(entry, -ahead)
         return entry, is_taken
 

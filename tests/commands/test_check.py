@@ -428,7 +428,7 @@ def test_web_page_in_place_of_a_robots_txt_has_no_rules(project: Path) -> None:
     said = "  = robots.txt: full allow: HTTP 200; no rules: it is a web page\n"
     assert (ended.status, said in ended.out) == (0, True)
     listed = run_here("cache", "list", cwd=project).out
-    assert f": {said[17:-1]} (fetched " in listed
+    assert f": {said[16:-1]} (fetched " in listed
     assert said in run_here("cache", "show", cwd=project).out
     assert (linted.status, "this is a web page, not a robots.txt" in linted.out) == (1, True)
 
