@@ -16,6 +16,19 @@ SLOW = range(3000, 3000 + 2 * len(SCHEDULERS))  # each way to schedule twice
     "seed", [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SLOW)]
 )
 def test_random_crawl_holds(seed: int) -> None:
-    if World.of(seed).uses_redis:
+    assert problems_in(World.of(seed)) == []
+
+
+@pytest.mark.parametrize(
+    "seed", [8001, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8002, 8006))]
+)
+def test_random_crawl_holds_by_any_handler(seed: int) -> None:
+    for extra in ("aiohttp", "httpx2"):
+        pytest.importorskip(extra, reason=f"{extra} is not installed")
+    assert problems_in(World.by_any_handler(seed)) == []
+
+
+def problems_in(world: World) -> list[str]:
+    if world.uses_redis:
         pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    assert problems_of(seed) == []
+    return problems_of(world)

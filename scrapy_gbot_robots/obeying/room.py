@@ -147,11 +147,9 @@ class Room:
 
     def _is_to_wait(self, answer: CachedAnswer) -> bool:
         """Whether requests wait for a better answer than an unreachable one."""
-        if not self._is_hopeful(answer):
-            return False
-        if answer.portion is None or answer.portion.left <= 0:
-            return True
-        return self._patience.is_to_wait(answer.trouble, time.monotonic())
+        if answer.portion is not None and answer.portion.left > 0:
+            return self._patience.is_to_wait(answer.trouble, time.monotonic())
+        return self._is_hopeful(answer)
 
     def _is_hopeful(self, answer: CachedAnswer) -> bool:
         """Whether a better answer may come than `answer`: its host is neither dead nor gone."""
@@ -196,10 +194,8 @@ class Room:
     def take_surplus(self, keep: int) -> Iterator[Request]:
         """Take out requests that can go on, the less urgent ones first, until `keep` are left."""
         for site in [*self._sites.values()]:
-            if site.standing is not Standing.OPEN:
-                continue
             for line in [*site.lines.values()]:
-                while line and self.occupancy.usable > keep:
+                while site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
                     yield self._take_out(line, line.pop())  # a leaf of the heap
 
     def take_all(self) -> Iterator[Request]:

@@ -437,13 +437,10 @@ class Trial:
             self.problems.append(f"{seen} were given up, the stats say {given_up}")
 
 
-def problems_of(
-    seed: int, scheduler: str = "", *, plugin: bool = True, keep: bool = False
-) -> list[str]:
-    """Crawl the world of `seed`; return what does not hold. `keep` keeps orders, logs and reports, and says where."""
-    world = World.of(seed, scheduler)
+def problems_of(world: World, *, plugin: bool = True, keep: bool = False) -> list[str]:
+    """Crawl `world`; return what does not hold. `keep` keeps orders, logs and reports, and says where."""
     with tempfile.TemporaryDirectory(prefix="world-") as directory:
-        path = Path(tempfile.mkdtemp(prefix=f"world-{seed}-")) if keep else Path(directory)
+        path = Path(tempfile.mkdtemp(prefix=f"world-{world.seed}-")) if keep else Path(directory)
         if keep:
             print(path)
         return Trial(world, path, plugin=plugin).run()
@@ -454,6 +451,7 @@ def main() -> int:
     options.add_argument("--seeds", default="", help="such as 1-200; without it 20 new ones")
     options.add_argument("--at-a-time", type=int, default=1)
     options.add_argument("--scheduler", choices=list(SCHEDULERS), default="")
+    options.add_argument("--by-any-handler", action="store_true", help="vary download handlers")
     options.add_argument("--without", action="store_true", help="crawl without the plugin")
     options.add_argument("--keep", action="store_true", help="keep logs and reports")
     options.add_argument("--crawl", help=argparse.SUPPRESS)
@@ -466,7 +464,10 @@ def main() -> int:
 
     def tried(seed: int) -> bool:
         began = time.monotonic()
-        problems = problems_of(seed, chosen.scheduler, plugin=not chosen.without, keep=chosen.keep)
+        world = World.of(seed, chosen.scheduler)
+        if chosen.by_any_handler:
+            world = World.by_any_handler(seed)
+        problems = problems_of(world, plugin=not chosen.without, keep=chosen.keep)
         took = time.monotonic() - began
         print(
             f"{seed}: {'FAILS' if problems else 'holds'} {took:.1f} s",

@@ -11,9 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
+
+from .crawls import DOWNLOAD_HANDLERS
 
 SCHEDULERS: dict[str, dict[str, Any]] = {  # by what a crawl has, its settings
     "default": {},
@@ -160,6 +162,19 @@ class World:
             start_secs=start_secs,
             page_secs=page_secs,
         )
+
+    @classmethod
+    def by_any_handler(cls, seed: int) -> World:
+        """The world of `seed`, less its way: each third one without asyncio, the others by any of Scrapy's handlers."""
+        world, dice = cls.of(seed), Random(f"handler {seed}")
+        if dice.random() < 1 / 3:
+            start_secs = 0 if world.stop_after else world.start_secs
+            return replace(world, way="select", start_secs=start_secs)
+        way = dice.choice(("asyncio", "reactorless"))
+        names = [name for name in DOWNLOAD_HANDLERS if (way, name) != ("reactorless", "http11")]
+        handler = DOWNLOAD_HANDLERS[dice.choice(names)]
+        handlers = dict.fromkeys(("http", "https"), handler)
+        return replace(world, way=way, settings={**world.settings, "DOWNLOAD_HANDLERS": handlers})
 
 
 def _hosts(dice: Random, theme: str, *, has_lost: bool) -> list[Host]:
