@@ -21,13 +21,11 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.signals import sitemap_found
 
 from .support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, pages, stats, together
 from .support.random_crawls import Trial
 from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
-from .support.sitemap_web import sitemap_lines
 from .support.systems import needs_posix
 from .support.until import block_until, until
 from .support.visits import Gate, Opening
@@ -284,29 +282,6 @@ async def test_start_that_never_ends_keeps_no_page_waiting(scheduler: str) -> No
     for site in (slow, well):
         assert site.paths().count("/robots.txt") == 1
         assert any(url.startswith(site.url("/")) for url in pages(crawler).crawled)
-
-
-@in_reactor
-async def test_handler_of_sitemap_found_may_download_pages_of_that_site_and_of_others() -> None:
-    bodies: list[bytes] = []
-
-    class Finding(Pages):
-        async def found(self, **_: Any) -> None:
-            assert self.crawler.engine
-            for url in (site.url("/page"), other.url("/page")):
-                response = await self.crawler.engine.download_async(Request(url))
-                bodies.append(response.body)
-
-    async def heard(**named: Any) -> None:
-        await named["spider"].found()
-
-    robots = Reply(200, b"", after_secs=0.3)
-    with Site({"*": b"one"}) as site, Site({"/robots.txt": robots, "*": b"two"}) as other:
-        site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"))
-        crawler = await crawl(Finding, urls=[site.url("/")], hears={sitemap_found: heard})
-    assert bodies == [b"one", b"two"]
-    assert stats(crawler)["finish_reason"] == "finished"
-    assert stats(crawler).get("gbot_robots/waiting", 0) == 0
 
 
 class Proxy(Site):
