@@ -42,5 +42,9 @@ def test_index_page_can_show_every_picture_and_follow_every_link() -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", TEXT)
     assert len(targets) > 10
     assert [target for target in targets if not target.startswith("https://")] == []
+    for page in re.findall(r"\.readthedocs\.io/([\w-]+)/\)", TEXT):
+        assert (README.parent / "docs" / f"{page}.md").exists()
+    for file in re.findall(r"/blob/main/([\w./-]+)\)", TEXT):
+        assert (README.parent / file).exists()
     for picture in re.findall(r"/main/(docs/images/[\w.]+)", TEXT):
         assert 10_000 < (README.parent / picture).stat().st_size < 120_000
