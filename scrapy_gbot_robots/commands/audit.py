@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 from scrapy.settings import Settings
@@ -30,7 +29,7 @@ from ..bulk.judging import (
 )
 from ..bulk.url_list import UrlList, csv_lines, json_lines
 from ..concurrency import pause
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..policy.outages import Decision, Kind
 from ..policy.overrides import Overrides
@@ -53,9 +52,8 @@ _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
 _MOST_ERROR = 500  # characters
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
-_WALLED, _UNREACHABLE = "a wall answered, not the site", "unreachable"
 _IN_SUMMARY = (YES, NO, UNREACHABLE)
-_ANSWER_WIDTH, _RULE_WIDTH = 11, 40  # of columns
+_RULE_WIDTH = 40  # columns
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -126,7 +124,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                     audit.judge(columns, robots)
             else:
                 _by_host(audit, settings)
-    if options.fail_on and audit.summary.has_disallowed:
+    if options.fail_on and audit.has_disallowed:
         return FOUND
     return FINE
 
@@ -148,6 +146,7 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
     async def work(crawl: ProjectCrawl) -> None:
         for columns in audit.pieces():
             decisions = await crawl.decisions(origins_of(columns[0]))
+            audit.count_sites(decisions)
             audit.judge(columns, [decisions])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
@@ -155,7 +154,7 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
 
 
 class _Audit:
-    """Takes the rows of a list through the judge: to the output, and into the summary."""
+    """Takes the rows of a list through the judge to the output, counts, and sums up at the end."""
 
     def __init__(
         self, options: Namespace, judge: Judge, urls: UrlList, out: Terminal, err: Terminal
@@ -167,7 +166,14 @@ class _Audit:
         if options.diff:
             self._names += [f"{name}_before" for name in self._names]
         self._has_titles = False
-        self.summary = _Summary(self._names, judge)
+        self._began = time.monotonic()
+        self._judged = 0  # URLs
+        self._invalid: list[str] = []  # the first line that is no URL
+        self._left_out = 0  # such lines
+        self._answers: list[Counter[int]] = [Counter() for _ in self._names]
+        self._rules: Tally[tuple[int, str, str]] = Tally()
+        # robots.txt files by what is wrong with them
+        self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)
 
     @contextmanager
     def summarised(self) -> Iterator[None]:
@@ -179,26 +185,36 @@ class _Audit:
         try:
             yield
         except KeyboardInterrupt:
+            self.err.show_state("")
             self.err.say(("Interrupted. So far:", "warning"))
             self._summarise()
             raise
-        if self.summary.invalid + self._urls.left_out and not self.summary.urls:
-            example = self.summary.example
+        if self._left_out + self._urls.left_out and not self._judged:
+            example = "".join(f": {line}" for line in self._invalid)
             raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
         self._summarise()
 
-    def _summarise(self) -> None:
-        self.err.say()
-        self.summary.say(self.err, self._urls.left_out)
-
     def pieces(self) -> Iterator[list[list[Any]]]:
         """Yield the columns of the list, some rows at a time, and show how far it is read."""
-        read = 0
-        with self.err.progress("Auditing", size_of(self._options.urls), self._out) as progress:
-            for columns in self._urls.pieces():
-                read += len(columns[0])
-                yield columns
-                progress(self._urls.done, f"{read:,} URLs")
+        read, total = 0, size_of(self._options.urls)
+        for columns in self._urls.pieces():
+            read += len(columns[0])
+            yield columns
+            if self._out.columns is None:  # else the rows on the terminal show it
+                share = ""
+                if total:
+                    share = f", {self._urls.done / total:.0%}"
+                self.err.show_state(f"Auditing: {read:,} URLs{share}")
+        self.err.show_state("")
+
+    def count_sites(self, decisions: Mapping[Origin, Decision]) -> None:
+        """Count the sites whose robots.txt is odd."""
+        for origin, decision in decisions.items():
+            copy = decision.copy
+            if copy is not None and copy.kind is Kind.WALL:
+                self._odd["a wall answered, not the site"].add(origin.robots_url)
+            elif decision.temporary:
+                self._odd["unreachable"].add(origin.robots_url)
 
     def judge(self, columns: list[list[Any]], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
@@ -206,37 +222,40 @@ class _Audit:
         answers: list[bytearray] = []
         for version in robots:
             answers += self._judge.judged(urls, version)
-        self.summary.count_sites(robots[0])
-        rows = self._counted(urls, answers)
-        self.summary.count_answers([_at(rows, column) for column in answers])
-        if not self.summary.urls:
+        rows, wanted = self._counted(urls, answers)
+        for counter, column in zip(self._answers, answers, strict=True):
+            counter.update(_at(rows, column))
+        if not self._judged:
             return  # an error may be all that is said
         self._write_titles()
-        new = answers[: self._new]
         if self._options.format == "text":
             for row in rows:
-                self._explain(urls[row], robots, is_written=self._is_wanted(row, new))
-            return
-        wanted = [row for row in rows if self._is_wanted(row, new)]
-        self._write([_at(wanted, column) for column in (*columns, *answers)])
+                self._explain(urls[row], robots, is_written=row in wanted)
+        else:
+            self._write([_at(wanted, column) for column in (*columns, *answers)])
 
-    def _counted(self, urls: Sequence[str], answers: Sequence[bytearray]) -> list[int]:
-        """Return the rows that count: with a URL and, if there are two versions, a difference."""
-        counted = []
+    def _counted(
+        self, urls: Sequence[str], answers: Sequence[bytearray]
+    ) -> tuple[list[int], dict[int, None]]:
+        """Return the rows that count, and those of them that are written.
+
+        A row counts if it has a URL and, by two versions, a difference.
+        """
+        counted: list[int] = []
+        wanted: dict[int, None] = {}
         for row, of_row in enumerate(zip(*answers, strict=True)):
             if of_row[0] == NO_URL:
-                self.summary.count_invalid(urls[row])
+                self._left_out += 1
+                if not self._invalid:
+                    self._invalid.append(shown(urls[row], _EXAMPLE))
                 continue
-            self.summary.urls += 1
-            if not self._options.diff or of_row[: self._new] != of_row[self._new :]:
+            self._judged += 1
+            new = of_row[: self._new]
+            if not self._options.diff or new != of_row[self._new :]:
                 counted.append(row)
-        return counted
-
-    def _is_wanted(self, row: int, answers: Sequence[bytearray]) -> bool:
-        """Whether a row is written, by the answers to it."""
-        if not self._options.only:
-            return True
-        return all(column[row] == YES for column in answers)
+                if not self._options.only or set(new) == {YES}:
+                    wanted[row] = None
+        return counted, wanted
 
     def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
         """Count the rules that decide about a URL; write a line for each crawler."""
@@ -244,9 +263,12 @@ class _Audit:
         for version in robots:
             explained += self._judge.explained(url, version)
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
-            self.summary.count_rule(answer, name, verdict)
+            why = verdict.reason
+            if verdict.rule is not None:
+                why = f"{verdict.rule} (line {verdict.rule.line})"
+            self._rules.add((answer, name, why))
             if is_written:
-                self._write_row(_WORDS[answer], name, _why(verdict), url)
+                self._write_row(_WORDS[answer], name, why, url)
 
     def _write_titles(self) -> None:
         """Write a line of titles, once.
@@ -281,64 +303,21 @@ class _Audit:
         if self._out.columns is not None and len(rule) > _RULE_WIDTH:
             rule = f"{rule[: _RULE_WIDTH - 3]}..."
         width = max(map(len, ["CRAWLER", *self._names]))
-        cells = answer.ljust(_ANSWER_WIDTH), name.ljust(width), rule.ljust(_RULE_WIDTH)
-        self._out.write(f"{'  '.join(cells)}  {printable(url)}\n")
-
-
-class _Summary:
-    """Counts what was judged, and says it at the end."""
-
-    def __init__(self, names: Sequence[str], judge: Judge) -> None:
-        self._judge = judge
-        self._began = time.monotonic()
-        self.urls = 0  # that were judged
-        self.invalid = 0  # lines that are none
-        self.example = ""  # of these, after a colon
-        self._answers: dict[str, Counter[int]] = {name: Counter() for name in names}
-        self._rules: Tally[tuple[int, str, str]] = Tally()
-        # robots.txt files by what is wrong with them
-        self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)
-
-    def count_invalid(self, line: str) -> None:
-        """Count a line that is no URL."""
-        if not self.invalid:
-            self.example = f": {shown(line, _EXAMPLE)}"
-        self.invalid += 1
-
-    def count_sites(self, robots: Decisions) -> None:
-        """Count the sites whose robots.txt is odd."""
-        if isinstance(robots, Decision):
-            return
-        for origin, decision in robots.items():
-            copy = decision.copy
-            if copy is not None and copy.kind is Kind.WALL:
-                self._odd[_WALLED].add(origin.robots_url)
-            elif decision.temporary:
-                self._odd[_UNREACHABLE].add(origin.robots_url)
-
-    def count_answers(self, answers: Sequence[Sequence[int]]) -> None:
-        """Count the answers of some rows, a column for each name."""
-        for counter, column in zip(self._answers.values(), answers, strict=True):
-            counter.update(column)
-
-    def count_rule(self, answer: int, name: str, verdict: Verdict) -> None:
-        """Count what an answer rests on."""
-        self._rules.add((answer, name, _why(verdict)))
+        row = f"{answer:<11}  {name:<{width}}  {rule:<{_RULE_WIDTH}}  {printable(url)}\n"
+        self._out.write(row)
 
     @property
     def has_disallowed(self) -> bool:
         """Whether a URL may not be fetched, by the new version if there are two."""
-        counts = islice(self._answers.values(), len(self._judge.crawlers))
-        return any(answers[NO] or answers[UNREACHABLE] for answers in counts)
+        return any(answers[NO] or answers[UNREACHABLE] for answers in self._answers[: self._new])
 
-    def say(self, err: Terminal, left_out: int) -> None:
-        """Write the summary. `left_out` rows of a list were not judged."""
-        secs = time.monotonic() - self._began
-        rate = self.urls / max(secs, 1e-9)
-        err.say(f"{count(self.urls, 'URL')} in {secs:.1f} s, {rate:,.0f} a second")
-        invalid = self.invalid + left_out
+    def _summarise(self) -> None:
+        err = self.err
+        err.say()
+        err.say(f"{count(self._judged, 'URL')} in {time.monotonic() - self._began:.1f} s")
+        invalid = self._left_out + self._urls.left_out
         if invalid:
-            example = self.example.replace(":", ", such as:", 1)
+            example = "".join(f", such as: {line}" for line in self._invalid)
             err.say((f"{count(invalid, 'line')} left out: no URL{example}", "warning"))
         for what, files in self._odd.items():
             ((file, _),) = files.top(1)
@@ -346,31 +325,24 @@ class _Summary:
                 file += f" and {count(len(files) - 1, 'other', exact=files.exact)}"
             err.say((f"{what}: {file}", "bad"))
         rows = []
-        for name, answers in self._answers.items():
+        for name, answers in zip(self._names, self._answers, strict=True):
             rows.append([name, *(f"{answers[answer]:,}" for answer in _IN_SUMMARY)])
         err.table(["CRAWLER", *(_WORDS[answer].upper() for answer in _IN_SUMMARY)], rows)
-        self._say_rules(err)
+        self._say_rules()
 
-    def _say_rules(self, err: Terminal) -> None:
+    def _say_rules(self) -> None:
         """Write the most frequent rules: first those that disallow."""
         rules = sorted(self._rules.top(len(self._rules)), key=lambda rule: rule[0][0] == YES)
         rows = []
         for (answer, name, rule), urls in rules[:_TOP]:
             rows.append((f"{urls:,}", _WORDS[answer], name, rule))
         if rows:
-            err.say()
-            err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
+            self.err.say()
+            self.err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
         if len(rules) > _TOP:
             others = count(len(rules) - _TOP, "other rule", exact=self._rules.exact)
-            err.say(f"... and {others}")
+            self.err.say(f"... and {others}")
 
 
-def _at(rows: Sequence[int], column: Sequence[Any]) -> list[Any]:
+def _at(rows: Iterable[int], column: Sequence[Any]) -> list[Any]:
     return [column[row] for row in rows]
-
-
-def _why(verdict: Verdict) -> str:
-    """Return the deciding rule with its line, or the reason."""
-    if verdict.rule is None:
-        return verdict.reason
-    return f"{verdict.rule} (line {verdict.rule.line})"

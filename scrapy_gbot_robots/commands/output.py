@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any, TextIO, TypeAlias
@@ -147,14 +147,13 @@ class Terminal:
         indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
         room = (self.columns or sys.maxsize) - indent
         for row in table:
-            padded = []
+            parts: list[Part] = []
             for (text, style), width in zip(row[:-1], widths, strict=False):
-                padded.append((text + " " * (width - cells(text)) + _GAP, style))
+                parts.append((text + " " * (width - cells(text)) + _GAP, style))
             last, style = row[-1]
-            first, *more = _broken(last, room)
-            self.say(*padded, (first, style))
-            for line in more:
-                self.say(" " * indent, (line, style))
+            for line in _broken(last, room):
+                self.say(*parts, (line, style))
+                parts = [" " * indent]
 
     # One line of a terminal that the next one replaces
 
@@ -176,33 +175,6 @@ class Terminal:
             timer.cancel()
             timer.join()
             self.show_state("")
-
-    @contextmanager
-    def progress(
-        self, what: str, total: int | None, beside: Terminal
-    ) -> Iterator[Callable[[int, str], None]]:
-        """Show the progress of long work on a terminal.
-
-        Yields a function to call with the number of units done so far, and a word on them.
-
-        Args:
-            what: the work.
-            total: the number of units; None if it is not known.
-            beside: where rows are written meanwhile. On a terminal, these show the progress.
-        """
-
-        def show(done: int, word: str) -> None:
-            if beside.columns is None:
-                share = ""
-                if total:
-                    share = f", {done / total:.0%}"
-                self.show_state(f"{what}: {word}{share}")
-
-        try:
-            yield show
-        finally:
-            if beside.columns is None:
-                self.show_state("")
 
     def flush(self) -> None:
         """Write out the buffer. Raises BrokenPipeError if the reader has gone."""

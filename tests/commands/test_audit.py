@@ -8,14 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
 from scrapy_gbot_robots.bulk.url_list import UrlList
-from scrapy_gbot_robots.commands import audit
 
 from ..support.command import (
     COMMAND,
@@ -222,14 +219,6 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
     twenty = "\n".join(f"https://example.com/{letter}" for letter in letters[:20]).encode()
     ended = run_here("audit", "--urls", "-", "--robots", "many.txt", cwd=files, stdin=twenty)
     assert ended.err.endswith("  Disallow: /t (line 21)\n")
-
-
-def test_audit_that_takes_no_time_by_a_coarse_clock_has_its_summary(
-    files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(audit, "time", Mock(monotonic=lambda: 5.0, time=time.time))
-    ended = run_here("audit", "--urls", "urls.txt", "--robots", "old.txt", cwd=files)
-    assert ended.err.strip().startswith("6 URLs in 0.0 s, ")
 
 
 @needs_posix
