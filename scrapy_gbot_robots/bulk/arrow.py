@@ -83,14 +83,12 @@ def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
 
     Raises BulkError if it holds something else.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
     column = batch[name]
     try:
         encoded = column.dictionary_encode()
-        different = encoded.dictionary.cast(pa.large_binary()).to_pylist()
-    except pa.ArrowNotImplementedError:
+        different = encoded.dictionary.cast("large_binary").to_pylist()
+    except NotImplementedError:
         what = shown(str(column.type))
         raise BulkError(f"the batch: the column {name!r} holds {what}, not text") from None
-    different.append(None)
-    return [different[place] for place in encoded.indices.fill_null(-1).to_pylist()]
+    places = encoded.indices.to_pylist()
+    return [None if place is None else different[place] for place in places]

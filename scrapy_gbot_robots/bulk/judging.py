@@ -359,9 +359,12 @@ def _answer_in(robots: Robots) -> tuple[int | None, bytes]:
         return None, b""
     if not isinstance(robots, tuple):
         return 200, _body_of(robots)
-    if len(robots) != 2:  # noqa: PLR2004
-        raise TypeError(f"what was served is (status, body), bytes or None, not {robots!r:.100}")
-    status, body = robots
+    try:
+        status, body = robots
+    except ValueError:
+        raise TypeError(
+            f"what was served is (status, body), bytes or None, not {robots!r:.100}"
+        ) from None
     return _status_of(status), _body_of(body)
 
 
