@@ -138,6 +138,19 @@ def _joins_in(group: Group, all_lines: Sequence[Line]) -> list[_Join]:
     return joins
 
 
+def _lost_agents(group: Group, all_lines: Sequence[Line]) -> list[_Join]:
+    """Return the misspelt user-agent lines: the rules after them are for the group before."""
+    if closing_rule(group.rules) is None:
+        return []
+    lost = []
+    first = min(group.agents.values())
+    for line in all_lines[first : group.rules[-1].line]:
+        is_directive = line.kind == lines.UNKNOWN and line.key
+        if is_directive and nearest_field(text_of(line.key)) == "user-agent":
+            lost.append(_Join(first, line.number))
+    return lost
+
+
 def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
     """Find groups without rules, two groups that are one, and closed sites.
 
@@ -146,10 +159,12 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
     """
     merged = groups_by_agent(groups)
     joins = [_joins_in(group, all_lines) for group in groups]
+    lost = [_lost_agents(group, all_lines) for group in groups]
     followed = {"*", *(_agent_of(engine, merged) for engine in SEARCH_ENGINES)}
     closings = {agent: _closing_rule_of(agent, merged, groups) for agent in followed}
     is_closed = None not in closings.values()
-    shut_out = _shut_out(groups, merged, closings, joins, is_closed=is_closed)
+    causes = [its_lost or its_joins for its_lost, its_joins in zip(lost, joins, strict=True)]
+    shut_out = _shut_out(groups, merged, closings, causes, is_closed=is_closed)
     for shut in shut_out:
         yield _on_shut_out(shut, all_lines)
     already_told = {shut.join for shut in shut_out}
@@ -164,8 +179,16 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
                 if agent and len(merged[agent]) == 1:  # no other group has rules for it
                     yield finding(line, "group without rules", agent=agent)
         for join in its_joins:
-            if join not in already_told:
+            if join not in already_told and not _is_harmless(join, all_lines):
                 yield finding(join.after, "joined groups", other=join.before)
+
+
+def _is_harmless(join: _Join, all_lines: Sequence[Line]) -> bool:
+    """Whether a crawler with a crawl delay alone is joined with "*", which it follows anyway."""
+    if lines.agent_of(all_lines[join.after - 1].value) != lines.GLOBAL:
+        return False
+    between = all_lines[join.before : join.after - 1]
+    return any(line.key.lower() == lines.CRAWL_DELAY for line in between)
 
 
 def _agent_of(engine: KnownCrawler, merged: Mapping[str, Sequence[int]]) -> str:
@@ -216,7 +239,8 @@ def _shut_out(
         join = None
         for number in merged[agent]:
             if closing in groups[number].rules:
-                join = _join_after(groups[number].agents[agent], joins[number])
+                line = groups[number].agents[agent]
+                join = _join_between(line, closing.line, joins[number])
         if join is None and agent == "*":
             continue
         shut = by_rule.setdefault(closing, _ShutOut(closing, [], None, by_all=False))
@@ -227,9 +251,9 @@ def _shut_out(
     return [shut for shut in by_rule.values() if shut.join is not None or not is_closed]
 
 
-def _join_after(line: int, joins: Iterable[_Join]) -> _Join | None:
+def _join_between(line: int, rule_line: int, joins: Iterable[_Join]) -> _Join | None:
     for join in joins:
-        if join.after > line:
+        if line < join.after < rule_line:
             return join
     return None
 
@@ -239,6 +263,9 @@ def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
     why = f'"{shut.rule}" keeps them away from the whole site'
     if shut.join is not None:
         before, after = shut.join
+        if all_lines[after - 1].kind != lines.USER_AGENT:
+            why = f'"{shut.rule}" is for them, too, as line {after} is no user-agent line'
+            return finding(shut.rule.line, "search engine shut out", crawlers=crawlers, why=why)
         joined = f'"User-agent: {text_of(all_lines[after - 1].value, 60)}"'
         why = (
             f'"{shut.rule}" is for them, too, as {joined} in line {after} begins no new group: '

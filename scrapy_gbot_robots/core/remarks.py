@@ -15,10 +15,11 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from . import lines
+from .crawlers import GOOGLE_NAMES, product_token
 from .known_crawlers import is_known, meant_by
 from .lines import Line, agent_of, split_lines
 from .patterns import directory_of_index
-from .urls import as_text, is_absolute, shown
+from .urls import shown, sitemap_url
 
 ERROR = "error"  # the line does nothing, or something else than it says
 # the line works for Google and fails elsewhere, or looks like more than it does
@@ -70,12 +71,14 @@ _WORDS = {
             'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
         ),
         "rule before any group": "a rule before the first user-agent line is ignored",
-        "no user agent": '"{value}" names no user agent',
+        "no user agent": '"{value}"{odd} names no user agent',
         "user agent cut": 'this is for "{agent}", not for "{value}"{advice}',
-        "misspelt field": 'unknown field "{key}", so the line is ignored; did you mean "{name}"?',
-        "ignored": 'neither a directive nor a comment, which begins with "#"',
+        "misspelt field": (
+            'unknown field "{key}"{odd}, so the line is ignored; did you mean "{name}"?'
+        ),
+        "ignored": 'neither a directive nor a comment, which begins with "#"{odd}',
         "no leading slash": (
-            'no path begins like "{value}": it begins with "/", without scheme and host'
+            'no path begins like "{value}"{odd}: it begins with "/", without scheme and host'
         ),
         "space in a path": "no URL has white space in it: a space is %20 there; one rule a line",
         "regular expression": (
@@ -111,13 +114,18 @@ _WORDS = {
         "preferences not repeated": "{what}",
         "typo": '"{key}" was read as "{name}"',
         "missing colon": 'no colon after "{key}"',
-        "unused field": 'Google does not use the field "{key}"',
+        "unused field": 'Google does not use the field "{key}"{why}',
         "unknown field": 'unknown field "{key}"',
     },
     NOTE: {
         "own group": (
             'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what '
             "should hold"
+        ),
+        "field of other crawlers": 'Google does not use the field "{key}"; others do',
+        "style or script": (
+            '"{rule}" keeps crawlers from style sheets or scripts, so they may not see pages as '
+            "people do"
         ),
         "group without rules": 'no rules follow: "{agent}" may fetch everything',
         "dollar within a path": '"$" is the end of a URL only as the last character of a rule',
@@ -145,9 +153,11 @@ _NO_REMARKS = {
     "path not escaped",
     "regular expression",
     "space in a path",
+    "style or script",
 }
 # What a remark on a robots.txt is called whose kind is finer than those of remarks.
 _REMARKS = {
+    "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
     "another field read as a rule": "typo",
     "noindex": "unused field",
@@ -164,6 +174,10 @@ _DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another st
 _NOINDEX = b"noindex"
 # a product token with a version, as in a User-Agent header
 _PRODUCT = re.compile(rb"[A-Za-z_-]+/")
+_GOOGLE = {name.lower() for name in GOOGLE_NAMES}
+# fields that other crawlers are known to use
+_OF_OTHERS = {lines.CRAWL_DELAY, b"clean-param", b"content-signal", b"content-usage", b"host"}
+_STYLE_OR_SCRIPT = re.compile(rb"\.(?:css|js)(?:[$*?]|\Z)", re.IGNORECASE)
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
 _MAX_FIELD = 30  # characters; a longer name is no misspelling
 _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
@@ -202,35 +216,71 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
     """Look at each line for itself."""
     in_group = False
+    # whether the group is for named crawlers of others than Google alone
+    for_others = False
+    has_rules = False
     number = 0
     for line, raw in zip(all_lines, split_lines(body), strict=True):
         number = line.number
-        yield from _on_form(line)
+        yield from _on_form(line, raw)
         if line.flags & lines.HAS_DIRECTIVE:
             yield from _on_bytes(line, raw.partition(b"#")[0])
         if line.kind in _RULES:
+            has_rules = True
             if not in_group:
                 yield finding(number, "rule before any group")
             yield from _on_path(line, raw)
+            if not for_others:
+                yield from _on_style_or_script(line)
         elif line.kind == lines.USER_AGENT:
+            of_other = agent_of(line.value).decode("ascii") not in {"*", *_GOOGLE}
+            for_others = of_other and (for_others or has_rules or not in_group)
             in_group = True
+            has_rules = False
             yield from _on_agent(number, line.value)
         elif line.kind == lines.SITEMAP and (
-            len(line.value.split()) > 1 or not is_absolute(as_text(line.value))
+            len(line.value.split()) > 1 or sitemap_url(line.value) is None
         ):
             yield finding(number, "bad sitemap", value=text_of(line.value))
+        elif line.kind == lines.UNUSED:
+            yield from _on_unused(line, in_group=in_group, for_others=for_others)
     if cut:
         yield finding(number, "cut", size=len(body))
 
 
-def _on_form(line: Line) -> Iterator[Finding]:
+def _on_unused(line: Line, *, in_group: bool, for_others: bool) -> Iterator[Finding]:
+    """Look at a field that Google does not use: others may, where it counts and is well formed."""
+    key = text_of(line.key)
+    name = line.key.lower()
+    if name == _NOINDEX:
+        yield finding(line.number, "noindex", key=key)
+        return
+    why = ""
+    if name == lines.CRAWL_DELAY and not in_group:
+        why = ", and it is in no group"
+    elif name == lines.CRAWL_DELAY and lines.seconds(line.value) is None:
+        why = ", and it is no number of seconds"
+    elif name in _OF_OTHERS and not line.value:
+        why = ", and it is empty"
+    if why or name not in _OF_OTHERS:
+        yield finding(line.number, "unused field", key=key, why=why)
+    elif not for_others:
+        yield finding(line.number, "field of other crawlers", key=key)
+
+
+def _on_style_or_script(line: Line) -> Iterator[Finding]:
+    if line.kind == lines.DISALLOW and _STYLE_OR_SCRIPT.search(line.value):
+        yield finding(line.number, "style or script", rule=f"Disallow: {text_of(line.value)}")
+
+
+def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the form of a line."""
     if line.flags & lines.TOO_LONG:
         yield finding(line.number, "over-long", most=lines.MAX_LINE_BYTES)
     if line.flags & lines.HAS_DIRECTIVE:
         yield from _on_field(line, text_of(line.key))
     elif not line.flags & (lines.EMPTY | lines.IS_COMMENT):
-        yield finding(line.number, "ignored")
+        yield finding(line.number, "ignored", odd=_odd_characters(raw))
     if line.flags & lines.MISSING_COLON:
         yield finding(line.number, "missing colon", key=text_of(line.key))
 
@@ -242,21 +292,17 @@ def _on_field(line: Line, key: str) -> Iterator[Finding]:
     if line.kind == lines.UNKNOWN:
         nearest = nearest_field(key)
         if nearest is not None:
-            yield finding(number, "misspelt field", key=key, name=nearest)
+            odd = _odd_characters(line.key)
+            yield finding(number, "misspelt field", key=key, odd=odd, name=nearest)
         elif line.key.lower() != LICENSE:
             yield finding(number, "unknown field", key=key)
-    elif line.kind == lines.UNUSED:
-        if line.key.lower() == _NOINDEX:
-            yield finding(number, "noindex", key=key)
-        else:
-            yield finding(number, "unused field", key=key)
     elif _is_another_field(line, key, name):
         yield finding(
             number,
             "another field read as a rule",
             rule=f"{name.capitalize()}: {text_of(line.value, 60)}",
         )
-    elif key.lower() != name:
+    elif line.kind != lines.UNUSED and key.lower() != name:
         yield finding(number, "typo", key=key, name=name)
 
 
@@ -285,7 +331,9 @@ def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     number = line.number
     path = line.value
     if path[:1] not in b"/*":
-        yield finding(number, "no leading slash", value=text_of(path))
+        written = lines.as_written(raw)
+        odd = _odd_characters(written)
+        yield finding(number, "no leading slash", value=text_of(path), odd=odd)
     if b" " in path or b"\t" in path:
         yield finding(number, "space in a path")
     before, hash_sign, _ = raw.partition(b"#")
@@ -311,15 +359,20 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     text = text_of(value, 60)
     meant = " or ".join(meant_by(text))
     if not agent:
-        yield finding(number, "no user agent", value=text_of(value))
+        odd = _odd_characters(value)
+        yield finding(number, "no user agent", value=text_of(value), odd=odd)
         return
     if len(agent) == len(value):
         if meant:
             yield finding(number, "name of no crawler", agent=text, names=meant)
         return
-    if is_known(text.partition("/")[0]):  # such as MJ12bot: so its operator documents it
+    name, _, rest = text.partition("/")
+    is_header = " " in rest and _PRODUCT.match(value) is not None
+    if is_known(name) and not is_header:  # such as MJ12bot: so its operator documents it
         return
-    if _has_several_names(text):
+    if is_header and not _has_several_names(text):
+        advice = f': of a User-Agent header, write the name alone, "{product_token(value)}"'
+    elif _has_several_names(text):
         advice = ": write one user-agent line for each name"
     elif _PRODUCT.match(value):
         return
@@ -339,6 +392,17 @@ def _has_several_names(text: str) -> bool:
         return all(name[:1].isalpha() for name in names)
     words = text.split()
     return len(words) > 1 and all(is_known(word) for word in words)
+
+
+def _odd_characters(raw: bytes) -> str:
+    """Name the characters past ASCII by their code points: many cannot be seen, or look alike."""
+    if raw.isascii():
+        return ""
+    odd = dict.fromkeys(char for char in raw.decode("utf-8", "ignore") if not char.isascii())
+    if not odd:
+        return ""
+    names = [f"U+{ord(char):04X}" for char in odd]
+    return f" (with {', '.join(names[:MOST_NAMES])})"
 
 
 def text_of(raw: bytes, limit: int = 200) -> str:

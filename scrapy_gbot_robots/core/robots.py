@@ -36,7 +36,7 @@ from .lines import (
     read_lines,
 )
 from .rules import Rules, preferences_of
-from .urls import as_text, is_absolute
+from .urls import sitemap_url
 from .verdict import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class SitemapLine(NamedTuple):
 
     Attributes:
         line: its number, from 1.
-        url: its URL, None if that is no absolute http, https or ftp URL.
+        url: its URL, None if that is not one absolute http, https or ftp URL.
         raw: the bytes of its value.
     """
 
@@ -288,10 +288,7 @@ def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
             if text.lstrip()[: len(_BEGIN)].lower() == _BEGIN:
                 line = read_line(number, text)
                 if line.kind == SITEMAP:
-                    url: str | None = as_text(line.value)
-                    if url is not None and not is_absolute(url):
-                        url = None
-                    sitemaps.append(SitemapLine(number, url, line.value))
+                    sitemaps.append(SitemapLine(number, sitemap_url(line.value), line.value))
     return sitemaps
 
 

@@ -201,6 +201,14 @@ def is_absolute(url: str) -> bool:
     return True
 
 
+def sitemap_url(value: bytes) -> str | None:
+    """Return the URL that the value of a sitemap line is, None if it is not one absolute URL."""
+    url = as_text(value)
+    if not is_absolute(url) or any(map(is_absolute, url.split()[1:])):
+        return None
+    return url
+
+
 def _odd_origin(url: str) -> Origin:
     parts = re.match(_ANY, url)
     if not parts:

@@ -16,6 +16,7 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.preferences import (
@@ -32,7 +33,8 @@ from ..core.preferences import (
     signal_of,
     usage_of,
 )
-from ..core.robots import FieldLine, RobotsTxt, groups_of
+from ..core.robots import FieldLine, RobotsTxt, groups_by_agent, groups_of
+from ..core.rules import closing_rule
 from ..core.urls import is_absolute, shown
 from ..core.verdict import Verdict
 from ..meta import PREFERENCES, PROVENANCE
@@ -179,16 +181,17 @@ def _strange_label(
 
 
 def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
-    """Find groups for named crawlers without preferences.
+    """Find groups for named crawlers without preferences, that may fetch something.
 
     Those of the group for all do not count for them.
     """
-    named: dict[str, int] = {}
-    for group in groups_of(robotstxt):
-        for agent, line in group.agents.items():
-            named.setdefault(agent, line)
-    for name, line in named.items():
-        if name and name not in speaking:
+    groups = groups_of(robotstxt)
+    for name, numbers in groups_by_agent(groups).items():
+        if name in speaking:
+            continue
+        rules = chain.from_iterable(groups[number].rules for number in numbers)
+        if closing_rule(rules) is None:  # else there is nothing to use
+            line = groups[numbers[0]].agents[name]
             text = f'"{name}" does not heed what Content- lines say to "*": its own group has none'
             yield line, "preferences not repeated", text
 

@@ -43,6 +43,8 @@ def found(body: bytes, **options: Any) -> list[tuple[int, str]]:
         b"license: https://e.com/l.xml",
         b"# <html>\nuser-agent: *\ndisallow: /*.html$\n",
         b"user-agent: *\ndisallow: /x # why\ndisallow: /y\t#why\ndisallow:#none",
+        b"user-agent: baiduspider\ncrawl-delay: 1\nuser-agent: *\ndisallow: /x",
+        b"user-agent: yandex\ndisallow: /x\nclean-param: s /\nhost: e.com\n\nuser-agent: *\ndisallow: /x",
         b"user-agent: *\ndisallow: /index.*\ndisallow: /*.js.*.gz\ndisallow: /.*\ndisallow: *.*$",
         b"user-agent: *\ndisallow: /*?f[a]=1\ndisallow: /(x)\ndisallow: /sky+\ndisallow: /a\\b",
     ],
@@ -70,7 +72,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"disallow" * 9 + b": /x", "typo", ""),
         (b"DisallowAITraining: /x", "another field read as a rule", 'reads it as "Disallow: /x"'),
         (b"disallow /x", "missing colon", ""),
-        (b"crawl-delay: 3", "unused field", ""),
+        (b"crawl-delay: 3", "field of other crawlers", ""),
         (b"noindex: /x", "noindex", "use a robots meta tag or the header X-Robots-Tag"),
         (b"humans: all", "unknown field", ""),
         (b"x" * 99 + b": /x", "unknown field", ""),
@@ -140,9 +142,19 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"user-agent: Bing", "name of no crawler", "; did you mean Bingbot?"),
         (b"user-agent: Googlebot_News", "name of no crawler", "; did you mean Googlebot-News?"),
         # About preferences; fields that are in order are told as unused alone
-        (b"content-usage: train-ai=n, x=1", "unused field", ""),
-        (b"content-usage: /a search=y", "unused field", ""),
-        (b"content-signal: ai-train=no, search=yes, use=full", "unused field", ""),
+        (b"crawl-delay: 10s", "unused field", "it is no number of seconds"),
+        (b"disallow: /assets/*.JS$", "style or script", '"Disallow: /assets/*.JS$" keeps'),
+        (
+            b"user-agent: Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
+            "user agent cut",
+            'write the name alone, "bingbot"',
+        ),
+        (b"user-agent: Googlebot/2.1 (+http://x)", "user agent cut", 'alone, "Googlebot"'),
+        ("us\u0435r-agent: x".encode(), "misspelt field", "(with U+0435), so the line is ignored"),
+        ("user-agent:\u00a0*".encode(), "no user agent", "(with U+00A0) names no user agent"),
+        (b"content-usage: train-ai=n, x=1", "field of other crawlers", ""),
+        (b"content-usage: /a search=y", "field of other crawlers", ""),
+        (b"content-signal: ai-train=no, search=yes, use=full", "field of other crawlers", ""),
         (b"content-usage: train-ai=yes", "preference that says nothing", "only y and n count"),
         (b"content-usage: Train-AI=n", "preference that says nothing", "keys are in lower case"),
         (b"content-usage: /x train-ai=n,", "preference that says nothing", "see RFC 9651"),
@@ -167,7 +179,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
             "preference that says nothing",
             "no label of Content-Signal is in this line: ai-train, search, ai-input, use",
         ),
-        (b"content-usage: /x", "unused field", ""),
+        (b"content-usage: /x", "field of other crawlers", ""),
         (b"content-signal:", "unused field", ""),
         (b"content-signal: /x ai-train=no", "preference that says nothing", "has no paths"),
         (
@@ -186,7 +198,8 @@ def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
     (finding,) = [
         each
         for each in told
-        if kind != "preference that says nothing" or each.kind != "unused field"
+        if kind != "preference that says nothing"
+        or each.kind not in {"unused field", "field of other crawlers"}
     ]
     assert finding.kind == kind
     assert said in finding.text
@@ -260,7 +273,7 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
         (b"user-agent: 7\n", [(1, "no user agent")], ""),
         (
             b"user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\nuser-agent: c\n# d\nuser-agent: d\ndisallow: /",
-            [(4, "joined groups"), (2, "unused field")],
+            [(4, "joined groups")],
             "in one group with line 1",
         ),
         (
@@ -457,3 +470,39 @@ def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
     began = time.process_time()
     findings(body)
     assert time.process_time() - began < 120
+
+
+def test_closed_groups_need_no_preferences_and_fields_that_count_are_notes() -> None:
+    body = (
+        b"user-agent: *\ncontent-signal: search=yes\nallow: /\n\nuser-agent: ccbot\ndisallow: /\n"
+    )
+    assert found(body) == [(2, "field of other crawlers")]
+    assert found(body + b"allow: /y\n")[0] == (5, "preferences not repeated")
+    assert KINDS["field of other crawlers"].level == NOTE
+
+
+@pytest.mark.parametrize("field", ["\ufeffuser-agent", "user\u2011agent", "usr-agent"])
+def test_site_that_a_misspelt_line_closes_to_everybody_stands_first(field: str) -> None:
+    body = f"user-agent: *\ndisalow: /tmp\n{field}: badbot\ndisallow: /\nfoo".encode()
+    first = findings(body)[0]
+    assert (first.line, first.kind) == (4, "search engine shut out")
+    assert "Googlebot, Bingbot, Applebot and 8 other crawlers" in first.text
+    assert first.text.endswith("as line 3 is no user-agent line")
+    own = f"user-agent: *\ndisallow: /\n{field}: badbot\ndisallow: /x".encode()
+    assert [one.kind for one in findings(own)][:1] == ["misspelt field"]
+
+
+def test_two_urls_in_a_sitemap_line_are_none_for_lint_and_for_a_crawl() -> None:
+    body = b"sitemap: https://e.com/a.xml https://e.com/b.xml"
+    assert found(body) == [(1, "bad sitemap")]
+    assert RobotsTxt.parse(body).sitemaps == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "points"),
+    [("disallow:\u200b/x", "no leading slash", "U+200B"), ("a\u00a0b c d", "ignored", "U+00A0")],
+)
+def test_characters_that_nobody_sees_are_named(line: str, kind: str, points: str) -> None:
+    first = findings(HEAD + line.encode())[0]
+    assert (first.line, first.kind) == (2, kind)
+    assert f"(with {points})" in first.text
