@@ -179,7 +179,6 @@ class RobotsSitemapSpider(SitemapSpider):
         self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
         limit = self.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
-        self._meta["download_warnsize"] = 0
         self._make = request_maker(self)
         names = chain(self._names(), self.sitemap_urls)
         number, self._scope = await run_in_thread(lambda: survey(names))

@@ -68,12 +68,10 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     [
         pytest.param(b"<meta name=robots content=noindex>" * 100_000, id="tags-without-end"),
         pytest.param(b"<meta name=robots content=" + b"x" * 5_000_000, id="value-without-end"),
-        pytest.param(
-            b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>", id="elements-without-end"
-        ),
+        pytest.param(b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>", id="elements-without-end"),
         pytest.param(bytes(range(256)) * 10_000 + b"<meta name=robots>", id="noise"),
     ],
-)
+)  # fmt: skip
 def test_hostile_page_costs_little(page: bytes) -> None:
     tracemalloc.start()
     tags = meta_tags(HtmlResponse("https://a.example/", body=page), NAMES)

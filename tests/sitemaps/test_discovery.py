@@ -1,20 +1,17 @@
 """Real crawls that feed spiders the sitemaps in robots.txt files, of a web with every oddity."""
 
 import logging
-import sys
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 from socket import socket
-from types import FrameType
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 
-import scrapy_gbot_robots.sitemaps
+from scrapy_gbot_robots import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
@@ -207,27 +204,15 @@ async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) 
     ("mode", "names", "counted", "crawled"),
     [
         pytest.param("auto", ["/s.xml"], {"found": 2, "not_fed": 1}, {"/page"}, id="auto-file"),
-        pytest.param(
-            "auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-both"
-        ),
-        pytest.param(
-            "auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-robots-txt"
-        ),
+        pytest.param("auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-both"),
+        pytest.param("auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-robots-txt"),
         pytest.param("auto", [], {"found": 2, "fed": 2}, {"/page", "/other"}, id="auto-nothing"),
-        pytest.param(
-            "feed",
-            ["/s.xml"],
-            {"found": 2, "fed": 2},
-            {"/page", "/other"},
-            id="feed-file",
-        ),
-        pytest.param(
-            "feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"
-        ),
+        pytest.param("feed", ["/s.xml"], {"found": 2, "fed": 2}, {"/page", "/other"}, id="feed-file"),
+        pytest.param("feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"),
         pytest.param("collect", ["/s.xml"], {"found": 2}, {"/page"}, id="collect"),
         pytest.param("OFF".lower(), ["/s.xml"], {}, {"/page"}, id="off"),  # no literal's object
     ],
-)
+)  # fmt: skip
 @in_reactor
 async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
     mode: str, names: list[str], counted: dict[str, int], crawled: set[str], site: Site
@@ -334,34 +319,13 @@ async def test_spider_that_is_fed_nothing_is_not_started_either(
     assert (site.paths(), own_warnings(caplog)) == ([], [])
 
 
-ROOM = str(Path(scrapy_gbot_robots.sitemaps.__file__).parent)
-
-
-async def calls_into_the_room(spider: type[Spider], **arguments: Any) -> int:
-    """How many calls of the room's functions a crawl makes."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, _: object) -> None:
-        nonlocal calls
-        calls += event == "call" and frame.f_code.co_filename.startswith(ROOM)
-
-    crawling = crawl(spider, {"CONCURRENT_REQUESTS": 1}, **arguments)
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        await crawling
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
 @in_reactor
-async def test_request_of_another_spider_calls_no_function_of_the_room(site: Site) -> None:
-    one, many = [site.url("/0.xml")], [site.url(f"/{n}.xml") for n in range(20)]
-    others = [await calls_into_the_room(Pages, urls=urls) for urls in (one, many)]
-    assert 0 < others[0] == others[1]  # the robots.txt is read in both
-    of_sitemaps = [await calls_into_the_room(Sitemaps, sitemap_urls=urls) for urls in (one, many)]
-    assert of_sitemaps[0] < of_sitemaps[1]  # a cost per request would be seen
+async def test_requests_of_another_spider_pass_no_middleware_for_sitemaps(site: Site) -> None:
+    crawler = await crawl(Pages, urls=[site.url("/1")])
+    assert crawler.get_spider_middleware(SitemapSpiderMiddleware) is None
+    assert crawler.get_downloader_middleware(SitemapDownloaderMiddleware) is None
+    of_sitemaps = await crawl(Sitemaps, start_urls=[site.url()])
+    assert of_sitemaps.get_spider_middleware(SitemapSpiderMiddleware) is not None
 
 
 @in_reactor

@@ -1,6 +1,5 @@
 """The record of what each robots.txt lists, and how a found sitemap enters the crawl."""
 
-import gc
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -62,40 +61,12 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
 
 
 @as_scrapy_runs_it
-async def test_what_is_remembered_of_an_origin_costs_the_garbage_collector_nothing() -> None:
-    feed = feed_with()
-    await read(feed, "e", 1)
-    gc.collect()
-    before = len(gc.get_objects())
-    for number in range(1000):
-        await read(feed, f"e{number}", 1)
-    gc.collect()
-    assert len(gc.get_objects()) - before < 100
-
-
-@as_scrapy_runs_it
-async def test_sitemaps_that_a_robots_txt_gains_are_fed_up_to_the_bound() -> None:
-    feed = feed_with(GBOT_ROBOTS_SITEMAPS_MAX=4)
-    assert len(await read(feed, "e", 1, 2, 3)) == 3
-    assert [sitemap.url for sitemap in await read(feed, "e", *range(1, 10))] == ["https://e/4"]
-    assert await read(feed, "e", 8, 9) == []
-
-
-@as_scrapy_runs_it
-async def test_origins_that_were_read_longest_ago_are_forgotten_first() -> None:
-    feed = feed_with()
-    for host in ("a", "b", "a", "c"):
-        await read(feed, host, 1)
-    assert list(feed.listed) == [f"https://{host}/robots.txt" for host in "bac"]
-
-
-@as_scrapy_runs_it
 async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/robots.txthttps://e/1"))
     feed = feed_with()
     for host in "abcb":
         await read(feed, host, 1)
-    assert len(feed.listed) == 3
+    assert list(feed.listed) == [f"https://{host}/robots.txt" for host in "acb"]
     await read(feed, "d", 1, 2)
     assert list(feed.listed) == ["https://b/robots.txt", "https://d/robots.txt"]
     for number in range(20):
@@ -123,17 +94,11 @@ async def test_reactor_runs_while_many_sitemap_lines_are_read() -> None:
 @pytest.mark.parametrize(
     ("urls", "said"),
     [
-        (
-            ["http://e/1", *["/1"] * 1000],
-            "1000 by the form of its URL, which must be absolute (line 2: /1)",
-        ),
+        (["http://e/1", *["/1"] * 1000], "1000 by the form of its URL, which must be absolute (line 2: /1)"),
         (["http://e/1", "http://e/2"], None),
-        (
-            ["http://e/1", "http://e/2", "http://e/3"],
-            "1 by GBOT_ROBOTS_SITEMAPS_MAX (line 3: http://e/3)",
-        ),
+        (["http://e/1", "http://e/2", "http://e/3"], "1 by GBOT_ROBOTS_SITEMAPS_MAX (line 3: http://e/3)"),
     ],
-)
+)  # fmt: skip
 @as_scrapy_runs_it
 async def test_lines_that_are_not_used_are_said_once(
     urls: list[str], said: str | None, caplog: pytest.LogCaptureFixture

@@ -264,16 +264,6 @@ async def test_sitemap_over_the_least_limit_is_not_downloaded(
     assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
 
 
-@in_reactor
-async def test_size_of_a_sitemap_is_no_reason_to_warn(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    await crawl(Hosts, {"DOWNLOAD_WARNSIZE": 5}, hosts=[site.url()])
-    large = [message for message in caplog.messages if "warn size" in message]
-    # Scrapy 2.14 warns twice of a page.
-    assert {("/page" in message, "/s.xml" in message) for message in large} == {(True, False)}
-
-
 @pytest.mark.parametrize(
     ("coding", "coded"),
     [

@@ -159,18 +159,14 @@ def test_entry_is_the_one_that_scrapys_own_reader_gives(entry: bytes, more: byte
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        pytest.param(
-            b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}, id="empty-then-full"
-        ),
-        pytest.param(
-            b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"
-        ),
+        pytest.param(b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}, id="empty-then-full"),
+        pytest.param(b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"),
         pytest.param(b"<lastmod><b>2026</b></lastmod>", {"lastmod": ""}, id="element-in-it"),
         pytest.param(b"<lastmod>\xff</lastmod>", {"lastmod": ""}, id="no-characters"),
         pytest.param(b"<alternate>http://e/2</alternate>", {}, id="text-where-scrapy-has-a-list"),
         pytest.param(b"<note>%s</note>" % (b"x" * 9_000), {"note": ""}, id="too-long"),
     ],
-)
+)  # fmt: skip
 def test_first_value_that_is_not_empty_counts(more: bytes, expected: dict[str, str]) -> None:
     assert read(urlset(url(b"http://e/1", more)))[0] == [{"loc": "http://e/1", **expected}]
 
@@ -197,23 +193,11 @@ def test_url_may_be_longer_than_sitemaps_org_allows(
 @pytest.mark.parametrize(
     ("loc", "expected"),
     [
-        pytest.param(
-            b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;",
-            "http://e/?a=1&b=<>'\"",
-            id="S10.24-escaped",
-        ),
+        pytest.param(b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;", "http://e/?a=1&b=<>'\"", id="S10.24-escaped"),
         pytest.param(b"http://e/?a=1&b=2&c", "http://e/?a=1&b=2&c", id="ampersands-not-escaped"),
         pytest.param(b"http://e/?a&#38;b&#x26;c", "http://e/?a&b&c", id="character-references"),
-        pytest.param(
-            b"<![CDATA[http://e/?a=1&b=2&amp;c]]>",
-            "http://e/?a=1&b=2&amp;c",
-            id="cdata-is-verbatim",
-        ),
-        pytest.param(
-            b"http://e/&eacute;&nosuch;",
-            "http://e/&eacute;&nosuch;",
-            id="entities-of-html-are-text",
-        ),
+        pytest.param(b"<![CDATA[http://e/?a=1&b=2&amp;c]]>", "http://e/?a=1&b=2&amp;c", id="cdata-is-verbatim"),
+        pytest.param(b"http://e/&eacute;&nosuch;", "http://e/&eacute;&nosuch;", id="entities-of-html-are-text"),
         pytest.param(b"http://e/<!-- & -->x&y", "http://e/x&y", id="comment"),
         pytest.param(
             b"http://e/<!-- <![CDATA[ -->x&y", "http://e/x&y", id="comment-with-beginning-of-cdata"
@@ -235,7 +219,7 @@ def test_url_may_be_longer_than_sitemaps_org_allows(
             id="halves-in-hexadecimal-behind-an-escape",
         ),
     ],
-)
+)  # fmt: skip
 def test_ampersands_are_read_as_they_were_meant(loc: bytes, expected: str) -> None:
     assert locs(urlset(url(loc))) == [expected]
 
@@ -298,11 +282,9 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
             ["http://e/1"] * 1_000,
             id="no-url-is-closed",
         ),
-        pytest.param(
-            urlset(b"<url><loc>http://e/1</loc>")[:-9], ["http://e/1"], id="ends-in-a-url"
-        ),
+        pytest.param(urlset(b"<url><loc>http://e/1</loc>")[:-9], ["http://e/1"], id="ends-in-a-url"),
     ],
-)
+)  # fmt: skip
 def test_broken_file_is_good_as_far_as_it_goes(body: bytes, expected: list[str]) -> None:
     assert locs(body) == expected
 
@@ -434,10 +416,7 @@ LAUGHS = b"".join(
             b'<!DOCTYPE u [<!ENTITY l0 "lol">%s]>%s' % (LAUGHS, urlset(url(b"http://e/&l9;"))[39:]),
             id="billion-laughs",
         ),
-        pytest.param(
-            b'<!DOCTYPE u [<!ENTITY x "short">]>' + urlset(url(b"http://e/&x;"))[39:],
-            id="short",
-        ),
+        pytest.param(b'<!DOCTYPE u [<!ENTITY x "short">]>' + urlset(url(b"http://e/&x;"))[39:], id="short"),
         pytest.param(
             b'<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
             + urlset(url(b"http://e/&x;"))[39:],
@@ -448,7 +427,7 @@ LAUGHS = b"".join(
             id="remote-dtd",
         ),
     ],
-)
+)  # fmt: skip
 def test_no_entity_is_expanded(body: bytes) -> None:
     assert locs(body) in ([], ["http://e/&l9;"], ["http://e/&x;"])
 

@@ -160,40 +160,21 @@ async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
         }
 
 
-@pytest.mark.parametrize(
-    ("guess", "answer", "page", "crawled"),
-    [
-        pytest.param("1", Reply(404), None, True, id="sitemap"),
-        pytest.param(
-            True,
-            Reply(500, b"<title>Page not found</title>"),
-            None,
-            True,
-            id="after-an-error-that-says-not-found",
-        ),
-        pytest.param(
-            "yes", Reply(404), b"<!DOCTYPE html><title>no</title>", False, id="error-page"
-        ),
-        pytest.param("True", Reply(404), urlset(), False, id="empty-sitemap"),
-        pytest.param("on", Reply(404), Reply(404), False, id="404"),
-    ],
-)
+@pytest.mark.parametrize("guess", ["1", True, "yes", "on"])
+@pytest.mark.parametrize("answer", [Reply(404), Reply(500, b"<title>Page not found</title>")])
 @in_reactor
 async def test_sitemap_is_guessed_where_none_is_listed(
-    guess: str | bool, answer: Reply, page: bytes | Reply | None, crawled: bool, site: Site
+    guess: str | bool, answer: Reply, site: Site
 ) -> None:
-    here = f"{site.host}:{site.port}"
-    guessed = xml(index("/part.xml", "/no-sitemap.xml"))
     site.pages |= {
         "/robots.txt": answer,
-        "/sitemap.xml": page or guessed,
+        "/sitemap.xml": xml(index("/part.xml", "/no-sitemap.xml")),
         "/part.xml": xml(urlset(site.url("/i"))),
     }
-    crawler = await crawl(Hosts, hosts=here, guess=guess)
-    assert set(parsed(crawler)) == ({site.url("/i")} if crawled else set())
-    assert host_stats(crawler) == {"guessed": 1} if crawled else {"guessed": 1, "without": 1}
-    assert list(without(crawler)) == ([] if crawled else [here])
-    assert "failed" not in sitemap_stats(crawler)
+    crawler = await crawl(Hosts, hosts=f"{site.host}:{site.port}", guess=guess)
+    assert set(parsed(crawler)) == {site.url("/i")}
+    assert host_stats(crawler) == {"guessed": 1}
+    assert without(crawler) == {}
 
 
 @pytest.mark.parametrize("in_text", [False, True])
@@ -227,6 +208,7 @@ async def test_guesses_are_tried_in_order_until_one_leads_to_anything(
     assert [site.url("/last.xml") in why for why in without(crawler).values()] == (
         [] if crawled else [True]
     )
+    assert "failed" not in sitemap_stats(crawler)  # a guessed sitemap need not exist
 
 
 @pytest.mark.parametrize("guess", ["0", "no", False, None, [], ""])
@@ -454,14 +436,11 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(
         ({"hosts": "a.com", "since": "2026-01-31T10:00"}, "since must be a date"),
         ({"hosts": "a.com", "since": "2026-02-30"}, "since must be a date"),
         ({"hosts": "a.com", "guess": "maybe"}, "guess must be True or paths"),
-        (
-            {"hosts": "a.com", "guess": ["/a.xml", "http://b.com/c.xml"]},
-            "guess must be True or paths",
-        ),
+        ({"hosts": "a.com", "guess": ["/a.xml", "http://b.com/c.xml"]}, "guess must be True or paths"),
         ({"hosts": "a.com", "guess": "//b.com/c.xml"}, "guess must be True or paths"),
         ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
     ],
-)
+)  # fmt: skip
 def test_wrong_argument_is_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CrawlerRunner().create_crawler(Hosts)._create_spider(**arguments)
