@@ -110,7 +110,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
-            answer = lookup.use(origin, agent, request)
+            answer = lookup.known_answer(origin, agent, request)
             if answer is None:
                 answer = await lookup.ask(origin, agent, request)
             allowed += answer.allowed(url, agent)

@@ -12,9 +12,9 @@ from scrapy.utils.misc import load_object
 
 from .obeying.front import with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
-from .obeying.overrides import overrides_of
 from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import RobotsTagsMiddleware
+from .policy.overrides import read_overrides
 from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
 from .settings import GbotSettings, warn_of_mistakes
@@ -63,7 +63,8 @@ class Addon:
             if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
                 level = logging.INFO  # a spider's own settings are a decision
             overrides = ""
-            if overrides_of(gbot):  # otherwise the middleware reads them; it is off here
+            # Otherwise the middleware reads them; it is off here.
+            if read_overrides(gbot.overrides, gbot.parse):
                 overrides = ", and applies no GBOT_ROBOTS_OVERRIDES"
             logger.log(
                 level,

@@ -158,7 +158,7 @@ class Exchange:
             raise
         finally:
             self.secs = time.monotonic() - self._sent_at
-        self.keep(response)
+        self.keep_response(response)
         return response
 
     def _take_out_headers(self, request: Request) -> None:
@@ -186,7 +186,7 @@ class Exchange:
         self.stopped = self._received > self._most_bytes
         return not self.stopped
 
-    def keep(self, response: Response) -> None:
+    def keep_response(self, response: Response) -> None:
         """Keep what a download handler has returned."""
         self.response = response
         self.headers = response.headers.copy()

@@ -19,15 +19,20 @@ from ..core.verdict import Verdict
 from ..meta import PROBE
 from ..policy.outages import Decision, Kind, Outage, State
 from ..policy.outcome import NOT_ASKED, Failure
+from ..policy.overrides import Action, Override
 from .patience import Portion, Trouble
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
-    from ..policy.overrides import Override
 
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
+_OVERRIDDEN = {
+    Action.IGNORE: State.FULL_ALLOW,
+    Action.REPLACE: State.RULES,
+    Action.DISALLOW: State.FULL_DISALLOW,
+}
 _FEW_AGENTS = 16
 _BYTES_OF_MANY = 2**20  # an answer for more agents than that keeps no more bytes of rules
 _CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
@@ -250,8 +255,8 @@ class CachedAnswer(Answer):
             return False
         return takes_long(self._rules[agent], url)
 
-    def learn(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
-        """Keep the rules for more crawlers. If there are too many, the oldest are dropped."""
+    def add_rules(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
+        """Hold the rules for more crawlers. If there are too many, the oldest are dropped."""
         for agent in agents:
             if agent in self._rules:
                 continue
@@ -305,6 +310,16 @@ class AnswerCache:
         if len(self._answers) > self._most_answers:
             return True
         return self._bytes > self._most_bytes and len(self._answers) > 1
+
+
+def answer_of(override: Override, origin: Origin) -> CachedAnswer:
+    """Return the answer of `override` for `origin`; it does not know the rules of a crawler yet.
+
+    No request waits for it, and the site's own robots.txt is not fetched.
+    """
+    ends_at = override.ends_at
+    decision = Decision(_OVERRIDDEN[override.action], override.why, False, ends_at, ends_at)
+    return CachedAnswer(origin, decision, source=Source.OVERRIDE, override=override)
 
 
 def failed_look_up(origin: Origin) -> CachedAnswer:

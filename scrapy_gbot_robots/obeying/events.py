@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from inspect import iscoroutine
 from typing import Any
@@ -27,6 +28,7 @@ from ..policy.outcome import (
     Unavailable,
     Unreachable,
 )
+from ..policy.overrides import SETTING, Overrides
 from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
@@ -37,6 +39,7 @@ from .robotparser import GbotRobotParser
 # now, None if there is none.
 DECIDED = object()
 
+_LONGEST_LIST = 2_000  # characters of a list of overrides in the log
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 # What a project can do that drops its own robots.txt requests.
 _WHAT_TO_DO = (
@@ -236,3 +239,26 @@ class CrawlEvents:
     def _spider_idle(self) -> None:
         if self._handlers:
             raise DontCloseSpider
+
+
+def tell_of(overrides: Overrides) -> None:
+    """Log which overrides have run out, and which count, those first that run out first."""
+    now = time.time()
+    run_out: list[str] = []
+    in_force: list[str] = []
+    for override in sorted(overrides.values(), key=lambda override: override.ends_at):
+        until = ""
+        if override.until is not None:
+            until = f" until {override.until}"
+        entry = f"{override.key!r}: {override.action.value}{until} ({override.reason})"
+        if override.ends_at <= now:
+            run_out.append(entry)
+        else:
+            in_force.append(entry)
+    for level, entries, words in (
+        (logging.WARNING, run_out, "run out and not applied"),
+        (logging.INFO, in_force, "in force"),
+    ):
+        if entries:
+            listed = shown(", ".join(entries), _LONGEST_LIST)
+            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words, listed)

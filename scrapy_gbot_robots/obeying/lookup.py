@@ -2,9 +2,9 @@
 
 Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
 It runs in the background and belongs to no request: cancelling one does not affect the others.
-`_entry` gets the stored entry, or one that this process or another has fetched; `_learn` decides
-what the entry means now, reads the rules for all agents that asked, caches the answer and calls
-signal handlers. A request that comes after the rules have been read asks once more: the next
+`_entry` gets the stored entry, or one that this process or another has fetched; `_answer_from`
+decides what the entry means now, reads the rules for all agents that asked, caches the answer and
+calls signal handlers. A request that comes after the rules have been read asks once more: the next
 look-up finds the entry in the storage. An answer in use gets its look-up ahead of time.
 
 A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is
@@ -30,17 +30,15 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from ..concurrency import Background, Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
-from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Copy, Entry, decide, is_to_be_confirmed, renew
+from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
 from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
+from ..policy.overrides import read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
-from . import provenance
-from .answer import AnswerCache, CachedAnswer, Source, failed_look_up
-from .events import CrawlEvents
-from .overrides import answer_of, overrides_of, tell_of
+from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
+from .events import CrawlEvents, tell_of
 
 # A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
 READ_IN_THREAD_BYTES = 32 * 2**10
@@ -70,7 +68,7 @@ class Lookup:
         self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher
     ) -> None:
         self._settings = settings
-        self._overrides = overrides_of(settings)
+        self._overrides = read_overrides(settings.overrides, settings.parse)
         tell_of(self._overrides)
         self._storage = storage
         self._fetcher = fetcher
@@ -95,7 +93,7 @@ class Lookup:
             answer = answer_of(override, origin)
             self._cache.put(answer)
         if answer.override is not None and answer.override.robotstxt is not None:
-            answer.learn(answer.override.robotstxt, (agent,))
+            answer.add_rules(answer.override.robotstxt, (agent,))
         if not answer.knows(agent):
             return None
         return answer
@@ -104,7 +102,9 @@ class Lookup:
         """The last answer for `origin` in memory, even if it is good no more."""
         return self._cache.get(origin)
 
-    def use(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer | None:
+    def known_answer(
+        self, origin: Origin, agent: RobotsAgent, request: Request
+    ) -> CachedAnswer | None:
         """Return the `cached` answer that `request` gets.
 
         It is counted, unless the request may wait for a better one. A look-up starts if the answer
@@ -127,7 +127,7 @@ class Lookup:
         Raises:
             Closing: the crawl is closing.
         """
-        answer = self.use(origin, agent, request)
+        answer = self.known_answer(origin, agent, request)
         while answer is None or not answer.knows(agent):
             ended: Deferred[CachedAnswer | None] = Deferred()
             self.look_up(origin, agent, request, ended.callback)
@@ -135,33 +135,6 @@ class Lookup:
             if answer is None:
                 raise Closing
         return answer
-
-    async def teach(self, answer: CachedAnswer, agent: RobotsAgent) -> bool:
-        """Let `answer` know the rules of one more `agent`, from the stored copy.
-
-        Return whether it does. So the requests of several agents that have waited for one answer
-        get it, even if it expires at once.
-        """
-        if answer.knows(agent):
-            return True
-        entry = await self._storage.get(str(answer.origin))
-        if entry is None or entry.copy is None:
-            return False
-        if entry.copy.fetched_at != answer.fetched_at:
-            return False  # another robots.txt has come
-        await self._read(entry.copy, answer, (agent,))
-        return True
-
-    async def _read(
-        self, copy: Copy, answer: CachedAnswer, agents: tuple[RobotsAgent, ...]
-    ) -> RobotsTxt:
-        """Let `answer` learn the rules of `agents` from `copy`; return the robots.txt."""
-        robotstxt = self._settings.parse(copy.body, cut=copy.cut)
-        if len(copy.body) > READ_IN_THREAD_BYTES:
-            await run_in_thread(answer.learn, robotstxt, agents)
-        else:
-            answer.learn(robotstxt, agents)
-        return robotstxt
 
     def look_up(
         self,
@@ -207,7 +180,7 @@ class Lookup:
 
     async def _look_up(self, pending: PendingLookup) -> None:
         try:
-            pending.answer = await self._learn(pending, *await self._entry(pending))
+            pending.answer = await self._answer_from(pending, *await self._entry(pending))
         except Exception as error:
             if self._closing:  # it was cancelled
                 raise
@@ -220,7 +193,9 @@ class Lookup:
         for then in pending.then:
             then(pending.answer)
 
-    async def _learn(self, pending: PendingLookup, entry: Entry, source: Source) -> CachedAnswer:
+    async def _answer_from(
+        self, pending: PendingLookup, entry: Entry, source: Source
+    ) -> CachedAnswer:
         """Turn an entry into an answer for the agents that asked; cache it, and tell the crawl."""
         before, settings = self._cache.get(pending.origin), self._settings
         if before is not None and before.override is not None:
@@ -234,8 +209,13 @@ class Lookup:
         robotstxt = None
         if copy is not None:
             if settings.provenance:
-                answer.robots_sha256 = provenance.hash_of(copy)
-            robotstxt = await self._read(copy, answer, tuple(pending.agents))
+                answer.robots_sha256 = copy.sha256
+            robotstxt = settings.parse(copy.body, cut=copy.cut)
+            agents = tuple(pending.agents)
+            if len(copy.body) > READ_IN_THREAD_BYTES:
+                await run_in_thread(answer.add_rules, robotstxt, agents)
+            else:
+                answer.add_rules(robotstxt, agents)
         self._cache.put(answer)
         if robotstxt is not None and _is_new(answer, before):
             self._events.learnt(robotstxt, answer, pending.request)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from inspect import isclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -30,13 +30,12 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, PROBE, SITEMAP
-from ..policy.outages import State
+from ..meta import ANSWERED, PROBE, PROVENANCE, SITEMAP
+from ..policy.outages import State, date_of
 from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import override_used, request_forbidden
 from ..storage.client import StorageClient
-from . import provenance
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
 from .identity import CrawlerIdentity
@@ -58,10 +57,6 @@ _STATS_OF_OVERRIDES = {
 }
 
 logger = logging.getLogger(__name__)
-
-
-class _GoesBack(Exception):  # noqa: N818  not an error
-    """A request waits in the room, not in the downloader."""
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
@@ -122,19 +117,21 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         handed = self.room.arrived(request)
         if not self.subject_to_robots(request):
-            provenance.remove(request)
+            request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
             return None
         origin = self._origin(request, handed)
         agent = self._identity.agent(request)
         try:
             answer = await self._answer(origin, agent, request, handed)
-        except _GoesBack:
-            return returned(request)
         except Closing:
+            if handed is not None:
+                return returned(request)
             verdict = Verdict(
                 allowed=False, rule=None, reason="the crawl closed before robots.txt was known"
             )
             raise ForbiddenByRobotsTxt(verdict, origin) from None
+        if answer is None:
+            return returned(request)
         if Origin.of_robots_txt(request.url) is not None and not answer.forbids_its_file:
             return await self._known_robots_txt(request, answer)
         await self._judge(request, answer, agent)
@@ -164,32 +161,26 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     async def _answer(
         self, origin: Origin, agent: RobotsAgent, request: Request, handed: Handed | None
-    ) -> CachedAnswer:
-        """Return the answer that decides about `request`.
+    ) -> CachedAnswer | None:
+        """Return the answer that decides about `request`; None if it goes back to the room.
 
         One that was handed out with an answer is judged by that, or by a better one. One that was
         handed out without, or for another origin, goes back to wait, once. Any other waits here.
 
         Raises:
-            _GoesBack: the request goes back to the room, and waits there.
-            Closing: the crawl is closing, and the request came past the scheduler.
+            Closing: the crawl is closing.
         """
-        answer = self._lookup.use(origin, agent, request)
+        answer = self._lookup.known_answer(origin, agent, request)
         if answer is not None and not answer.bars_for_now:
             return answer
         if handed is not None:
             passed = handed.answer
             if passed is not None and passed.origin == origin:
-                if await self._lookup.teach(passed, agent):
+                if passed.knows(agent):
                     return passed
             elif not handed.has_returned:
-                raise _GoesBack
-        try:
-            return await self.room.in_place.answer(origin, agent, request)
-        except Closing:
-            if handed is None:
-                raise
-            raise _GoesBack from None
+                return None
+        return await self.room.in_place.answer(origin, agent, request)
 
     async def _judge(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
         """Let `answer` decide about `request` by `agent`.
@@ -204,7 +195,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
             verdict = await self._asked(answer, request.url, agent, answer.verdict)
-            provenance.write(request, answer, verdict)
+            request.meta[PROVENANCE] = _provenance(answer, verdict)
 
     async def _refusal(
         self, request: Request, answer: CachedAnswer, agent: RobotsAgent
@@ -328,6 +319,25 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
+
+
+def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
+    """Return what lets a request go on, for its meta: `GBOT_ROBOTS_PROVENANCE`."""
+    proof: dict[str, Any] = {
+        "robots": answer.robots_sha256,
+        "fetched": None,
+        "status": answer.status,
+        "line": None,
+        "group": verdict.group,
+        "override": verdict.override,
+    }
+    if answer.fetched_at is not None:
+        date = date_of(answer.fetched_at)
+        if date is not None:
+            proof["fetched"] = date.isoformat(timespec="seconds")
+    if verdict.rule is not None:
+        proof["line"] = verdict.rule.line
+    return proof
 
 
 def _is_named_as_add_on(cls: type, settings: BaseSettings) -> bool:

@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import Enum
+from hashlib import sha256
 
 from .outcome import NO_SERVER, Failure, Fetched, Outcome, Unreachable
 
@@ -71,6 +72,13 @@ class Copy:
     why: str  # such as "HTTP 404"
     fetched_at: float
     fresh_until: float
+
+    @property
+    def sha256(self) -> str | None:
+        """The SHA-256 of a robots.txt, or of a web page in its place; None if there is none."""
+        if self.kind not in {Kind.RULES, Kind.WEB_PAGE}:
+            return None
+        return sha256(self.body).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

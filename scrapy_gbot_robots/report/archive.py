@@ -35,7 +35,6 @@ from ..concurrency import Background, OneThread
 from ..core.urls import Origin
 from ..obeying.answer import CachedAnswer, Source
 from ..obeying.events import DECIDED
-from ..obeying.provenance import hash_of
 from ..policy.decoding import DecodeError, decoded
 from ..policy.outages import Copy, State, date_of
 from ..policy.outcome import Fetched, Outcome, Unavailable
@@ -111,7 +110,7 @@ def record_of(
     }
     if copy is not None:
         record["status"] = copy.status
-        record["robots"] = hash_of(copy)
+        record["robots"] = copy.sha256
         record["cut"] = copy.cut
     if fetched is not None:
         record |= fetched

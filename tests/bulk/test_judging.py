@@ -236,7 +236,7 @@ def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
     answers = judge([*urls, *around], robots, "a")["a"]
     assert answers == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0] + [1] * others
     answer = CachedAnswer(Origin.of("https://a.example"), RULES)
-    answer.learn(RobotsTxt.parse(robots["https://a.example"]), [Crawler.of("a")])
+    answer.add_rules(RobotsTxt.parse(robots["https://a.example"]), [Crawler.of("a")])
     assert answers == [answer.allowed(url, Crawler.of("a")) for url in [*urls, *around]]
 
 

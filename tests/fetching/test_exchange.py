@@ -37,7 +37,7 @@ def outcome(
 ) -> Outcome:
     exchange = Exchange(Request(URL), 512_000)
     exchange.stopped = stopped
-    exchange.keep(response := Response(URL, status, headers, body, [*flags]))
+    exchange.keep_response(response := Response(URL, status, headers, body, [*flags]))
     return exchange.outcome(response, URL, GbotSettings.of(Settings(settings)))
 
 
@@ -101,7 +101,7 @@ def test_body_is_of_unknown_length_if_nothing_says_where_it_ends(  # RFC 9112 6.
     status: int, protocol: str, headers: dict[str, str], is_flagged: bool
 ) -> None:
     exchange = Exchange(Request(URL), 512_000)
-    exchange.keep(response := Response(URL, status, headers, protocol=protocol))
+    exchange.keep_response(response := Response(URL, status, headers, protocol=protocol))
     exchange.flag_unknown_length()
     assert response.flags == ["partial"] * is_flagged
 

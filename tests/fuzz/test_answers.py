@@ -76,7 +76,7 @@ def outcome(answer: Response) -> Outcome:
         assert isinstance(hop, Unavailable)
         return hop
     exchange = Exchange(Request(URL), MAX_BYTES)
-    exchange.keep(answer)
+    exchange.keep_response(answer)
     return exchange.outcome(answer, URL, SETTINGS)
 
 

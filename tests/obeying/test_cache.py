@@ -50,7 +50,7 @@ def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report(
     def settle(numbers: range) -> None:
         for number in numbers:
             settled = CachedAnswer(Origin.of(f"http://{number}.example/"), rules)
-            settled.learn(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
+            settled.add_rules(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
             cache.put(settled)
             counts.count_answer(settled)
 
@@ -111,9 +111,9 @@ def test_of_long_rules_for_many_user_agents_those_of_the_last_16_stay() -> None:
     learning = CachedAnswer(
         Origin.of("http://a.example/"), Decision(State.RULES, "", False, 0.0, 0.0)
     )
-    learning.learn(robotstxt, short)
+    learning.add_rules(robotstxt, short)
     assert all(learning.knows(agent) for agent in short)
-    learning.learn(robotstxt, long)
+    learning.add_rules(robotstxt, long)
     assert [agent for agent in (*short, *long) if learning.knows(agent)] == long[-16:]
 
 
@@ -170,7 +170,7 @@ def test_cached_answers_take_no_more_memory_than_the_bound(
             Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000
         )
         answer = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
-        answer.learn(RobotsTxt.parse(copy.body), crawlers)
+        answer.add_rules(RobotsTxt.parse(copy.body), crawlers)
         ask(answer, crawlers)
         return answer
 

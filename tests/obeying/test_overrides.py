@@ -13,8 +13,7 @@ from typing_extensions import Self
 
 from scrapy_gbot_robots import Origin, RobotsSitemapSpider
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.overrides import overrides_of
-from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides
+from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, read_overrides
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
@@ -247,7 +246,8 @@ def settings_of(**settings: Any) -> GbotSettings:
 
 def test_overrides_may_stand_on_the_command_line() -> None:
     text = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}'
-    (override,) = overrides_of(settings_of(OVERRIDES=text)).values()
+    settings = settings_of(OVERRIDES=text)
+    (override,) = read_overrides(settings.overrides, settings.parse).values()
     assert (override.key, override.action, str(override.until)) == (
         "a.example",
         Action.IGNORE,
