@@ -108,6 +108,13 @@ def server() -> Iterator[RedisServer]:
         yield server
 
 
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """How the lines of the plugin's log begin, but for those that name the storage."""
+    names = "scrapy_gbot_robots", " stores robots.txt files in "
+    logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
+    return [line[:30] for line in logged if names[1] not in line]
+
+
 async def assert_storage_is_replaced_and_taken_back(
     fault: Fault,
     at: str,
@@ -118,13 +125,6 @@ async def assert_storage_is_replaced_and_taken_back(
     """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
     caplog.set_level(logging.INFO, logger=client_module.__name__)
 
-    def said() -> list[str]:
-        names = "scrapy_gbot_robots", " stores robots.txt files in "
-        logged = [
-            record.getMessage() for record in caplog.records if record.name.startswith(names[0])
-        ]
-        return [line[:30] for line in logged if names[1] not in line]
-
     async def script(visitor: Visitor) -> None:
         async def is_crawled(site: Site) -> None:
             assert await visitor.may(site.url("/"))
@@ -132,15 +132,15 @@ async def assert_storage_is_replaced_and_taken_back(
 
         if at == "mid-crawl":
             await is_crawled(first)
-            assert said() == []
+            assert said(caplog) == []
         with fault():
             await is_crawled(first)
             await is_crawled(second)
             for _ in range(2):  # the second trial fails, too
                 await pause(0.06)
                 await visitor.may(second.url("/robots.txt"))  # for which the storage is asked
-            assert said() == [FAILED]
-        await until(lambda: said() == [FAILED, WORKS])
+            assert said(caplog) == [FAILED]
+        await until(lambda: said(caplog) == [FAILED, WORKS])
         await is_crawled(third)
 
     with (
@@ -150,7 +150,7 @@ async def assert_storage_is_replaced_and_taken_back(
     ):
         await visit(script, **settings)
         assert [fetches(site) for site in (first, second, third)] == [1, 1, 1]
-        assert said() == [FAILED, WORKS]
+        assert said(caplog) == [FAILED, WORKS]
         with closing(opened()) as storage:
             assert storage.get(third.url("")).copy.body == RULES.encode()
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
@@ -228,21 +228,17 @@ async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
     caplog.set_level(logging.INFO, logger=client_module.__name__)
     monkeypatch.setitem(MASTER, "url", "")
 
-    def said() -> list[str]:
-        lines = [record.getMessage()[:30] for record in caplog.records]
-        return [line for line in lines if line in {FAILED, WORKS}]
-
     async def script(visitor: Visitor) -> None:
         with redis_server() as old, redis_server() as new:
             assert await visitor.may(first.url("/"))
-            assert said() == [FAILED]
+            assert said(caplog) == [FAILED]
             MASTER["url"] = old.url
-            await until(lambda: said() == [FAILED, WORKS])
+            await until(lambda: said(caplog) == [FAILED, WORKS])
             old.kill()
             assert await visitor.may(second.url("/"))
-            assert said() == [FAILED, WORKS, FAILED]
+            assert said(caplog) == [FAILED, WORKS, FAILED]
             MASTER["url"] = new.url
-            await until(lambda: said() == [FAILED, WORKS, FAILED, WORKS])
+            await until(lambda: said(caplog) == [FAILED, WORKS, FAILED, WORKS])
             assert await visitor.may(third.url("/"))
             with closing(RedisStorage(new.url)) as storage:
                 assert list(storage.origins()) == [third.url("")]
@@ -265,11 +261,6 @@ async def test_cluster_is_used_again_when_the_node_that_failed_answers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, logger=client_module.__name__)
-
-    def said() -> list[str]:
-        lines = [record.getMessage()[:30] for record in caplog.records]
-        return [line for line in lines if line in {FAILED, WORKS}]
-
     with cluster() as servers:
         crawler = get_crawler(settings_dict=servers.settings)
         client = StorageClient.of(GbotSettings.of(crawler.settings), crawler)
@@ -291,9 +282,9 @@ async def test_cluster_is_used_again_when_the_node_that_failed_answers(
             assert await leases(near, far, lost) == [False, True, True]
             failed = errors()
             await until(lambda: errors() >= failed + 3)
-            assert said() == [FAILED]  # though the other nodes answer
+            assert said(caplog) == [FAILED]  # though the other nodes answer
             gone.start()
-            await until(lambda: said() == [FAILED, WORKS])
+            await until(lambda: said(caplog) == [FAILED, WORKS])
             # The trials leave nothing; the batch that failed may have taken a lease where it could.
             with redis.RedisCluster(host="127.0.0.1", port=one.port) as other:
                 await until(
