@@ -91,10 +91,8 @@ class SitemapDiscovery:
 
     async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
         spider: Any = self._crawler.spider
-        is_for_the_spider = is_fed = False
-        if self._feeds and self._is_for_the_spider(origin, request):
-            is_for_the_spider = True
-            is_fed = takes_found_sitemaps(spider, self._settings)
+        is_for_the_spider = self._feeds and self._is_for_the_spider(origin, request)
+        is_fed = is_for_the_spider and takes_found_sitemaps(spider, self._settings)
         is_asked_for = is_fed or self._settings.sitemaps == "collect"
         new, _ = await self.feed.read(
             origin, robotstxt, logging.INFO if is_asked_for else logging.DEBUG
@@ -182,13 +180,16 @@ class SitemapFeed:
         urls = spider.start_urls
         if not urls:
             urls = [f"https://{domain}" for domain in allowed_domains_of(spider)]
-        origins: dict[Origin, None] = {}
-        for url in urls:
-            try:
-                origins[Origin.of(url)] = None
-            except ValueError as error:  # noqa: PERF203  there are few
-                logger.warning("%s cannot start from %s: %s", spider.name, shown(str(url)), error)
-        return origins
+        origins = map(self._origin_to_start_from, urls)
+        return dict.fromkeys(origin for origin in origins if origin is not None)
+
+    def _origin_to_start_from(self, url: str) -> Origin | None:
+        try:
+            return Origin.of(url)
+        except ValueError as error:
+            name = self._crawler.spidercls.name
+            logger.warning("%s cannot start from %s: %s", name, shown(str(url)), error)
+            return None
 
     async def read(
         self, origin: Origin, robotstxt: RobotsTxt, level: int = logging.INFO

@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import BaseSettings
 from scrapy.spiders import SitemapSpider
 from typing_extensions import Self
 
@@ -141,10 +141,8 @@ class RobotsSitemapSpider(SitemapSpider):
         With 5 MB, no request would go out while a large sitemap is read.
         """
         super().update_settings(settings)
-        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) <= SETTINGS_PRIORITIES[
-            "default"
-        ]:
-            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "spider")
+        # This priority is below that of a project's settings.
+        settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "addon")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
