@@ -96,9 +96,10 @@ def record_of(
         copy: what it rests on; None if nothing definite is known.
         fetched: the `fetched_fields` of the fetch of this crawl that came to `copy`, if it was one.
     """
+    body = b""
     record: dict[str, Any] = {
         "url": answer.origin.robots_url,
-        "fetched": _date(answer.given_at if copy is None else copy.fetched_at),
+        "fetched": _date(answer.given_at),
         "source": answer.source.value,
         "state": answer.state.value,
         "why": answer.why,
@@ -109,13 +110,15 @@ def record_of(
         "cut": False,
     }
     if copy is not None:
+        body = copy.body
+        record["fetched"] = _date(copy.fetched_at)
         record["status"] = copy.status
         record["robots"] = copy.sha256
         record["cut"] = copy.cut
     if fetched is not None:
         record |= fetched
     if "body" not in record and "body_base64" not in record:
-        record |= _body_field(b"" if copy is None else copy.body)
+        record |= _body_field(body)
     return record
 
 

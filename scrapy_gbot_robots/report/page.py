@@ -41,10 +41,13 @@ def page(counts: CrawlCounts) -> str:
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     rules = [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)]
+    off = ""
+    if not counts.obeyed:
+        off = _OFF
     return Template(_asset("page.html")).substitute(
         spider=_text(counts.spider),
         when=f"{_clock(counts.began)} to {_clock(counts.ended)}",
-        off="" if counts.obeyed else _OFF,
+        off=off,
         notes="".join(map(_sentence, counts.notes())),
         origins=f"{len(counts.origins):,}",
         blocked=f"{counts.blocked:,}",
