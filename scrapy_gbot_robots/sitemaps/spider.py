@@ -490,4 +490,4 @@ def _guesses_of(guess: object) -> tuple[str, ...]:
     paths = _GUESSES.get(" ".join(names).lower(), names)
     if not all(path.startswith("/") and not path.startswith("//") for path in paths):
         raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
-    return tuple(paths)
+    return tuple(dict.fromkeys(paths))

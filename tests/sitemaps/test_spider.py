@@ -190,7 +190,7 @@ async def test_sitemap_is_guessed_where_none_is_listed(
 async def test_guesses_are_tried_in_order_until_one_leads_to_anything(
     last: Reply | bytes, crawled: set[str], in_text: bool, site: Site
 ) -> None:
-    paths = ["/none.xml", "/empty.xml", "/home.xml", "/last.xml", "/after.xml"]
+    paths = ["/none.xml", "/empty.xml", "/none.xml", "/home.xml", "/last.xml", "/after.xml"]
     if not crawled:
         paths.pop()
     site.pages |= {
