@@ -55,6 +55,6 @@ def _facts(change: AgentChange) -> dict[str, object]:
         "group": change.group or None,
         "full_disallow": change.closed,
         "crawl_delay": list(change.delays),
-        "preferences": [turned._asdict() for turned in change.preferences],
+        "preferences": dict(zip(("removed", "added"), change.preferences, strict=True)),
         "compared": change.compared,
     }

@@ -12,30 +12,25 @@ groups. That work is bounded, since both may be hostile: 16,000 agents fit into 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from .lines import read_line
 from .robots import RobotsTxt, groups_by_agent, groups_of, may_differ_within_groups, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-if TYPE_CHECKING:
-    from .preferences import PreferenceChange
-
 MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
-# bytes that are read while a preference of one version is held against one of the other
-_WORK_OF_PAIR = 50
 
 _TURNED = {
     True: "everything is disallowed to it now",
     False: "not everything is disallowed to it any more",
 }
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
-_SAID: dict[bool | str | None, str] = {True: "granted", False: "refused", None: "not said"}
 
 # What became of a group, by whether the versions have it.
 _GROUPS = {(False, True): "added", (True, False): "removed"}
 
-_MOST_RULES = 100_000  # that are told; one rule may be told for many agents
+_MOST_RULES = 100_000  # and lines that are told; one may be told for many agents
 
 _RulesByPattern = dict[tuple[bool, str], Rule]
 
@@ -51,7 +46,8 @@ class AgentChange(NamedTuple):
         closed: True if the new version disallows everything to the agents and the old one did not,
             False if it is the other way round; else None.
         delays: the crawl delay in seconds before and after, None where there is none.
-        preferences: the preferences that turned, by path. Experimental.
+        preferences: the lines about the use of content that only the old version has for the
+            agents, and those that only the new one has. Experimental.
         compared: False if the versions are too long, for too many agents, to compare what these
             agents read. Then nothing else is said but `group`, though something may have changed.
     """
@@ -62,13 +58,15 @@ class AgentChange(NamedTuple):
     group: str = ""
     closed: bool | None = None
     delays: tuple[float | None, float | None] = (None, None)
-    preferences: tuple[PreferenceChange, ...] = ()
+    preferences: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     compared: bool = True
 
     @property
     def is_none(self) -> bool:
         """Whether nothing changed."""
-        if self.added or self.removed or self.group or self.preferences or not self.compared:
+        if self.added or self.removed or self.group or not self.compared:
+            return False
+        if self.preferences != ((), ()):
             return False
         return self.delays[0] == self.delays[1]
 
@@ -86,17 +84,13 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
         agent = unknown.agents[0]
         most_work -= size_of(old) + size_of(new)
         if most_work >= 0:
-            was = old.rules_for(agent)
-            now = new.rules_for(agent)
-            lines = len(content_lines_of(was)) + len(content_lines_of(now))
-            most_work -= _WORK_OF_PAIR * lines**2
-        if most_work >= 0:
-            change = _compared(unknown, was, now)
+            change = _compared(unknown, old.rules_for(agent), new.rules_for(agent))
         if change.is_none:
             continue
         key = change._replace(agents=())
         if key not in agents_of:
-            rules -= len(key.added) + len(key.removed)
+            told = (key.added, key.removed, *key.preferences)
+            rules -= sum(map(len, told))
             if rules < 0:
                 key = unknown._replace(agents=())
         agents_of.setdefault(key, []).extend(unknown.agents)
@@ -143,19 +137,14 @@ def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
     closed = None
     if is_closed != was_closed:
         closed = is_closed
-    before = content_lines_of(was)
-    after = content_lines_of(now)
-    preferences: tuple[PreferenceChange, ...] = ()
-    if before or after:
-        from .preferences import turned_between  # noqa: PLC0415 - few files state any
-
-        preferences = tuple(turned_between(before, after))
+    before = _content_lines(was)
+    after = _content_lines(now)
     return change._replace(
         added=tuple(rule for key, rule in new.items() if key not in old),
         removed=tuple(rule for key, rule in old.items() if key not in new),
         closed=closed,
         delays=(was.crawl_delay, now.crawl_delay),
-        preferences=preferences,
+        preferences=(tuple(sorted(before - after)), tuple(sorted(after - before))),
         compared=True,
     )
 
@@ -168,10 +157,19 @@ def _by_pattern(rules: Rules) -> _RulesByPattern:
     return by_pattern
 
 
+def _content_lines(rules: Rules) -> set[str]:
+    """Return the lines about the use of content, without what makes no difference."""
+    texts: set[str] = set()
+    for number, raw in content_lines_of(rules):
+        line = read_line(number, raw)
+        texts.add(f"{line.key.decode('ascii').title()}: {line.value.decode('ascii')}")
+    return texts
+
+
 class ChangeInWords(NamedTuple):
     """One line about a change."""
 
-    # "-" or "+" for a rule, "!" if all is closed or opened, "?" if not compared, or ""
+    # "-" or "+" for a rule or a line, "!" if all is closed or opened, "?" if not compared, or ""
     sign: str
     text: str
     line: int | None = None  # of a rule, in the version that has it
@@ -188,11 +186,9 @@ def change_in_words(change: AgentChange) -> Iterator[ChangeInWords]:
     if change.delays[0] != change.delays[1]:
         words = ["none" if delay is None else f"{delay:g} s" for delay in change.delays]
         yield ChangeInWords("", f"crawl-delay: {' -> '.join(words)}")
-    for turned in change.preferences:
-        where = "" if turned.path == "/" else f" for {turned.path}"
-        before = _SAID.get(turned.before, str(turned.before))
-        after = _SAID.get(turned.after, str(turned.after))
-        yield ChangeInWords("", f"preference {turned.label}{where}: {before} -> {after}")
+    for sign, texts in zip("-+", change.preferences, strict=True):
+        for text in texts:
+            yield ChangeInWords(sign, text)
     if not change.compared:
         yield ChangeInWords("?", _NOT_COMPARED)
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .lines import ContentLine, as_written
-from .patterns import NO_RULE, line_of, stand_in
+from .patterns import NO_RULE, line_of
 from .rule_index import Index
 from .urls import escape, path_of
 
@@ -37,7 +37,6 @@ _STRICTEST = (False, True, None)  # comes first
 SIGNALS = {key: label for label, _, key in LABELS}
 SIGNAL_VALUES = {"yes": True, "no": False}
 _SIGNAL = b"content-signal"
-_ALL_PATHS = "/"
 _KEPT = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
 
 _MAX_BYTES = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
@@ -89,24 +88,6 @@ class Preferences(NamedTuple):
     lines: tuple[int, ...] = ()
 
 
-class PreferenceChange(NamedTuple):
-    """A preference about the use of content that turned. Experimental, as `Preferences` is.
-
-    Attributes:
-        path: the pattern of the paths for which it turned; "/" stands for all that no longer
-            pattern names.
-        label: "train_ai", "search", "ai_use" or "use", as in `Preferences`.
-        before: what the old version says: True (granted), False (refused), a word for `use`, or
-            None (not said).
-        after: what the new version says.
-    """
-
-    path: str
-    label: str
-    before: bool | str | None
-    after: bool | str | None
-
-
 NOTHING_SAID = Preferences()
 
 
@@ -131,29 +112,6 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
         min((preferences.use for preferences in several), key=(*USES, None).index),
         tuple(sorted(lines)),
     )
-
-
-def turned_between(
-    old: Sequence[ContentLine], new: Sequence[ContentLine]
-) -> Iterator[PreferenceChange]:
-    """Yield the preferences that differ, by path.
-
-    What turned for all paths is not told again for some of them.
-    """
-    versions = _Statements(old), _Statements(new)
-    for_all: set[PreferenceChange] = set()
-    paths = {*versions[0].paths, *versions[1].paths} - {_ALL_PATHS}
-    labels = [label for label, _, _ in LABELS]
-    labels.append("use")
-    for path in (_ALL_PATHS, *sorted(paths)):
-        before, after = (version.of(stand_in(path)) for version in versions)
-        for label in labels:
-            values = getattr(before, label), getattr(after, label)
-            change = PreferenceChange(_ALL_PATHS, label, *values)
-            if change.before != change.after and change not in for_all:
-                yield change._replace(path=path)
-                if path == _ALL_PATHS:
-                    for_all.add(change)
 
 
 def usage_of(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
@@ -193,8 +151,8 @@ def pairs_of(value: str) -> Iterator[tuple[str, str]]:
 class _Statements:
     """The preferences that a robots.txt states for one crawler.
 
-    They are those of its group, and those before any group. `paths` are the patterns that
-    statements name. A statement without a path is about every path.
+    They are those of its group, and those before any group. A statement without a path is about
+    every path.
     """
 
     def __init__(self, lines: Sequence[ContentLine]) -> None:
@@ -214,8 +172,7 @@ class _Statements:
         self._signals = combined(signals)
         # no path counts as the shortest one
         self._everywhere = said_by_path.pop("", NOTHING_SAID)
-        self.paths = tuple(said_by_path)
-        self._index = Index(zip(self.paths, range(len(self.paths)), strict=True), ())
+        self._index = Index(zip(said_by_path, range(len(said_by_path)), strict=True), ())
         self._said = tuple(said_by_path.values())
 
     def of(self, path: str) -> Preferences:

@@ -79,7 +79,7 @@ def test_programs_get_an_object_a_line(files: Path) -> None:
         "group": None,
         "full_disallow": None,
         "crawl_delay": [None, None],
-        "preferences": [],
+        "preferences": {"removed": [], "added": []},
         "compared": True,
     }
 
@@ -98,24 +98,22 @@ def test_change_that_agents_share_is_told_once(files: Path) -> None:
     assert end == "few.txt -> many.txt: 1,000 user agents changed"
 
 
-def test_preferences_that_turned_are_told(files: Path) -> None:
+def test_lines_about_the_use_of_content_are_told(files: Path) -> None:
     (files / "no.txt").write_text(
         OLD + "content-signal: use=reference\ncontent-usage: /ok/ train-ai=y\n"
     )
     assert run_here("diff", "old.txt", "no.txt", cwd=files) == (
         1,
         "User-agent: mybot\n"
-        "  preference use: not said -> reference\n"
-        "  preference train_ai for /ok/: not said -> granted\n"
+        "  + Content-Signal: use=reference\n"
+        "  + Content-Usage: /ok/ train-ai=y\n"
         "old.txt -> no.txt: 1 user agent changed\n",
         "",
     )
     change = json.loads(run_here("diff", "old.txt", "no.txt", "--json", cwd=files).out)
-    assert change["preferences"][1] == {
-        "path": "/ok/",
-        "label": "train_ai",
-        "before": None,
-        "after": True,
+    assert change["preferences"] == {
+        "removed": [],
+        "added": ["Content-Signal: use=reference", "Content-Usage: /ok/ train-ai=y"],
     }
 
 

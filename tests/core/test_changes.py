@@ -6,7 +6,6 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt, Rule
 from scrapy_gbot_robots.core.changes import AgentChange, change_in_words, changes
-from scrapy_gbot_robots.core.preferences import PreferenceChange
 
 from ..support.instructions import instructions
 
@@ -112,51 +111,22 @@ def test_crawl_delay_is_a_change_too() -> None:
     )
 
 
-# what "*" is told before and after, and the preferences that turned: path, label, before, after
-TURNED = [
-    pytest.param("Content-Usage: train-ai=y", "Content-Usage: train-ai=n", [("/", "train_ai", True, False)], id="usage"),
-    pytest.param("", "Content-Signal: search=no, use=full", [("/", "search", None, False), ("/", "use", None, "full")], id="signal"),
-    pytest.param("Content-Usage: ai-use=n", "Content-Usage: ai-use=yes", [("/", "ai_use", False, None)], id="says-nothing-now"),
-    pytest.param("Content-Usage: train-ai=n", "Content-Signal: ai-train=no", [], id="other-field"),
-    pytest.param("Content-Usage: train-ai=n", "content-usage: x, train-ai=n # of today", [], id="other-text"),
-    pytest.param("Content-Usage: train-ai=n", "Content-Usage: / train-ai=n", [], id="path-of-all"),
-    pytest.param("Content-Usage: train-ai=n", "Content-Usage: /* train-ai=n", [], id="star-for-all"),
-    pytest.param(
-        "Content-Usage: /a train-ai=n",
-        "Content-Usage: /a train-ai=y\nContent-Usage: /b search=n",
-        [("/a", "train_ai", False, True), ("/b", "search", None, False)],
-        id="paths",
-    ),
-    pytest.param(
-        "Content-Usage: /a train-ai=n",
-        "Content-Usage: /a train-ai=n\nContent-Usage: /a/*.pdf$ search=n",
-        [("/a/*.pdf$", "train_ai", False, None), ("/a/*.pdf$", "search", None, False)],
-        id="longer-path-counts-whole",
-    ),
-    pytest.param("Content-Usage: /a train-ai=n", "", [("/a", "train_ai", False, None)], id="path-that-went"),
-    pytest.param("Content-Usage: /a/b$ train-ai=n\nContent-Usage: /a train-ai=n", "Content-Usage: /a train-ai=n", [], id="shorter-path-says-it-too"),
-    pytest.param(
-        "Content-Usage: *.pdf train-ai=n\nContent-Usage: train-ai=y",
-        "Content-Usage: *.pdf train-ai=n\nContent-Usage: train-ai=n",
-        [("/", "train_ai", True, False)],
-        id="all-but-one-path",
-    ),
-    pytest.param(
-        "Content-Signal: ai-train=yes\nContent-Usage: /a search=n",
-        "Content-Signal: ai-train=no\nContent-Usage: /a search=n",
-        [("/", "train_ai", True, False)],
-        id="told-once-for-all-paths",
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("old", "new", "turned"), TURNED)
-def test_preferences_that_turned_are_told(
-    old: str, new: str, turned: list[tuple[object, ...]]
-) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "turned"),
+    [
+        ("Content-Usage: train-ai=y", "content-usage:train-ai=y # of today", None),
+        ("Content-Usage: a=y\nContent-Usage: b=y", "Content-Usage: b=y\nContent-Usage: a=y", None),
+        ("", "Content-Signal: search=no", ((), ("Content-Signal: search=no",))),
+        (
+            "Content-Usage: /a train-ai=y",
+            "Content-Usage: /\u00e9 train-ai=n",
+            (("Content-Usage: /a train-ai=y",), ("Content-Usage: /%C3%A9 train-ai=n",)),
+        ),
+    ],
+)
+def test_lines_about_the_use_of_content_are_told(old: str, new: str, turned: object) -> None:
     found = changed(f"User-agent: *\nAllow: /\n{old}\n", f"User-agent: *\nAllow: /\n{new}\n")
-    assert [each for change in found for each in change.preferences] == turned
-    assert len(found) == bool(turned)
+    assert [change.preferences for change in found] == ([] if turned is None else [turned])
 
 
 def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
@@ -174,7 +144,7 @@ def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
     (came,) = changed(old, old + new)
     assert (came.agents, came.preferences) == (
         ("a",),
-        (PreferenceChange("/", "search", False, None),),
+        (("Content-Usage: search=n",), ()),
     )
 
 
@@ -182,7 +152,13 @@ def test_signal_before_any_group_is_told_for_all() -> None:
     old, new = (f"Content-Signal: ai-train={word}\n" for word in ("yes", "no"))
     (change,) = changed(old, new)
     assert change == AgentChange(
-        ("*",), (), (), "", None, (None, None), (PreferenceChange("/", "train_ai", True, False),)
+        ("*",),
+        (),
+        (),
+        "",
+        None,
+        (None, None),
+        (("Content-Signal: ai-train=yes",), ("Content-Signal: ai-train=no",)),
     )
     group = "User-agent: a\nAllow: /\n"
     assert [change.agents for change in changed(old + group, new + group)] == [("*", "a")]
@@ -226,22 +202,10 @@ def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
     assert 40 < len(compared) < 60
     assert all([rule.pattern for rule in change.added] == ["/3"] for change in compared)
     assert {change[1:] for change in found if not change.compared} == {
-        ((), (), "", None, (None, None), (), False)
+        ((), (), "", None, (None, None), ((), ()), False)
     }
     all_of_it = instructions(lambda: changes(old, new))
     assert instructions(lambda: changes(old, new, most_work=0)) < all_of_it / 2
-
-
-def test_hundreds_of_preferences_are_compared() -> None:
-    old = "User-agent: *\n" + "".join(f"Content-Usage: /{n}/ search=n\n" for n in range(300))
-    (change,) = changed(old, old.replace("/7/ search=n", "/7/ search=y"))
-    assert change.preferences == (PreferenceChange("/7/", "search", False, True),)
-
-
-def test_hostile_preferences_take_seconds_at_the_most() -> None:
-    lines = "".join(f"Content-Usage: /*{number} search=n\n" for number in range(800))
-    (change,) = changed("User-agent: *\n" + lines, "User-agent: *\nAllow: /\n" + lines)
-    assert not change.compared
 
 
 def test_change_is_told_line_by_line() -> None:
@@ -254,9 +218,9 @@ def test_change_is_told_line_by_line() -> None:
         ("-", "Disallow: /a", 2),
         ("+", "Disallow: /", 2),
         ("", "crawl-delay: 2 s -> none", None),
-        ("", "preference search: granted -> not said", None),
-        ("", "preference use: immediate -> full", None),
-        ("", "preference train_ai for /x: not said -> refused", None),
+        ("-", "Content-Signal: use=immediate, search=yes", None),
+        ("+", "Content-Signal: use=full", None),
+        ("+", "Content-Usage: /x train-ai=n", None),
     ]
     (change,) = changed("user-agent: *\ndisallow: /", "user-agent: *\nallow: /a")
     assert [text for _, text, _ in change_in_words(change)] == [
