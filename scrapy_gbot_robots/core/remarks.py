@@ -110,7 +110,6 @@ _WORDS = {
             "in one group with line {other}, as no rule stands between: both follow the same rules"
         ),
         "name of no crawler": 'no known crawler is called "{agent}"; did you mean {names}?',
-        "contradicting preferences": "{what}",
         "preferences not repeated": "{what}",
         "typo": '"{key}" was read as "{name}"',
         "missing colon": 'no colon after "{key}"',

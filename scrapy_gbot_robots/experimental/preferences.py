@@ -57,7 +57,6 @@ _SIGNAL_OF = {usage: signal for signal, usage in _USAGE_OF.items()}
 GRANTED = "granted"
 REFUSED = "refused"
 UNSAID = "unsaid"
-_VERBS = {True: "grants", False: "refuses"}
 # of the note in `request.meta`
 _STRICTEST_FIRST = {
     **dict.fromkeys(PURPOSES, (REFUSED, GRANTED, UNSAID)),
@@ -88,7 +87,6 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
         text = _unread_signal(value)
         if text:
             yield line, "preference that says nothing", text
-    yield from _on_contradictions(usage, signals)
     speaking: set[str] = set()
     for field in (*usage, *signals):
         speaking.update(field.agents)
@@ -120,33 +118,6 @@ def _on_usage(lines: Iterable[FieldLine]) -> Odd:
             if token not in {b"y", b"n"}:
                 text = f'only y and n count in Content-Usage: "{key.decode()}" says nothing here'
                 yield line, "preference that says nothing", text
-
-
-def _on_contradictions(usage: Iterable[FieldLine], signals: Iterable[FieldLine]) -> Odd:
-    """Find what one line grants and another one of the group refuses, for the same path."""
-    firsts: dict[tuple[tuple[str, ...], str, str], tuple[bool, int]] = {}
-    stated = sorted(_stated(usage, signals))  # by line
-    for (line, _, agents), path, preferences in stated:
-        for label, key, _ in LABELS:
-            granted = getattr(preferences, label)
-            if granted is None:
-                continue
-            before, first = firsts.setdefault((agents, path, label), (granted, line))
-            if before != granted:
-                text = f'line {first} {_VERBS[before]} "{key.decode()}" for the same path'
-                text += f", this line {_VERBS[granted]} it: no counts"
-                yield line, "contradicting preferences", text
-
-
-def _stated(
-    usage: Iterable[FieldLine], signals: Iterable[FieldLine]
-) -> Iterator[tuple[FieldLine, str, Preferences]]:
-    """Yield what each line says, and for which path; Content-Signal has none."""
-    for field in usage:
-        path, dictionary = path_and_dictionary(field.value.encode())
-        yield field, path, usage_of(dictionary, lines=()) or NOTHING_SAID
-    for field in signals:
-        yield field, "", signal_of(field.value.encode(), lines=())
 
 
 def _unread_signal(value: str) -> str:

@@ -305,7 +305,7 @@ def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
 
 
 CLOSED, SHADOWED, OWN_GROUP = "whole site disallowed", "shadowed rule", "own group"
-NOT_REPEATED, CONTRADICTING = "preferences not repeated", "contradicting preferences"
+NOT_REPEATED = "preferences not repeated"
 DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent: "
 
 
@@ -346,11 +346,6 @@ DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent
         (DROPS + "AdsBot-Google|disallow: /x", OWN_GROUP, None),
         (DROPS + "*|disallow: /x", OWN_GROUP, None),
         ("disallow: /|user-agent: Googlebot|disallow: /x", OWN_GROUP, None),
-        ("content-usage: /x train-ai=y|content-usage: /x train-ai=n", CONTRADICTING, 3),
-        ("content-signal: ai-train=yes|content-signal: ai-train=no", CONTRADICTING, 3),
-        ("content-signal: search=no, ai-input=no|content-usage: ai-use=y", CONTRADICTING, 3),
-        ("content-signal: search=yes|content-usage: /x search=n", CONTRADICTING, None),
-        ("content-signal: search=yes|content-usage: search=y, ai-use=n", CONTRADICTING, None),
         ("content-usage: train-ai=n|allow: /|user-agent: own|allow: /", NOT_REPEATED, 4),
         ("content-signal: ai-train=no|allow: /|user-agent: own|allow: /", NOT_REPEATED, 4),
     ],
