@@ -400,3 +400,19 @@ def test_time_that_is_no_date_gives_none() -> None:
 def test_what_the_memory_storage_gives_to_all_that_ask_cannot_change(value: type) -> None:
     assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert "__dict__" not in dir(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sha256"),
+    [
+        (
+            Kind.RULES,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        ),  # FIPS 180
+        (Kind.WEB_PAGE, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (Kind.NONE, None),
+        (Kind.WALL, None),
+    ],
+)
+def test_text_that_counts_has_a_hash(kind: Kind, sha256: str | None) -> None:
+    assert Copy(kind, 200, URL, b"abc", False, "", NOW, NOW).sha256 == sha256
