@@ -28,7 +28,7 @@ from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
 from .support.systems import needs_posix
 from .support.until import block_until, until
-from .support.visits import Gate, Opening
+from .support.visits import Gate
 from .support.web import Content, Reply, Site, free_port
 
 ON_DISK = ("--appendonly", "yes", "--appendfsync", "always")
@@ -243,23 +243,6 @@ class Resuming(Pages):
 
 
 # Spiders, handlers, processes
-
-
-@pytest.mark.parametrize(
-    "kind", ["strict", "named-aware", "named-priority", "own-priority", "duck"]
-)
-@in_reactor
-async def test_host_whose_robots_txt_is_silent_keeps_no_other_waiting_whatever_the_scheduler(
-    kind: str,
-) -> None:
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}) as ill, Site({"*": b"ok"}) as well:
-        bad = [ill.url(f"/{number}") for number in range(30)]
-        good = [well.url(f"/{number}") for number in range(30)]
-        settings = {**SCHEDULERS[kind], "CONCURRENT_REQUESTS": 4}
-        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
-    assert set(list(pages(crawler).crawled)[:30]) == set(good)
-    assert set(pages(crawler).crawled) == {*bad, *good}
 
 
 @pytest.mark.parametrize("scheduler", ["default", "named-aware", "fifo"])

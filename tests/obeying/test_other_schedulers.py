@@ -104,10 +104,6 @@ async def test_no_more_requests_are_held_than_a_bound(
     assert stats(crawler)["gbot_robots/waiting_most"] == 7
 
 
-def test_front_holds_at_most_ten_thousand_requests() -> None:
-    assert front.MOST_HELD == 10_000
-
-
 @pytest.fixture(autouse=True)
 def _works() -> None:
     Failing.fails, Failing.asked, Failing.enqueued = False, 0, 0
