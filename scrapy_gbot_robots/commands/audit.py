@@ -40,7 +40,7 @@ from .inputs import (
     STDIN,
     add_shared,
     crawlers_named,
-    opened_list,
+    opened,
     overrides_checked,
     size_of,
     versions,
@@ -114,7 +114,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         now=time.time(),
         purposes=options.purposes,
     )
-    with opened_list(options.urls) as file, _errors_in_a_line():
+    with opened(options.urls) as file, _errors_in_a_line():
         audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
         with audit.summarised():
             if files:

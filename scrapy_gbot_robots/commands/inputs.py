@@ -193,29 +193,25 @@ def read(path: str, *, if_missing: str = "") -> bytes:
     Raises:
         CommandError: it cannot be read, or is larger than `MAX_BYTES`.
     """
-    try:
-        if path == STDIN:
-            body = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with Path(path).open("rb") as file:
-                body = file.read(MAX_BYTES + 1)
-    except FileNotFoundError as error:
-        raise _unreadable(path, error, if_missing) from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
+    with opened(path, if_missing) as file:
+        try:
+            body: bytes = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}") from None
     if len(body) > MAX_BYTES:
         raise CommandError(f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is no robots.txt")
     return body
 
 
 class _StandardInput:
-    """Standard input as a list of URLs that may come slowly.
+    """Standard input, which may come slowly.
 
-    Ctrl-C and SIGTERM end the wait for it, in a crawl too.
+    Ctrl-C and SIGTERM end the wait for a part of it, in a crawl too.
     """
 
     def __init__(self) -> None:
         self._file: Any = sys.stdin.buffer
+        self.read = self._file.read
 
     def read1(self, size: int) -> bytes:
         """Return what has come, at most `size` bytes; nothing at the end."""
@@ -227,8 +223,10 @@ class _StandardInput:
         return block
 
 
-def opened_list(path: str) -> AbstractContextManager[Any]:
-    """Open a list of URLs; "-" is standard input.
+def opened(path: str, if_missing: str = "") -> AbstractContextManager[Any]:
+    """Open a file; "-" is standard input.
+
+    `if_missing` is what to say besides if there is no such file.
 
     Raises:
         CommandError: there is no such file, or it cannot be opened.
@@ -237,13 +235,10 @@ def opened_list(path: str) -> AbstractContextManager[Any]:
         return nullcontext(_StandardInput())
     try:
         return Path(path).open("rb")
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: str, error: OSError | ValueError, hint: str = "") -> CommandError:
-    """Return what is wrong with a file. There is a ValueError for names that no file can have."""
-    return CommandError(f"{path}: {getattr(error, 'strerror', None) or error}{hint}")
+    except FileNotFoundError as error:
+        raise CommandError(f"{path}: {error.strerror}{if_missing}") from None
+    except (OSError, ValueError) as error:  # a ValueError for names that no file can have
+        raise CommandError(f"{path}: {getattr(error, 'strerror', error)}") from None
 
 
 def size_of(path: str) -> int | None:

@@ -161,15 +161,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
             a.url("/robots.txt"),
             "http:///x",
         ]
-        arguments = (
-            "audit",
-            "--urls",
-            "-",
-            "--as",
-            "testbot,googlebot",
-            "--format",
-            "jsonl",
-        )
+        arguments = ("audit", "--urls", "-", "--as", "testbot,googlebot", "--format", "jsonl")
         ended = run(*arguments, cwd=project, stdin="\n".join(urls).encode())
         assert ended.status == 0
         rows = {row["url"]: row for row in jsonl(ended.out)}

@@ -47,10 +47,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("check http://a/ --robots .", ".: Is a directory"),
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
         (f"audit --urls - {OVERRIDE}", WHY),
-        (
-            "lint /dev/zero",
-            "/dev/zero: longer than 64 MiB, so this is no robots.txt\n",
-        ),
+        ("lint /dev/zero", "/dev/zero: longer than 64 MiB, so this is no robots.txt\n"),
         ("test no --robots r.txt", NO_SUCH_FILE),
         ("test - --robots -", '"-" cannot be both'),
         ("test - --robots r.txt", "no expectation in it"),
@@ -182,6 +179,7 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("check", "arguments are required: URL"),
         ("cache", "arguments are required: list|show|forget\n"),
         ("check /x --wrong", "unrecognized arguments: --wrong"),
+        ("diff a b c", "unrecognized arguments: c"),
         ("check /x --robots r --fresh", "not allowed with argument"),
         ("check /x -s nonsense", "Invalid -s value"),
         ("check /x --purpose training", "train-ai"),
@@ -195,14 +193,6 @@ def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.startswith("usage: python -m scrapy_gbot_robots")
     assert said in ended.err.partition("error: ")[2]
-
-
-@pytest.mark.parametrize("option", ["--wrong", "--as=a b", "extra"])
-def test_unknown_argument_shows_the_usage_of_its_sub_command(option: str, tmp_path: Path) -> None:
-    ended = run_here("diff", "a", "b", option, cwd=tmp_path)
-    assert ended.status == 2
-    assert ended.err.startswith("usage: python -m scrapy_gbot_robots diff [-h] ")
-    assert f"diff: error: unrecognized arguments: {option}\n" in ended.err
 
 
 def test_help_of_lint_lists_its_levels_and_kinds(tmp_path: Path) -> None:

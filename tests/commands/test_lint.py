@@ -41,18 +41,6 @@ def test_settings_of_the_project_count(tmp_path: Path) -> None:
     )
 
 
-def test_web_page_that_a_site_serves_is_linted_and_check_says_that_it_has_no_rules(
-    tmp_path: Path,
-) -> None:
-    with Site({"/robots.txt": b"<!DOCTYPE html>\n<html><body>Log in</body></html>"}) as site:
-        linted = run("lint", site.url(), cwd=tmp_path)
-        checked = run("check", site.url("/x"), "--as", "mybot", cwd=tmp_path)
-    assert linted.status == 1
-    assert "this is a web page, not a robots.txt" in linted.out
-    assert checked.status == 0
-    assert "HTTP 200; no rules: it is a web page" in checked.out
-
-
 def test_several_files_and_sites_are_linted_in_one_run(tmp_path: Path) -> None:
     (tmp_path / "good.txt").write_bytes(b"user-agent: *\ndisallow: /x\n")
     (tmp_path / "bad.txt").write_bytes(BAD)
