@@ -190,7 +190,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         refusal = await self._refusal(request, answer, agent)
         if answer.override is not None:
-            self._note_use(answer.override, answer.origin, refusal)
+            self._tell_of_use(answer.override, answer.origin, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._settings.provenance:
@@ -214,7 +214,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._crawl_delays.delay_request(request, answer, agent)
         return None
 
-    def _note_use(self, override: Override, origin: Origin, refusal: Verdict | None) -> None:
+    def _tell_of_use(self, override: Override, origin: Origin, refusal: Verdict | None) -> None:
         """Count that `override` decides about a request, and tell the crawl."""
         self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
         self.crawler.signals.send_catch_log(
