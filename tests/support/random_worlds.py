@@ -170,9 +170,16 @@ class World:
         if dice.random() < 1 / 3:
             start_secs = 0 if world.stop_after else world.start_secs
             return replace(world, way="select", start_secs=start_secs)
-        way = dice.choice(("asyncio", "reactorless"))
-        names = [name for name in DOWNLOAD_HANDLERS if (way, name) != ("reactorless", "http11")]
-        handler = DOWNLOAD_HANDLERS[dice.choice(names)]
+        # `CrawlerProcess` makes handlers before its loop runs, which Scrapy's for aiohttp needs.
+        way, name = dice.choice(
+            (
+                ("asyncio", "http11"),
+                ("asyncio", "httpx"),
+                ("reactorless", "httpx"),
+                ("reactorless", "aiohttp"),
+            )
+        )
+        handler = DOWNLOAD_HANDLERS[name]
         handlers = dict.fromkeys(("http", "https"), handler)
         return replace(world, way=way, settings={**world.settings, "DOWNLOAD_HANDLERS": handlers})
 
