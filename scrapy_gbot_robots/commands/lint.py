@@ -61,10 +61,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         type=partial(_kinds, levels=LEVELS),
-        default=NOTE,
+        default=WARNING,
         metavar="LEVEL|KIND,...",
         help="end with status 1 only for these kinds of finding, "
-        "or for all as bad as error, warning, note (default: note)",
+        "or for all as bad as error, warning, note (default: warning)",
     )
     parser.add_argument(
         "--ignore",

@@ -159,11 +159,10 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
     """
     merged = groups_by_agent(groups)
     joins = [_joins_in(group, all_lines) for group in groups]
-    lost = [_lost_agents(group, all_lines) for group in groups]
     followed = {"*", *(_agent_of(engine, merged) for engine in SEARCH_ENGINES)}
     closings = {agent: _closing_rule_of(agent, merged, groups) for agent in followed}
     is_closed = None not in closings.values()
-    causes = [its_lost or its_joins for its_lost, its_joins in zip(lost, joins, strict=True)]
+    causes = _causes(groups, joins, all_lines)
     shut_out = _shut_out(groups, merged, closings, causes, is_closed=is_closed)
     for shut in shut_out:
         yield _on_shut_out(shut, all_lines)
@@ -181,6 +180,16 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
         for join in its_joins:
             if join not in already_told and not _is_harmless(join, all_lines):
                 yield finding(join.after, "joined groups", other=join.before)
+
+
+def _causes(
+    groups: Sequence[Group], joins: Sequence[list[_Join]], all_lines: Sequence[Line]
+) -> list[list[_Join]]:
+    """Return for each group the lines by which rules are for it that were written for another."""
+    causes = []
+    for group, its_joins in zip(groups, joins, strict=True):
+        causes.append(_lost_agents(group, all_lines) or its_joins)
+    return causes
 
 
 def _is_harmless(join: _Join, all_lines: Sequence[Line]) -> bool:

@@ -94,6 +94,12 @@ def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, level: str, status
     assert "clean" not in ended.out, "all findings are shown"
 
 
+def test_notes_alone_end_with_0(tmp_path: Path) -> None:
+    body = b"user-agent: *\ncrawl-delay: 3\ndisallow: /x\n"
+    ended = run_here("lint", "-", cwd=tmp_path, stdin=body)
+    assert (ended.status, ended.out.count(": note: ")) == (0, 1)
+
+
 def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     body = b"user-agent: *\nrequest-rate: 3\nvisit-time: x\ndisallow: /\n"
     asked = ("lint", "-", "--ignore", "unused-field", "--ignore", "whole-site-disallowed,typo")
