@@ -349,10 +349,12 @@ class RobotsSitemapSpider(SitemapSpider):
         """Yield a request for each page or sitemap that the file lists, while it is read."""
         reader = SitemapReader(response.body)
         turn = time.monotonic()
-        made = 0
+        made = found = 0
         for entry, is_sitemap in self._chosen(reader):
             if entry is not None:
-                for loc in self._locs(entry):
+                locs = self._locs(entry)
+                found += len(locs)
+                for loc in locs:
                     request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
                     if request is not None:
                         made += 1
@@ -361,6 +363,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 await pause(0)
                 turn = time.monotonic()
                 made = 0
+        count(self.crawler, "entries", found)
         self._finished(reader, response)
 
     def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
@@ -388,7 +391,6 @@ class RobotsSitemapSpider(SitemapSpider):
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
-        count(self.crawler, "entries", len(locs))
         return locs
 
     def _request_of(
