@@ -25,7 +25,7 @@ from scrapy_gbot_robots import (
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import State
 
-ROBOTS = b"user-agent: a\ndisallow: /x\ncrawl-delay: 5\nsitemap: https://example.com/s.xml"
+ROBOTS = b"user-agent: a\ndisalow: /x\ncrawl-delay: 5\nsitemap: https://example.com/s.xml"
 URL = "https://example.com/x"
 
 
