@@ -30,9 +30,10 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from ..concurrency import Background, Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
+from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
+from ..policy.outages import Copy, Entry, decide, is_to_be_confirmed, renew
 from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
 from ..policy.overrides import read_overrides
 from ..settings import GbotSettings
@@ -136,6 +137,33 @@ class Lookup:
                 raise Closing
         return answer
 
+    async def add_rules(self, answer: CachedAnswer, agent: RobotsAgent) -> bool:
+        """Let `answer` know the rules of one more `agent`, from the stored copy.
+
+        Return whether it does. So the requests of several agents that have waited for one answer
+        get it, even if it expires at once.
+        """
+        if answer.knows(agent):
+            return True
+        entry = await self._storage.get(str(answer.origin))
+        if entry is None or entry.copy is None:
+            return False
+        if entry.copy.fetched_at != answer.fetched_at:
+            return False  # another robots.txt has come
+        await self._read(entry.copy, answer, (agent,))
+        return True
+
+    async def _read(
+        self, copy: Copy, answer: CachedAnswer, agents: tuple[RobotsAgent, ...]
+    ) -> RobotsTxt:
+        """Let `answer` know the rules of `agents` from `copy`; return the robots.txt."""
+        robotstxt = self._settings.parse(copy.body, cut=copy.cut)
+        if len(copy.body) > READ_IN_THREAD_BYTES:
+            await run_in_thread(answer.add_rules, robotstxt, agents)
+        else:
+            answer.add_rules(robotstxt, agents)
+        return robotstxt
+
     def look_up(
         self,
         origin: Origin,
@@ -210,12 +238,7 @@ class Lookup:
         if copy is not None:
             if settings.provenance:
                 answer.robots_sha256 = copy.sha256
-            robotstxt = settings.parse(copy.body, cut=copy.cut)
-            agents = tuple(pending.agents)
-            if len(copy.body) > READ_IN_THREAD_BYTES:
-                await run_in_thread(answer.add_rules, robotstxt, agents)
-            else:
-                answer.add_rules(robotstxt, agents)
+            robotstxt = await self._read(copy, answer, tuple(pending.agents))
         self._cache.put(answer)
         if robotstxt is not None and _is_new(answer, before):
             self._events.learnt(robotstxt, answer, pending.request)

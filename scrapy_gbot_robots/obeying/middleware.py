@@ -176,7 +176,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if handed is not None:
             passed = handed.answer
             if passed is not None and passed.origin == origin:
-                if passed.knows(agent):
+                if await self._lookup.add_rules(passed, agent):
                     return passed
             elif not handed.has_returned:
                 return None

@@ -456,7 +456,7 @@ async def test_request_that_is_not_exempt_after_all_comes_back_once_as_it_was(si
 
 
 @in_reactor
-async def test_each_agent_is_judged_by_its_own_rules_even_if_the_answer_expires_at_once(
+async def test_agents_that_wait_for_one_answer_share_its_fetch_even_if_it_expires_at_once(
     site: Site,
 ) -> None:
     site.pages["/robots.txt"] = Reply(200, b"user-agent: otherbot\ndisallow: /2", after_secs=0.3)
@@ -470,6 +470,7 @@ async def test_each_agent_is_judged_by_its_own_rules_even_if_the_answer_expires_
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 2
     assert len([path for path in site.paths() if path != "/robots.txt"]) == 60 - 11
+    assert fetches(site) <= 6
 
 
 class Rewriting:
