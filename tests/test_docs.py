@@ -244,6 +244,7 @@ async def test_python_does_what_it_is_shown_for(
     if "zyte_api" in block.text and pytestconfig.getoption("--reactor") != "asyncio":
         pytest.skip("needs the asyncio reactor")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["example.py"])
     names = imported(block, tmp_path)
     settings = {name: value for name, value in names.items() if name.isupper()}
     urls = [site.url("/yes"), site.url("/no")]
