@@ -50,8 +50,11 @@ FIELDS = (
 
 _PAGE_HEAD = 16 * 1024
 _BEFORE_A_PAGE = b"\xef\xbb\xbf \t\r\n\v\f"
+# A part of a page counts, too: what came may be a template's middle, or an error in a few words.
 _PAGE_BEGINS = re.compile(
-    rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b",
+    rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?"
+    rb"<(?:!doctype\s+html|html|head|title|meta|link|script|noscript|style|body|h[1-6]|p|pre|div|br"
+    rb"|a|b|span|font|center|img|iframe|table|main|section|header)\b",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -217,11 +217,14 @@ class Exchange:
     def fault_in(self, error: BaseException) -> str:
         """Return the fault of a middleware in words.
 
-        It is an empty text if `error` is a failed download or an `IgnoreRequest`.
+        It is an empty text if `error` is a failed download or an `IgnoreRequest`. A middleware may
+        raise errors of Scrapy's and Twisted's downloads itself. One of Python's own, such as
+        TimeoutError, is of a call that the middleware makes, if no download has failed by it.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""
-        if any(_meanings(error)):
+        is_pythons_own = type(error).__module__ == "builtins"
+        if not is_pythons_own and any(_meanings(error)):
             return ""
         return f"{type(error).__name__}: {safe_str(error)}"
 

@@ -41,6 +41,12 @@ class HasNoDatabase(Faulty):
     error = sqlite3.OperationalError("no such table: proxies")
 
 
+class GetsNoToken(Faulty):
+    """Asks a service of its own for a token, which does not answer."""
+
+    error = TimeoutError("no token")
+
+
 class ReturnsAText:
     """Returns what no middleware may return."""
 
@@ -83,6 +89,7 @@ def for_pages(*urls: str) -> list[Request]:
             "OperationalError: no such table: proxies",
             id="error-whose-class-derives-from-one-named-Error",
         ),
+        pytest.param(GetsNoToken, TimeoutError, "TimeoutError: no token", id="timeout-of-its-own"),
         pytest.param(ReturnsAText, None, "must return None, Response or", id="wrong-type"),
         pytest.param(FailsAtFailures, AttributeError, "AttributeError: proxy", id="at-a-failure"),
     ],
@@ -143,7 +150,7 @@ async def test_fault_at_a_response_is_logged_and_the_response_counts(
 class TimesOut(Faulty):
     """Ends a request as a download may end."""
 
-    error = TimeoutError("no proxy was free")
+    error = type("DownloadTimeoutError", (Exception,), {})("no proxy was free")  # as Scrapy's
 
 
 class OwnDownloads:

@@ -33,6 +33,10 @@ def outcome(body: bytes) -> Fetched:
         pytest.param(b"<head></head><p>Disallow: /x</p>", id="no-html-tag"),
         pytest.param(b"<body>\nDisallow: /x\n</body>", id="rule-of-no-group"),
         pytest.param(IN_CHROME, id="browser"),
+        pytest.param(b"<div>Page not found</div>", id="part-of-a-page"),
+        pytest.param(b"<h1>404 Not Found</h1>", id="heading"),
+        pytest.param(b"<script>location='/'</script>", id="script"),
+        pytest.param(b"<p>User-agent: *<br />\nDisallow: /x</p>\n", id="edited-as-a-page"),
     ],
 )
 def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> None:
@@ -57,6 +61,8 @@ def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> Non
         pytest.param(b"", id="empty"),
         pytest.param(b"not a page", id="text"),
         pytest.param(b"# <html>\nuser-agent: *\ndisallow: /x", id="comment"),
+        pytest.param(b"<br />\nuser-agent: *\ndisallow: /x", id="rules-below-a-tag"),
+        pytest.param(b"<prefix>", id="no-tag-of-html"),
     ],
 )
 def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
@@ -83,6 +89,7 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
         pytest.param(LOG_IN, False, id="log-in"),
         pytest.param(b"<html><p>User-Agent: Mozilla/5.0</p>", False, id="header-of-a-request"),
         pytest.param(b"x <pre>User-agent: *\nDisallow: /", False, id="no-page"),
+        pytest.param(b"<p>User-agent: *<br />\nDisallow: /x</p>", True, id="edited-as-a-page"),
     ],
 )
 def test_rules_inside_a_page_that_are_not_read_are_seen(body: bytes, expected: bool) -> None:
