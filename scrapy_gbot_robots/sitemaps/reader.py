@@ -56,6 +56,7 @@ _NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uff
 
 _URL_LINE = re.compile(r"^[ \t]*https?://\S", re.MULTILINE | re.IGNORECASE)
 _ABSOLUTE = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
+_WRAPS = re.compile(r"[\t\n\r]")  # browsers drop them anywhere in a URL (URL standard, 4.4)
 _XML_START = re.compile(r"<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b")
 
 # Where a part without tags begins, behind its "<", with what ends it.
@@ -372,6 +373,8 @@ class _Entry:
         key = self._key(name, element)
         if not key:
             return
+        if key in ("loc", "guid"):
+            value = _url(value)
         if not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
         elif key == "loc" and value and self.kind != "entry":
@@ -400,7 +403,12 @@ def _target(link: _Tag) -> str:
     """Where a link with an `href` leads, if to the same page in another form or language."""
     if link.attribute("rel", "alternate") != "alternate":
         return ""
-    return _usable(link.attribute("href"))
+    return _url(_usable(link.attribute("href")))
+
+
+def _url(value: str) -> str:
+    """A value that is a URL, without the line breaks and tabs that wrap it."""
+    return _WRAPS.sub("", value)
 
 
 def _usable(text: str) -> str:

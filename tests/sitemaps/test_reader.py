@@ -224,6 +224,19 @@ def test_ampersands_are_read_as_they_were_meant(loc: bytes, expected: str) -> No
     assert locs(urlset(url(loc))) == [expected]
 
 
+@pytest.mark.parametrize("wrap", [b"\n", b"\r\n", b"\t", b"&#10;"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(urlset(url(b"http://e/ok%s18")), id="loc"),
+        pytest.param(b"<feed><entry><link href='http://e/ok%s18'/></entry></feed>", id="atom"),
+        pytest.param(b"<rss><item><guid>http://e/ok%s18</guid></item></rss>", id="guid"),
+    ],
+)
+def test_wrapped_url_is_joined(body: bytes, wrap: bytes) -> None:
+    assert locs(body.replace(b"%s", wrap)) == ["http://e/ok18"]
+
+
 @pytest.mark.parametrize("cut", range(30, 60))
 def test_pieces_may_end_anywhere(cut: int) -> None:
     """The reader cuts the file into pieces of 8,192 bytes. The padding moves the cut through each mark."""
