@@ -183,6 +183,7 @@ _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make an
 _RULES = {lines.ALLOW, lines.DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
 MOST_NAMES = 3  # that a finding names
+_LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)  # after another, not in a query
 _BETWEEN_NAMES = re.compile(r"[,;|]\s*")
 
 
@@ -237,14 +238,19 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
             in_group = True
             has_rules = False
             yield from _on_agent(number, line.value)
-        elif line.kind == lines.SITEMAP and (
-            len(line.value.split()) > 1 or sitemap_url(line.value) is None
-        ):
+        elif line.kind == lines.SITEMAP and not _is_one_url(line.value):
             yield finding(number, "bad sitemap", value=text_of(line.value))
         elif line.kind == lines.UNUSED:
             yield from _on_unused(line, in_group=in_group, for_others=for_others)
     if cut:
         yield finding(number, "cut", size=len(body))
+
+
+def _is_one_url(value: bytes) -> bool:
+    """Whether the value of a sitemap line is one absolute URL, and no list of them."""
+    if len(value.split()) > 1 or _LISTED_URL.match(value):
+        return False
+    return sitemap_url(value) is not None
 
 
 def _on_unused(line: Line, *, in_group: bool, for_others: bool) -> Iterator[Finding]:
