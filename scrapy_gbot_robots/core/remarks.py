@@ -72,7 +72,7 @@ _WORDS = {
         ),
         "rule before any group": "a rule before the first user-agent line is ignored",
         "no user agent": '"{value}"{odd} names no user agent',
-        "user agent cut": 'this is for "{agent}", not for "{value}"{advice}',
+        "user agent cut": 'this is for "{agent}", not for "{value}"{odd}{advice}',
         "misspelt field": (
             'unknown field "{key}"{odd}, so the line is ignored; did you mean "{name}"?'
         ),
@@ -112,7 +112,7 @@ _WORDS = {
         "name of no crawler": 'no known crawler is called "{agent}"; did you mean {names}?',
         "preferences not repeated": "{what}",
         "typo": '"{key}" was read as "{name}"',
-        "missing colon": 'no colon after "{key}"',
+        "missing colon": 'no colon after "{key}"{odd}',
         "unused field": 'Google does not use the field "{key}"{why}',
         "unknown field": 'unknown field "{key}"',
     },
@@ -287,7 +287,8 @@ def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
     elif not line.flags & (lines.EMPTY | lines.IS_COMMENT):
         yield finding(line.number, "ignored", odd=_odd_characters(raw))
     if line.flags & lines.MISSING_COLON:
-        yield finding(line.number, "missing colon", key=text_of(line.key))
+        odd = _odd_characters(line.key)
+        yield finding(line.number, "missing colon", key=text_of(line.key), odd=odd)
 
 
 def _on_field(line: Line, key: str) -> Iterator[Finding]:
@@ -327,7 +328,7 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
         is_text = False
     if not is_text:
         yield finding(line.number, "not UTF-8")
-    elif line.kind in _RULES and not written.isascii():
+    elif line.kind in _RULES and not lines.as_written(written).isascii():
         yield finding(line.number, "path not escaped", value=text_of(line.value, 100))
 
 
@@ -385,7 +386,8 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
         advice = f"; did you mean {meant}?"
     else:
         advice = ': a name ends where anything but letters, "-" and "_" begins'
-    yield finding(number, "user agent cut", agent=agent, value=text, advice=advice)
+    odd = _odd_characters(value)
+    yield finding(number, "user agent cut", agent=agent, value=text, odd=odd, advice=advice)
 
 
 def _has_several_names(text: str) -> bool:

@@ -153,6 +153,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         ),
         (b"user-agent: Googlebot/2.1 (+http://x)", "user agent cut", 'alone, "Googlebot"'),
         ("us\u0435r-agent: x".encode(), "misspelt field", "(with U+0435), so the line is ignored"),
+        ("user-agent: GPTB\u043et".encode(), "user agent cut", "(with U+043E): a name ends"),
         ("user-agent:\u00a0*".encode(), "no user agent", "(with U+00A0) names no user agent"),
         (b"content-usage: train-ai=n, x=1", "field of other crawlers", ""),
         (b"content-usage: /a search=y", "field of other crawlers", ""),
@@ -205,6 +206,12 @@ def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
     ]
     assert finding.kind == kind
     assert said in finding.text
+
+
+def test_colon_that_is_none_is_named() -> None:
+    typo, missing = findings(HEAD + "disallow\uff1a /x".encode())
+    assert (typo.kind, missing.kind) == ("typo", "missing colon")
+    assert "(with U+FF1A)" in missing.text
 
 
 HOSTILE_RULES = b"".join(b"disallow: /*%s%d\n" % (b"a" * 60, n) for n in range(3_000))
