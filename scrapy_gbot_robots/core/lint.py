@@ -20,6 +20,7 @@ from .known_crawlers import SEARCH_ENGINES, KnownCrawler
 from .lines import Line, without_bom
 from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
+    ERROR,
     KINDS,
     LICENSE,
     MOST_NAMES,
@@ -74,6 +75,10 @@ def findings(
     if more is not None:
         for line, kind, text in more(robotstxt):
             unsorted.add(finding(line, kind, what=text))
+    wrong = {one.line for one in unsorted if one.level == ERROR}
+    for one in [*unsorted]:
+        if one.line in wrong and one.kind == "field of other crawlers":
+            unsorted.remove(one)
     unsorted.update(_on_groups(groups, all_lines))
     unsorted.update(_on_crawlers(groups))
     return sorted(unsorted, key=_place)
