@@ -106,6 +106,10 @@ _WORDS = {
             '"{rule}" keeps search engines away from the whole site, and each crawler without a '
             "group of its own"
         ),
+        "odd character in a path": (
+            "a character that cannot be seen or looks like another{odd}: no URL is likely to have "
+            "it, so retype the path"
+        ),
         "joined groups": (
             "in one group with line {other}, as no rule stands between: both follow the same rules"
         ),
@@ -149,6 +153,7 @@ _NO_REMARKS = {
     "index page",
     "name of no crawler",
     "not UTF-8",
+    "odd character in a path",
     "path not escaped",
     "regular expression",
     "space in a path",
@@ -173,6 +178,13 @@ _DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another st
 _NOINDEX = b"noindex"
 # a product token with a version, as in a User-Agent header
 _PRODUCT = re.compile(rb"[A-Za-z_-]+/")
+# Spaces and characters that cannot be seen, joiners only if not within a word that needs them; what
+# looks like a slash; Greek and Cyrillic letters beside Latin ones.
+_ODD_IN_PATH = re.compile(
+    "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
+    "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
+    "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
+)
 _GOOGLE = {name.lower() for name in GOOGLE_NAMES}
 # fields that other crawlers are known to use
 _OF_OTHERS = {lines.CRAWL_DELAY, b"clean-param", b"content-signal", b"content-usage", b"host"}
@@ -328,8 +340,14 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
         is_text = False
     if not is_text:
         yield finding(line.number, "not UTF-8")
-    elif line.kind in _RULES and not lines.as_written(written).isascii():
-        yield finding(line.number, "path not escaped", value=text_of(line.value, 100))
+    elif line.kind in _RULES and line.value[:1] in b"/*":
+        path = lines.as_written(written).decode("utf-8", "ignore")  # cut if over-long
+        odd = "".join(_ODD_IN_PATH.findall(path))
+        if odd:
+            odd = _odd_characters(odd.encode())
+            yield finding(line.number, "odd character in a path", odd=odd)
+        elif not path.isascii():
+            yield finding(line.number, "path not escaped", value=text_of(line.value, 100))
 
 
 def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:

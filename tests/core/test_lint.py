@@ -154,6 +154,15 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"user-agent: Googlebot/2.1 (+http://x)", "user agent cut", 'alone, "Googlebot"'),
         ("us\u0435r-agent: x".encode(), "misspelt field", "(with U+0435), so the line is ignored"),
         ("user-agent: GPTB\u043et".encode(), "user agent cut", "(with U+043E): a name ends"),
+        ("disallow: /\u0430dmin/".encode(), "odd character in a path", "(with U+0430): no URL"),
+        ("disallow: /admi\u03bd".encode(), "odd character in a path", "(with U+03BD): no URL"),
+        ("disallow: /tmp\u200b/".encode(), "odd character in a path", "(with U+200B): no URL"),
+        ("disallow: /tmp\u200d/".encode(), "odd character in a path", "(with U+200D): no URL"),
+        ("disallow: /tmp\u00a0".encode(), "odd character in a path", "(with U+00A0): no URL"),
+        ("disallow: /a\u2215\uff0fb".encode(), "odd character in a path", "(with U+2215, U+FF0F)"),
+        ("disallow: \u201c/x\u201d".encode(), "no leading slash", "(with U+201C, U+201D)"),
+        ("disallow: /\u043a\u0430-a/".encode(), "path not escaped", "/%D0%BA%D0%B0-a/"),
+        ("disallow: /\u0645\u06cc\u200c\u062e".encode(), "path not escaped", "%E2%80%8C"),
         ("user-agent:\u00a0*".encode(), "no user agent", "(with U+00A0) names no user agent"),
         (b"content-usage: train-ai=n, x=1", "field of other crawlers", ""),
         (b"content-usage: /a search=y", "field of other crawlers", ""),
@@ -201,6 +210,12 @@ def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
     (finding,) = told
     assert finding.kind == kind
     assert said in finding.text
+
+
+def test_character_that_the_limit_of_a_line_cuts_is_no_failure() -> None:
+    for start in (b"disallow: /", b"disallow: /a"):
+        told = found(HEAD + start + "\xfc".encode() * 20_000)
+        assert told == [(2, "over-long"), (2, "path not escaped")]
 
 
 def test_colon_that_is_none_is_named() -> None:
