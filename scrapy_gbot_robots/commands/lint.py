@@ -12,6 +12,7 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,11 @@ def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
             if word in {kind.id, kind.name} or kind.level in as_bad.get(word, ()):
                 found.add(kind.name)
         if not found:
-            known = ", ".join([*levels, *(kind.id for kind in KINDS.values())])
-            raise ArgumentTypeError(f'"{word}" is none of these: {known}')
+            known = [*levels, *(kind.id for kind in KINDS.values())]
+            nearest = get_close_matches(word, known, n=1)
+            if nearest:
+                raise ArgumentTypeError(f'there is no "{word}"; did you mean {nearest[0]}?')
+            raise ArgumentTypeError(f'"{word}" is none of these: {", ".join(known)}')
         kinds |= found
     return kinds
 

@@ -185,6 +185,8 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("check /x --purpose training", "train-ai"),
         ("lint - --ignore note", '"note" is none of these: search-engine-shut-out, '),
         ("lint - --ignore crawl-delay", ", too-many-rules-to-compare"),
+        ("lint - --ignore bad-sitemaps", 'there is no "bad-sitemaps"; did you mean bad-sitemap?'),
+        ("lint - --fail-on eror", 'there is no "eror"; did you mean error?'),
         ("lint - --fail-on fatal", "is none of these: error, warning, note, search-engine-shut-"),
     ],
 )
