@@ -25,6 +25,8 @@ def test_random_crawl_holds(seed: int) -> None:
 def test_random_crawl_holds_by_any_handler(seed: int) -> None:
     for extra in ("aiohttp", "httpx2"):
         pytest.importorskip(extra, reason=f"{extra} is not installed")
+    handlers = "scrapy.core.downloader.handlers"
+    pytest.importorskip(f"{handlers}._httpx", reason="this Scrapy has no httpx handler")
     assert problems_in(World.by_any_handler(seed)) == []
 
 
