@@ -169,7 +169,7 @@ def _is_directory(path: Path) -> bool:
 
 def _is_archive(path: Path) -> bool:
     named = archive_named(path, "", datetime.now(timezone.utc))
-    return named.name.endswith(ARCHIVES) and "%" not in named.name
+    return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
 
 
 def _is_report(path: Path) -> bool:
@@ -254,7 +254,8 @@ REPORT = ValueType(
     _is_report,
 )
 ARCHIVE = ValueType(
-    "the path of a .jsonl.gz or .jsonl file, with no % in its name but in %(time)s and %(name)s",
+    "the path of a .jsonl.gz or .jsonl file, not of a directory, "
+    "with no % in its name but in %(time)s and %(name)s",
     path_of,
     _is_archive,
 )

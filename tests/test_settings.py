@@ -117,6 +117,14 @@ def test_wrong_url_of_scrapy_redis_is_named() -> None:
         GbotSettings.of(Settings({"REDIS_URL": "localhost:6379"}))
 
 
+def test_directory_is_no_archive(tmp_path: Path) -> None:
+    directory = tmp_path / "robots.jsonl"
+    directory.mkdir()
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_ARCHIVE must be .*, not of a directory, "):
+        read(ARCHIVE=str(directory))
+    assert read(ARCHIVE=str(directory / "a.jsonl")).archive == directory / "a.jsonl"
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Scrapy project, and the working directory in it."""
