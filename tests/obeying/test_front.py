@@ -88,6 +88,7 @@ def test_hosts_that_hang_do_not_block_the_head_of_a_queue(shared: World) -> None
 def test_any_number_is_held_of_hosts_that_are_known_to_be_unreachable(
     shared: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert front.MOST_HELD == 10_000
     monkeypatch.setattr(front, "MOST_HELD", 300)
     fill(shared, "a")
     assert held(shared) == 8

@@ -304,6 +304,23 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     assert not archive._fetched
 
 
+def test_another_status_is_another_line_and_the_same_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[int] = []
+    monkeypatch.setattr(
+        RobotsArchive, "_keep", lambda _, origin, record: kept.append(record["status"])
+    )
+    monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
+    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
+    origin = Origin("http", "a.example", 80)
+    for status in (404, 404, 410, 410, 404):
+        copy = Copy(Kind.NONE, status, origin.robots_url, b"", False, "", 0.0, 0.0)
+        decision = Decision(State.FULL_ALLOW, "", False, 0.0, 0.0, copy)
+        archive._decided(CachedAnswer(origin, decision), copy)
+    assert kept == [404, 410, 404]
+
+
 def test_headers_of_a_fetch_are_kept_only_if_that_fetch_has_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
