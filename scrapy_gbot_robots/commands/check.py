@@ -234,12 +234,17 @@ def entry_facts(state: RobotsState) -> dict[str, Any]:
         "cut": False,
     }
     if copy is not None:
-        facts["status"], facts["served_by"] = copy.status, copy.url
-        facts["fetched_at"], facts["age_secs"] = copy.fetched_at, max(0.0, now - copy.fetched_at)
-        facts["bytes"], facts["cut"] = len(copy.body), copy.cut
+        facts["status"] = copy.status
+        facts["served_by"] = copy.url
+        facts["fetched_at"] = copy.fetched_at
+        facts["age_secs"] = max(0.0, now - copy.fetched_at)
+        facts["bytes"] = len(copy.body)
+        facts["cut"] = copy.cut
     if outage is not None:
-        facts["status"], facts["unreachable_since"] = outage.status, outage.since
-        facts["failures"], facts["last_failure"] = outage.failures, outage.why
+        facts["status"] = outage.status
+        facts["unreachable_since"] = outage.since
+        facts["failures"] = outage.failures
+        facts["last_failure"] = outage.why
     return facts
 
 

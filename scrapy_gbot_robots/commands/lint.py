@@ -82,17 +82,17 @@ def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
     as_bad = {level: levels[:place] for place, level in enumerate(levels, 1)}
     kinds: set[str] = set()
     for word in map(str.strip, text.split(",")):
-        found = set()
+        meant = set()
         for kind in KINDS.values():
             if word in {kind.id, kind.name} or kind.level in as_bad.get(word, ()):
-                found.add(kind.name)
-        if not found:
+                meant.add(kind.name)
+        if not meant:
             known = [*levels, *(kind.id for kind in KINDS.values())]
             nearest = get_close_matches(word, known, n=1)
             if nearest:
                 raise ArgumentTypeError(f'there is no "{word}"; did you mean {nearest[0]}?')
             raise ArgumentTypeError(f'"{word}" is none of these: {", ".join(known)}')
-        kinds |= found
+        kinds |= meant
     return kinds
 
 

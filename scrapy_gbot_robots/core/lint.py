@@ -76,9 +76,8 @@ def findings(
         for line, kind, text in more(robotstxt):
             unsorted.add(finding(line, kind, what=text))
     wrong = {one.line for one in unsorted if one.level == ERROR}
-    for one in [*unsorted]:
-        if one.line in wrong and one.kind == "field of other crawlers":
-            unsorted.remove(one)
+    notes = {one for one in unsorted if one.kind == "field of other crawlers"}
+    unsorted -= {note for note in notes if note.line in wrong}  # it means nothing to them, too
     unsorted.update(_on_groups(groups, all_lines))
     unsorted.update(_on_crawlers(groups))
     return sorted(unsorted, key=_place)

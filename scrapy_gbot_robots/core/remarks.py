@@ -342,10 +342,9 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
         yield finding(line.number, "not UTF-8")
     elif line.kind in _RULES and line.value[:1] in b"/*":
         path = lines.as_written(written).decode("utf-8", "ignore")  # cut if over-long
-        odd = "".join(_ODD_IN_PATH.findall(path))
+        odd = "".join(_ODD_IN_PATH.findall(path)).encode()
         if odd:
-            odd = _odd_characters(odd.encode())
-            yield finding(line.number, "odd character in a path", odd=odd)
+            yield finding(line.number, "odd character in a path", odd=_odd_characters(odd))
         elif not path.isascii():
             yield finding(line.number, "path not escaped", value=text_of(line.value, 100))
 
@@ -355,8 +354,7 @@ def _on_path(line: Line, raw: bytes) -> Iterator[Finding]:
     number = line.number
     path = line.value
     if path[:1] not in b"/*":
-        written = lines.as_written(raw)
-        odd = _odd_characters(written)
+        odd = _odd_characters(lines.as_written(raw))
         yield finding(number, "no leading slash", value=text_of(path), odd=odd)
     if b" " in path or b"\t" in path:
         yield finding(number, "space in a path")

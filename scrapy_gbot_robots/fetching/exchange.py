@@ -218,8 +218,8 @@ class Exchange:
         """Return the fault of a middleware in words.
 
         It is an empty text if `error` is a failed download or an `IgnoreRequest`. A middleware may
-        raise errors of Scrapy's and Twisted's downloads itself. One of Python's own, such as
-        TimeoutError, is of a call that the middleware makes, if no download has failed by it.
+        end a request with an error of Scrapy's or Twisted's downloads, which is no fault. An error
+        of Python's own, such as TimeoutError, comes from a call that the middleware made itself.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""

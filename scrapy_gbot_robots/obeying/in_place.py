@@ -92,7 +92,7 @@ class InPlace:
     ) -> CachedAnswer:
         """Wait for a better answer than one that is unreachable."""
         if self._is_to_wait(answer, request):
-            self._occupancy.count("gbot_robots/held")
+            self._occupancy.count_held(1)
         elif not answer.is_good(time.time()):
             with suppress(TimeoutError):
                 answer = await within(QUICK_SECS, self._next(answer, agent, request))

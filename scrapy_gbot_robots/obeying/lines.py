@@ -129,9 +129,13 @@ class Occupancy:
         site.standing = standing
         self._tell()
 
-    def count(self, stat: str, number: int = 1) -> None:
-        """Count what holds for requests, or for a host."""
-        self._stats.inc_value(stat, number)
+    def count_held(self, number: int) -> None:
+        """Count requests that have to wait for an unreachable robots.txt."""
+        self._stats.inc_value("gbot_robots/held", number)
+
+    def count_gone(self) -> None:
+        """Count a host that is gone."""
+        self._stats.inc_value("gbot_robots/gone")
 
     def _tell(self) -> None:
         waiting = self.waiting

@@ -58,7 +58,6 @@ from .subject import is_unchecked_sitemap, origin_of, restore
 LOOK_SECS = 0.1  # between two looks at what is due
 SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
 FEWEST_AT_A_TIME = 16  # look-ups
-HELD = "gbot_robots/held"  # the stat: requests that wait for an unreachable robots.txt
 LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
 
 
@@ -177,7 +176,7 @@ class Room:
         heappush(line, entry)
         self.occupancy.add(line, 1)
         if site.standing is Standing.UNREACHABLE and not has_returned:
-            self.occupancy.count(HELD)
+            self.occupancy.count_held(1)
         if line[0] is entry:
             self._place(line)
 
@@ -392,13 +391,13 @@ class Room:
         if self._is_hopeful(answer):
             self._unused.discard(site)
             if site.standing is not Standing.UNREACHABLE:
-                self.occupancy.count(HELD, site.size)
+                self.occupancy.count_held(site.size)
                 self._stand(site, Standing.UNREACHABLE)
             look_again_at = self._patience.look_again_at(answer.trouble, now)
             heappush(self._due, (look_again_at, next(self._numbers), site))
         else:
             if is_waited_for(answer) and self._patience.is_gone(answer.trouble, now):
-                self.occupancy.count("gbot_robots/gone")
+                self.occupancy.count_gone()
             self._stand(site, Standing.OPEN)
         for line in site.waiting():
             if site.standing is Standing.OPEN or self._fate(line) is not Fate.WAITS:

@@ -197,7 +197,10 @@ class RobotsArchive:
         if answer.source is not Source.FETCHED:  # no fetch of this crawl has decided
             fetched = None
         record = record_of(answer, copy, fetched)
-        mark = (answer.state, copy and copy.status, record["robots"])
+        status = None
+        if copy is not None:
+            status = copy.status
+        mark = (answer.state, status, record["robots"])
         if self._kept.get(origin) == mark:
             return
         self._kept[origin] = mark

@@ -172,7 +172,7 @@ class RedisStorage(BatchStorage):
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         listed: set[str] = set()  # a scan may meet a key twice
         with self._connected() as client:
-            before, after = (self._key("entry", "*")).split("*")
+            before, after = self._key("entry", "*").split("*")
             for key in client.scan_iter(match=f"{before}*{after}", count=_SCAN_KEYS):
                 origin = key.decode(errors="replace").removeprefix(before).removesuffix(after)
                 if origin not in listed:

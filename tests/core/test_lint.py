@@ -143,7 +143,6 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         ),
         (b"user-agent: Bing", "name of no crawler", "; did you mean Bingbot?"),
         (b"user-agent: Googlebot_News", "name of no crawler", "; did you mean Googlebot-News?"),
-        # About preferences; fields that are in order are told as unused alone
         (b"crawl-delay: 10s", "unused field", "it is no number of seconds"),
         (b"disallow: /assets/*.JS$", "style or script", '"Disallow: /assets/*.JS$" keeps'),
         (
@@ -164,6 +163,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         ("disallow: /\u043a\u0430-a/".encode(), "path not escaped", "/%D0%BA%D0%B0-a/"),
         ("disallow: /\u0645\u06cc\u200c\u062e".encode(), "path not escaped", "%E2%80%8C"),
         ("user-agent:\u00a0*".encode(), "no user agent", "(with U+00A0) names no user agent"),
+        # About preferences; of fields that are in order only the note says something
         (b"content-usage: train-ai=n, x=1", "field of other crawlers", ""),
         (b"content-usage: /a search=y", "field of other crawlers", ""),
         (b"content-signal: ai-train=no, search=yes, use=full", "field of other crawlers", ""),
