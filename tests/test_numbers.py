@@ -10,8 +10,8 @@ from scrapy_gbot_robots.obeying import answer, front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
 from scrapy_gbot_robots.report import page, summary
-from scrapy_gbot_robots.sitemaps import reader, spider, urls
-from scrapy_gbot_robots.storage import client, memory
+from scrapy_gbot_robots.sitemaps import discovery, reader, spider, urls
+from scrapy_gbot_robots.storage import client, memory, sqlite
 
 from .support.documentation import HOME
 
@@ -25,6 +25,8 @@ NUMBERS = [
     ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),
     ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
+    ("fleets", "Up to {} calls are made together", client.MOST_TOGETHER),
+    ("fleets", "locks the SQLite file for more than {} |", sqlite._BUSY_SECS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
     ("../ARCHITECTURE", "as much as {} questions, an index finds", rules._TRIES),
@@ -40,6 +42,7 @@ NUMBERS = [
     ("waiting", "asks it again each {} seconds", front.ASK_AGAIN_SECS),
     ("semantics", "for up to {} minutes, even if it expires", room.SERVED_SECS / 60),
     ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
+    ("sitemaps", "It keeps {} MiB of URLs", discovery._MOST_CHARS >> 20),
     ("sitemaps", "up to a {} hosts", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
     ("stats", "The first {} of a crawl are named", fetcher.MOST_WARNED),

@@ -156,9 +156,10 @@ async def test_request_that_alone_waits_for_its_caller_is_forbidden(
         await until(lambda: fetches(site) == 1)
         under_way(engine.close_spider_async(reason="enough"))
 
-    await visit(script)
+    crawler = await visit(script)
     gate.open()
     assert isinstance(ended[0], ForbiddenByRobotsTxt)
+    assert "robotstxt/forbidden" not in stats(crawler)
     assert [
         record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
     ] == []

@@ -6,11 +6,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
+from socket import socket
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy import signals as scrapy_signals
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 
@@ -103,7 +105,7 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         Site({"/robots.txt": RULES, "*": b"ok"}) as a,
         Site({"*": b"ok"}) as b,
         Site({"/robots.txt": Reply(503, after_secs=1.2), "*": b"ok"}) as c,
-        Site({"/robots.txt": Reply(404), "*": b"ok"}) as d,
+        Site({"/robots.txt": redirect("/gone"), "/gone": Reply(404), "*": b"ok"}) as d,
     ):
         began = time.monotonic()
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
@@ -117,6 +119,16 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
             "gbot_robots/origins/rules": 2,
             "gbot_robots/origins/full_allow": 1,
             "gbot_robots/origins/full_disallow": 1,
+        }
+        outcomes = ("fetched", "unavailable", "unreachable")
+        assert [found[f"gbot_robots/{outcome}"] for outcome in outcomes] == [2, 1, 1]
+        assert stats(crawler, "robotstxt/") == {
+            "robotstxt/request_count": 4,
+            "robotstxt/response_count": 4,
+            "robotstxt/response_status_count/200": 2,
+            "robotstxt/response_status_count/404": 1,  # after a redirect
+            "robotstxt/response_status_count/503": 1,
+            "robotstxt/forbidden": 3,
         }
         assert found["gbot_robots/bytes"] == len(RULES) + len(b"ok")
         lasted_ms = 1000 * (time.monotonic() - began)
@@ -238,8 +250,9 @@ OLD = b"user-agent: *\ndisallow: /a\n"
 )
 @in_reactor
 async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
-    new: bytes | Reply, changes: int, site: Site, clock: Clock
+    new: bytes | Reply, changes: int, site: Site, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "scrapy_gbot_robots")
     seen: list[Any] = []
     site.pages["/robots.txt"] = OLD
 
@@ -262,9 +275,47 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
     assert fetches(site) == 2
     assert seen == [(site.url("").rstrip("/"), False, crawler.spider)] * changes
     assert stats(crawler).get("gbot_robots/changed", 0) == changes
+    assert caplog.messages.count(f"{site.url('/robots.txt')} has new rules for *") == changes
 
 
-# Handlers of signals
+# Signals, and their handlers
+
+
+@in_reactor
+async def test_signals_tell_of_each_response_each_outage_each_robots_txt_and_each_refusal(
+    site: Site,
+) -> None:
+    answers = iter([Reply(503), Reply(503), Reply(200, RULES)])
+
+    def answer(connection: socket) -> None:
+        next(answers)(connection)
+
+    site.pages |= {"/robots.txt": redirect("/r"), "/r": answer}
+    heard: list[str] = []
+    hears: dict[object, Any] = {
+        signals.robotstxt_served: lambda outcome, response: heard.append(
+            f"served: {type(outcome).__name__}, {response.status}"
+        ),
+        signals.robotstxt_unreachable: lambda answer: heard.append(f"unreachable: {answer.why}"),
+        signals.robotstxt_known: lambda robotstxt: heard.append(f"known: {robotstxt.sitemaps}"),
+        signals.request_forbidden: lambda request: heard.append(f"forbidden: {request.url[-3:]}"),
+    }
+    scrapys = getattr(scrapy_signals, "robots_parsed", None)  # from Scrapy 2.18
+    if scrapys is not None:
+        hears[scrapys] = lambda robotparser: heard.append(
+            f"parsed: {robotparser.allowed('/no', 'testbot')}"
+        )
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+    await crawl(Pages, settings, hears=hears, urls=[site.url("/no")])
+    assert heard == [
+        "served: Unreachable, 503",
+        "unreachable: robots.txt unreachable: HTTP 503",
+        "served: Unreachable, 503",
+        "served: Fetched, 200",
+        "known: ()",
+        *["parsed: False"] * (scrapys is not None),
+        "forbidden: /no",
+    ]
 
 
 @pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])

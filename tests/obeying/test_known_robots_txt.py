@@ -34,15 +34,16 @@ async def test_robots_txt_that_is_known_is_not_fetched_again(site: Site) -> None
     crawler = await crawl(Pages, urls=urls)
     response = pages(crawler).crawled[site.url("/robots.txt")]
     assert (response.status, response.body) == (200, RULES)
-    assert ANSWERED in response.flags
+    assert response.flags == ["gbot_robots", "rules"]
     assert site.paths().count("/robots.txt") == 1
     assert set(pages(crawler).refused) == {site.url("/no")}
 
 
 @in_reactor
 async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_cache_does_not_keep(
-    site: Site, tmp_path: Path
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "scrapy_gbot_robots")
     zipped = gzip.compress(b"Disallow: /no\n" * 100)
     site.pages["/robots.txt"] = Reply(200, zipped, {"Content-Encoding": "gzip"})
     settings = {
@@ -53,6 +54,8 @@ async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_ca
     crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
     assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
     assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
+    said = f"{site.url('/robots.txt')} is longer than 20 bytes; the rest of it is ignored"
+    assert caplog.messages.count(said) == 1
 
 
 UNKNOWN = (404, 403, 410, 401, 503, 500, 429)

@@ -295,6 +295,7 @@ async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and
 
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
     monkeypatch.setattr(lookups, "pause", noted)
+    assert lookups._LONGEST_POLL_SECS == 1
     monkeypatch.setattr(lookups, "_LONGEST_POLL_SECS", 0.2)
     await visit(script, **in_sqlite(tmp_path / "robots.sqlite"))
     assert fetches(site) == 1

@@ -25,7 +25,10 @@ RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
 
 
 @in_reactor
-async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
+async def test_rules_decide_and_the_refusal_names_the_rule(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "scrapy_gbot_robots")
     crawler = await crawl(
         Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")]
     )
@@ -38,6 +41,8 @@ async def test_rules_decide_and_the_refusal_names_the_rule(site: Site) -> None:
     assert refusal.origin == Origin.of(site.url(""))
     assert refusal.state is State.RULES
     assert stats(crawler)["robotstxt/forbidden"] == 1
+    said = f'<GET {site.url("/no/way")}>: disallowed by "Disallow: /no" (line 2, group "testbot")'
+    assert f"Forbidden by robots.txt: {said} ({site.url('/robots.txt')})" in caplog.messages
 
 
 @in_reactor
