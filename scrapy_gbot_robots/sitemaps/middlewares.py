@@ -264,4 +264,5 @@ def _is_listed(request: Request) -> bool:
 
     A guessed sitemap need not exist.
     """
-    return bool(request.meta.get(SITEMAP, {}).get("line"))
+    source = request.meta.get(SITEMAP, {})
+    return bool(source.get("line") or source.get("level"))

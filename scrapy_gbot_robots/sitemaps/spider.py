@@ -73,6 +73,7 @@ _TURN_REQUESTS = 5
 _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
 # `meta.SITEMAP` of a sitemap that no robots.txt lists
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
+_MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
 
 _BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
 _TOO_LONG = (
@@ -99,7 +100,7 @@ class RobotsSitemapSpider(SitemapSpider):
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
-            are tried in order, a list or text with commas, until one leads to anything.
+            are tried in order, a list or text with commas, until one leads to a page.
         since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
             last changed before it, as the file that lists them says, are left out.
     """
@@ -133,6 +134,9 @@ class RobotsSitemapSpider(SitemapSpider):
         self._guesses = _guesses_of(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
+        # By host, while a guess is tried there that has led to no page: how many of its sitemaps,
+        # with those that its sitemap indexes list, have not been read.
+        self._unread: dict[str, int] = {}
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -239,7 +243,7 @@ class RobotsSitemapSpider(SitemapSpider):
             host: as the user wrote it.
             why: the reason, in words.
         """
-        self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why))
+        self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
     def _robots_request(
         self, host: str, origin: Origin, *others: Origin, is_probe: bool
@@ -275,8 +279,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 why += f" that can be used; left out: {left_out}"
         if self._guesses:
             self._report("guessed", host)
-            source = {"robotstxt": origin.robots_url, "line": 0, "guessed": host}
-            yield self._guess(source, 0)
+            yield self._guess(host, origin.robots_url, ())
         else:
             self._report("without", host, why)
 
@@ -294,31 +297,48 @@ class RobotsSitemapSpider(SitemapSpider):
 
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
-        leads_to_nothing = True
-        async for request in self._requests(response):
-            leads_to_nothing = False
-            yield request
         source = response.meta.get(SITEMAP, _NO_SOURCE)
-        if leads_to_nothing and "guessed" in source and "index" not in source:
-            for request in self._guess_again(source, f"{response.url} lists nothing"):
-                yield request
+        host = source.get("guessed")
+        async for request in self._requests(response):
+            if LISTED in request.meta:
+                self._unread.pop(host, None)
+            elif host in self._unread:
+                self._unread[host] += 1
+            yield request
+        for request in self._guess_again(source, "lists nothing"):
+            yield request
 
-    def _guess(self, source: Mapping[str, Any], number: int) -> Request:
-        """The request for the sitemap with this number in the list of guesses."""
-        url = urljoin(source["robotstxt"], self._guesses[number])
-        return self._sitemap_request(url, {**source, "guess": number}, self._guess_failed)
+    def _guess(self, host: str, robots_url: str, tried: Sequence[str]) -> Request:
+        """The request for the sitemap that is guessed after those that were `tried`."""
+        self._unread[host] = 1
+        url = urljoin(robots_url, self._guesses[len(tried)])
+        source = {"robotstxt": robots_url, "line": 0, "guessed": host, "tried": tried}
+        return self._sitemap_request(url, source, self._guess_failed)
 
     def _guess_again(self, source: Mapping[str, Any], why: str) -> Iterator[Request]:
-        """Try the next guess after one that leads to nothing; give the host up after the last."""
-        number = source["guess"] + 1
-        if number < len(self._guesses):
-            yield self._guess(source, number)
+        """Note that a sitemap of a guess is read. Try the next guess if none has led to a page.
+
+        After the last one the host is given up.
+        """
+        host = source.get("guessed")
+        if host not in self._unread:
+            return
+        self._unread[host] -= 1
+        if self._unread[host]:
+            return
+        del self._unread[host]
+        if "index" in source:
+            why = "lists sitemaps that lead to nothing"
+        before = source["tried"]
+        url = urljoin(source["robotstxt"], self._guesses[len(before)])
+        tried = [*before, f"{url} {why}"]
+        if len(tried) < len(self._guesses):
+            yield self._guess(host, source["robotstxt"], tried)
         else:
-            self._report("without", source["guessed"], f"its robots.txt lists none, and {why}")
+            self._report("without", host, f"its robots.txt lists none; {', '.join(tried)}")
 
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
-        request: Request = failure.request
-        return self._guess_again(request.meta[SITEMAP], f"{request.url} could not be fetched")
+        return self._guess_again(failure.request.meta[SITEMAP], "could not be fetched")
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
@@ -335,6 +355,9 @@ class RobotsSitemapSpider(SitemapSpider):
         self._done += request.callback == self._parse_robots_txt
         if LISTED in request.meta:
             self._count("duplicate")
+        source = request.meta.get(SITEMAP, _NO_SOURCE)
+        for guess in self._guess_again(source, "was requested before"):
+            self.crawler.engine.crawl(guess)
 
     # Of a sitemap file
 
@@ -426,6 +449,8 @@ class RobotsSitemapSpider(SitemapSpider):
         if request is None:
             raise Refused("vetoed", url)
         request.meta.update(self._meta, **{SITEMAP: source})
+        if "guessed" in source and request.errback is None:
+            request.errback = self._guess_failed
         return request
 
     def _page_request(self, loc: str, entry: SitemapEntry, response: Response) -> Request:
@@ -461,7 +486,8 @@ class RobotsSitemapSpider(SitemapSpider):
     def _finished(self, reader: SitemapReader, response: Response) -> None:
         """Count and log what could not be read of a file."""
         url = response.url
-        need_not_exist = "guessed" in response.meta.get(SITEMAP, _NO_SOURCE)
+        source = response.meta.get(SITEMAP, _NO_SOURCE)
+        need_not_exist = "guessed" in source and "index" not in source
         count(self.crawler, "read")
         count(self.crawler, "over_limit", reader.over_limit)
         count(self.crawler, "entries/broken", reader.broken)
