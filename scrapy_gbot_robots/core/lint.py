@@ -10,6 +10,7 @@ Source: RFC 9309, Google's page and Google's parser.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from .lines import Line, without_bom
 from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
     ERROR,
+    FOR_GOOGLE,
     KINDS,
     LICENSE,
     MOST_NAMES,
@@ -40,6 +42,15 @@ _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
+_STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
+# folders of such files, and an ending of these
+_FOLDERS = {
+    "css": "css",
+    "stylesheets": "css",
+    "js": "js",
+    "javascript": "js",
+    "javascripts": "js",
+}
 
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of
 # theirs and each of the path.
@@ -359,6 +370,8 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
             yield finding(min(merged.lines.values()), "too many rules to compare")
             return
         yield from _on_outweighed(merged, rivals)
+        if not FOR_GOOGLE.isdisjoint(merged.agents) and closing_rule(merged.rules) is None:
+            yield from _on_styles_and_scripts(merged.rules, rivals)
         if "*" not in merged.agents and not all(rule.allow for rule in merged.rules):
             yield from _on_opened(closed_to_all, rivals, merged)
 
@@ -398,6 +411,35 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
             yield finding(
                 rule.line, "shadowed rule", rule=rule, whom=whom, rival=rival, other=rival.line
             )
+
+
+def _on_styles_and_scripts(rules: Iterable[Rule], rivals: _Rivals) -> Iterator[Finding]:
+    """Find style sheets and scripts that are blocked, and that no other rule gives back."""
+    for rule in rules:
+        file = _style_or_script(rule.pattern)
+        if rule.allow or not file:
+            continue
+        if rivals.allows.decider(file) < precedence_of(len(rule.pattern), rule.allow, rule.line):
+            yield finding(rule.line, "style or script", rule=rule)
+
+
+def _style_or_script(pattern: str) -> str:
+    """Return a style sheet or script that a pattern matches, "" if it is for no such file.
+
+    A NUL stands for any name, as in `stand_in`.
+    """
+    path = pattern.rstrip("*")
+    if path.startswith("*"):
+        path = f"/{path}"
+    if _STYLE_OR_SCRIPT.search(path):
+        return path.rstrip("*$").replace("*", "\0")
+    segments = path.lower().split("/")[1:]
+    if segments and segments[-1]:
+        segments = segments[-1:]  # the others hold more than what the rule is for
+    for segment in segments:
+        if segment in _FOLDERS:
+            return f"{path.rstrip('/')}/*.{_FOLDERS[segment]}".replace("*", "\0")
+    return ""
 
 
 def _on_opened(closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged) -> Iterator[Finding]:

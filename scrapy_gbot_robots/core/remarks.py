@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from . import lines
-from .crawlers import GOOGLE_NAMES, product_token
+from .crawlers import GOOGLE_NAMES, is_browser_like, product_token
 from .known_crawlers import is_known, meant_by
 from .lines import Line, agent_of, split_lines
 from .patterns import directory_of_index
@@ -178,6 +178,11 @@ _DOT_STAR = re.compile(rb"(?<=[^*.])\.\*(?=\w)")  # in a path without another st
 _NOINDEX = b"noindex"
 # a product token with a version, as in a User-Agent header
 _PRODUCT = re.compile(rb"[A-Za-z_-]+/")
+# A whole header of one product: its name, a version, comments.
+_HEADER = re.compile(
+    rb"[A-Za-z_-]+(?:(?P<version>/[^\s,;|()]*)| \d[\d.]*)?[;+]?\s*"
+    rb"(?:\([^()]*(?:\)|\Z)\s*|\+?https?://\S*(?:\s+|\Z))*\Z"
+)
 # Spaces and characters that cannot be seen, joiners only if not within a word that needs them; what
 # looks like a slash; Greek and Cyrillic letters beside Latin ones.
 _ODD_IN_PATH = re.compile(
@@ -185,10 +190,9 @@ _ODD_IN_PATH = re.compile(
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
-_GOOGLE = {name.lower() for name in GOOGLE_NAMES}
+FOR_GOOGLE = {"*", *(name.lower() for name in GOOGLE_NAMES)}  # agents
 # fields that other crawlers are known to use
 _OF_OTHERS = {lines.CRAWL_DELAY, b"clean-param", b"content-signal", b"content-usage", b"host"}
-_STYLE_OR_SCRIPT = re.compile(rb"\.(?:css|js)(?:[$*?]|\Z)", re.IGNORECASE)
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
 _MAX_FIELD = 30  # characters; a longer name is no misspelling
 _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
@@ -242,10 +246,8 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
             if not in_group:
                 yield finding(number, "rule before any group")
             yield from _on_path(line, raw)
-            if not for_others:
-                yield from _on_style_or_script(line)
         elif line.kind == lines.USER_AGENT:
-            of_other = agent_of(line.value).decode("ascii") not in {"*", *_GOOGLE}
+            of_other = agent_of(line.value).decode("ascii") not in FOR_GOOGLE
             for_others = of_other and (for_others or has_rules or not in_group)
             in_group = True
             has_rules = False
@@ -283,11 +285,6 @@ def _on_unused(line: Line, *, in_group: bool, for_others: bool) -> Iterator[Find
         yield finding(line.number, "unused field", key=key, why=why)
     elif not for_others:
         yield finding(line.number, "field of other crawlers", key=key)
-
-
-def _on_style_or_script(line: Line) -> Iterator[Finding]:
-    if line.kind == lines.DISALLOW and _STYLE_OR_SCRIPT.search(line.value):
-        yield finding(line.number, "style or script", rule=f"Disallow: {text_of(line.value)}")
 
 
 def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
@@ -388,6 +385,8 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
         if meant:
             yield finding(number, "name of no crawler", agent=text, names=meant)
         return
+    if _names_one_crawler(value, agent):
+        return
     name, _, rest = text.partition("/")
     is_header = " " in rest and _PRODUCT.match(value) is not None
     if is_known(name) and not is_header:  # such as MJ12bot: so its operator documents it
@@ -404,6 +403,17 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
         advice = ': a name ends where anything but letters, "-" and "_" begins'
     odd = _odd_characters(value)
     yield finding(number, "user agent cut", agent=agent, value=text, odd=odd, advice=advice)
+
+
+def _names_one_crawler(value: bytes, agent: str) -> bool:
+    """Whether a name with version and comments means the crawler that its group is for.
+
+    A browser's header does not: its group is for "Mozilla".
+    """
+    header = _HEADER.match(value)
+    if header is None or is_browser_like(value) or product_token(value).lower() != agent:
+        return False
+    return header["version"] is not None or is_known(agent)
 
 
 def _has_several_names(text: str) -> bool:

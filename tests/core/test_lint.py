@@ -39,6 +39,15 @@ def found(body: bytes, **options: Any) -> list[tuple[int, str]]:
         b"sitemap: https://e.com/i,j.xml\nsitemap: https://e.com/?u=https://x,https://y",
         b"user-agent: MJ12bot\nuser-agent: mj12bot/1.4\ndisallow: /",
         b"user-agent: " + b"a" * 300 + b"\ndisallow: /",
+        b"user-agent: Googlebot/2.1 (+http://www.google.com/bot.html)\ndisallow: /x",
+        b"user-agent: DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)\ndisallow: /x",
+        b"user-agent: facebookexternalhit/1.1 (+http://www.facebook.com/#x)\ndisallow: /",
+        b"user-agent: my-bot/3.0+b (Linux; x) (+mailto:me@my.example)\ndisallow: /",
+        b"user-agent: LinkedInBot/1.0 (compatible; Mozilla/5.0; +http://l.example)\ndisallow: /",
+        b"user-agent: Googlebot (+http://www.google.com/bot.html)\ndisallow: /x",
+        b"user-agent: Baiduspider+(+http://www.baidu.com/search/spider.htm)\ndisallow: /x",
+        b"user-agent: AhrefsBot/7.0; +http://ahrefs.com/robot/)\ndisallow: /",
+        b"user-agent: CCBot 2.0\ndisallow: /",
         "user-agent: *\ndisallow: /men%C3%BC # für alle\n".encode(),
         b"license: https://e.com/l.xml\nuser-agent: *\ndisallow: /x",
         b"license: https://e.com/l.xml",
@@ -150,7 +159,18 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
             "user agent cut",
             'write the name alone, "bingbot"',
         ),
-        (b"user-agent: Googlebot/2.1 (+http://x)", "user agent cut", 'alone, "Googlebot"'),
+        (
+            b"user-agent: Mozilla/5.0 (X11; Linux x86_64)",
+            "user agent cut",
+            'write the name alone, "Mozilla"',
+        ),
+        (
+            b"user-agent: MyBot/1.0 (compatible; Googlebot/2.1)",
+            "user agent cut",
+            'write the name alone, "Googlebot"',
+        ),
+        (b"user-agent: GPTBot/1 (+http://a) CCBot/2", "user agent cut", 'alone, "GPTBot"'),
+        (b"user-agent: Googlebot (+http://x), CCBot", "user agent cut", "a name ends where"),
         ("us\u0435r-agent: x".encode(), "misspelt field", "(with U+0435), so the line is ignored"),
         ("user-agent: GPTB\u043et".encode(), "user agent cut", "(with U+043E): a name ends"),
         ("disallow: /\u0430dmin/".encode(), "odd character in a path", "(with U+0430): no URL"),
@@ -323,6 +343,7 @@ def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
     assert found(HEAD + b"disallow: /x", truncated=True) == [(2, "cut")]
 
 
+STYLE_OR_SCRIPT = "style or script"
 CLOSED, SHADOWED, OWN_GROUP = "whole site disallowed", "shadowed rule", "own group"
 NOT_REPEATED = "preferences not repeated"
 DROPS = "disallow: /cart|disallow: /admin/*|disallow: /c|disallow: /d|user-agent: "
@@ -374,6 +395,58 @@ def test_groups_and_rules_are_compared_with_each_other(
 ) -> None:
     told = found(HEAD + rules.replace("|", "\n").encode())
     assert [at for at, name in told if name == kind] == ([] if line is None else [line])
+
+
+@pytest.mark.parametrize(
+    ("rules", "line"),
+    [
+        ("disallow: /css/", 2),
+        ("disallow: /js/", 2),
+        ("disallow: /JS", 2),
+        ("disallow: /js*", 2),
+        ("disallow: /static/js/", 2),
+        ("disallow: /assets/css", 2),
+        ("disallow: */css/*", 2),
+        ("disallow: /js/vendor/", 2),
+        ("disallow: /javascripts/", 2),
+        ("disallow: /stylesheets/", 2),
+        ("disallow: *.mjs$", 2),
+        ("disallow: /*.cjs", 2),
+        ("disallow: /*.js?v=", 2),
+        ("disallow: /*.css*", 2),
+        ("disallow: /js/|allow: /js/public/|allow: /*.css", 2),
+        ("disallow: /css/|allow: /*.js", 2),
+        ("disallow: /*.js?|allow: /*.js$", 2),
+        ("disallow: /js/|user-agent: bingbot|allow: /js/", 2),
+        ("disallow: /js/|user-agent: bingbot|disallow: /", 2),
+        ("disallow: /x|user-agent: googlebot|disallow: /js/", 4),
+        ("allow: /|disallow: /js/|disallow: /*.pdf$", 3),
+        ("disallow: /jsonfeed/", None),
+        ("disallow: /csstricks/", None),
+        ("disallow: /nodejs/", None),
+        ("disallow: /js-guide/", None),
+        ("disallow: /js.php", None),
+        ("disallow: /js$", None),
+        ("disallow: /js?", None),
+        ("disallow: /js/*.pdf$", None),
+        ("disallow: /js/guide", None),
+        ("disallow: /*.json$", None),
+        ("disallow: /js/|allow: /js/", None),
+        ("disallow: /js/|allow: /js/*.js$", None),
+        ("disallow: /js/|allow: /*.js$", None),
+        ("disallow: */js/|allow: /*/js/*.js", None),
+        ("disallow: /js/vendor/|allow: /js/vendor/*.js", None),
+        ("disallow: /css|allow: /css/", None),
+        ("disallow: *.css$|allow: /*.css$", None),
+        ("disallow: /*.mjs|allow: /*.mjs$", None),
+        ("disallow: /|disallow: /js/", None),
+        ("disallow: /x|user-agent: bingbot|disallow: /js/", None),
+        ("disallow: /x|user-agent: googlebot|disallow: /js/|disallow: /", None),
+    ],
+)
+def test_rules_that_block_styles_or_scripts_are_noted(rules: str, line: int | None) -> None:
+    told = found(HEAD + rules.replace("|", "\n").encode())
+    assert [at for at, name in told if name == STYLE_OR_SCRIPT] == ([] if line is None else [line])
 
 
 @pytest.mark.parametrize("known", KNOWN_CRAWLERS, ids=lambda known: known.tokens[0])
