@@ -295,13 +295,13 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     `Crawler.get_downloader_middleware` raises where the downloader is one of the user's own that
     has no middlewares.
     """
-    for middleware in _downloader_middlewares(crawler):
+    for middleware in downloader_middlewares(crawler):
         if isinstance(middleware, kind):
             return middleware
     return None
 
 
-def _downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
+def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
     """The downloader middlewares of a crawl; none if its downloader does not say."""
     manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
     return tuple(getattr(manager, "middlewares", ()))
@@ -309,7 +309,7 @@ def _downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     """Whether a downloader middleware of the project's own stands before `middleware`."""
-    for other in _downloader_middlewares(crawler):
+    for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
         room = type(other).__module__.partition(".")[0]

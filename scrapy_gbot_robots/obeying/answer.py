@@ -188,13 +188,6 @@ class CachedAnswer(Answer):
             self.temporary_since = before.temporary_since
             self.portion = before.portion
 
-    def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
-        """Whether `agent` may fetch `url`, and why; an override behind it is named."""
-        verdict = super().verdict(url, agent)
-        if self.override is None:
-            return verdict
-        return self.override.named(verdict)
-
     @property
     def why(self) -> str:
         """The reason for the state, in words."""

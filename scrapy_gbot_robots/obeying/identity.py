@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, Spider
 from scrapy.http import Headers
 from scrapy.settings import BaseSettings
 from scrapy.utils.python import without_none_values
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
-
-logger = logging.getLogger(__name__)
 
 
 class UserAgent(NamedTuple):
@@ -85,16 +82,6 @@ class CrawlerIdentity:
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
         self._default: str | None = None  # known once there is a spider
-
-    def watch(self) -> None:
-        """Warn at the start of a User-Agent by which no robots.txt can address the crawl."""
-        if self._asked_as is None:
-            self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
-
-    def _spider_opened(self, spider: Spider) -> None:
-        hint = of_project(self._crawler.settings, spider).hint
-        if hint:
-            logger.warning("%s", hint)
 
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler whose rules count for `request`.

@@ -7,49 +7,45 @@ in meta are the same.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
-from inspect import isclass
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
 from ..concurrency import Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
+from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
-from ..engine import is_bypassed
+from ..engine import downloader_middlewares, is_bypassed
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PROBE, PROVENANCE, SITEMAP
 from ..policy.outages import State, date_of
-from ..policy.overrides import Action, Override
+from ..policy.overrides import Action
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import override_used, request_forbidden
 from ..storage.client import StorageClient
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
-from .identity import CrawlerIdentity
+from .identity import CrawlerIdentity, of_project
 from .lines import Handed
 from .lookup import Lookup
 from .robotparser import GbotRobotParser
 from .room import Room
 from .subject import is_subject, origin_of, returned
 
-_T = TypeVar("_T")
-
 _LONGEST_URL = 2_000  # characters in the log
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})  # meta keys of its own requests for a robots.txt
 
+_ALLOWED = Verdict(allowed=True)
 _STATS_OF_OVERRIDES = {
     Action.IGNORE: "gbot_robots/override/ignored",
     Action.REPLACE: "gbot_robots/override/rules",
@@ -71,7 +67,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
-        if _is_named_as_add_on(type(self), crawler.settings):
+        add_ons = " ".join(map(str, crawler.settings.getdict("ADDONS")))
+        # Add-ons are made before the settings are frozen.
+        if type(self).__name__ in add_ons and not crawler.settings.frozen:
             raise ValueError(
                 f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
                 'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
@@ -83,7 +81,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings)
         )
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
-        self._identity.watch()
         self.room = Room(
             crawler,
             self._lookup,
@@ -100,8 +97,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
-        _warn_of_what_is_not_used(self)
-        _warn_of_another(crawler.settings)
         warn_of_mistakes(crawler.settings)
 
     async def process_request(  # type: ignore[override]
@@ -188,53 +183,42 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        refusal = await self._refusal(request, answer, agent)
-        if answer.override is not None:
-            self._tell_of_use(answer.override, answer.origin, refusal)
+        question = (answer, request.url, agent)
+        if answer.takes_long(request.url, agent):  # hostile rules take milliseconds
+            verdict, preferences = await run_in_thread(self._opinion, *question)
+        else:
+            verdict, preferences = self._opinion(*question)
+        refusal = None
+        if not verdict.allowed:
+            refusal = verdict
+        elif self._preferences is not None:
+            refusal = self._preferences.before(request, preferences)
+        override = answer.override
+        if override is not None:
+            verdict = override.named(verdict)
+            if refusal is not None:
+                refusal = override.named(refusal)
+            self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
+            self.crawler.signals.send_catch_log(
+                override_used, override=override, origin=answer.origin, refusal=refusal
+            )
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
-        if self._settings.provenance:
-            verdict = await self._asked(answer, request.url, agent, answer.verdict)
-            request.meta[PROVENANCE] = _provenance(answer, verdict)
-
-    async def _refusal(
-        self, request: Request, answer: CachedAnswer, agent: RobotsAgent
-    ) -> Verdict | None:
-        """Return the verdict that refuses `request`; None if it goes on."""
-        ask = partial(self._asked, answer, request.url, agent)
-        if not await ask(answer.allowed):
-            return await ask(answer.verdict)
-        if self._preferences is not None:
-            refusal = self._preferences.before(request, await ask(answer.preferences))
-            if refusal is not None and answer.override is not None:
-                refusal = answer.override.named(refusal)
-            if refusal is not None:
-                return refusal
         if self._crawl_delays is not None:
             self._crawl_delays.delay_request(request, answer, agent)
-        return None
+        if self._settings.provenance:
+            request.meta[PROVENANCE] = _provenance(answer, verdict)
 
-    def _tell_of_use(self, override: Override, origin: Origin, refusal: Verdict | None) -> None:
-        """Count that `override` decides about a request, and tell the crawl."""
-        self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
-        self.crawler.signals.send_catch_log(
-            override_used, override=override, origin=origin, refusal=refusal
-        )
-
-    async def _asked(
-        self,
-        answer: CachedAnswer,
-        url: str,
-        agent: RobotsAgent,
-        question: Callable[[str, RobotsAgent], _T],
-    ) -> _T:
-        """What a method of `answer` says of `url`.
-
-        Hostile rules are asked in a thread: they take milliseconds.
-        """
-        if answer.takes_long(url, agent):
-            return await run_in_thread(question, url, agent)
-        return question(url, agent)
+    def _opinion(
+        self, answer: CachedAnswer, url: str, agent: RobotsAgent
+    ) -> tuple[Verdict, Preferences]:
+        """What `answer` says of `url`, as far as this crawl needs it."""
+        preferences = NOTHING_SAID
+        if self._preferences is not None:
+            preferences = answer.preferences(url, agent)
+        if not self._settings.provenance and answer.allowed(url, agent):
+            return _ALLOWED, preferences
+        return answer.verdict(url, agent), preferences
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Let `response` go on to the spider, if it says nothing against a purpose of this crawl.
@@ -253,26 +237,25 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, by the file that is known.
 
-        Return None if there is no such file: then the request goes to the server, which may have
-        one for its headers. A request by this plugin, which has none of its own, is answered by
-        any status that is known.
+        Return None if there is no such file, or only the beginning of one: then the request goes
+        to the server, which may have one for its headers. A request by this plugin, which has none
+        of its own, is answered by any status that is known.
 
         Raises:
             IgnoreRequest: it is a request by this plugin, and the server did not answer.
         """
         if answer.override is not None:
             return None
+        is_ours = not _OF_THE_PLUGIN.isdisjoint(request.meta)
         status = answer.status
         body = b""
-        entry = None
-        if answer.state is not State.FULL_DISALLOW:
+        if answer.state is State.RULES:
             entry = await self._storage.get(str(answer.origin))
-        if entry is not None and entry.copy is not None:
+            if entry is None or entry.copy is None or (entry.copy.cut and not is_ours):
+                return None
             status = entry.copy.status
             body = entry.copy.body
-        elif answer.state is State.RULES:
-            return None
-        if answer.state is not State.RULES and _OF_THE_PLUGIN.isdisjoint(request.meta):
+        elif not is_ours:
             return None
         if status is None:
             raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
@@ -306,12 +289,42 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 
-    def _spider_opened(self) -> None:
+    def _spider_opened(self, spider: Spider) -> None:
+        for warning in self._warnings(spider):
+            logger.warning("%s", warning)
         is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
         # The project's own code may exempt requests without `subject_to_robots`.
         if not is_own or is_bypassed(self.crawler, self):
             self.room.let_requests_go_and_see()
         self.room.start()
+
+    def _warnings(self, spider: Spider) -> Iterator[str]:
+        """Yield a sentence for each thing at the start that is probably a mistake."""
+        cls = type(self)
+        for name in ("process_request_2", "robot_parser"):
+            if getattr(cls, name, None) is not getattr(RobotsTxtMiddleware, name, None):
+                yield f"{cls.__qualname__}.{name} is never called: override process_request"
+        settings = self.crawler.settings
+        parser = settings["ROBOTSTXT_PARSER"]
+        if settings.getpriority("ROBOTSTXT_PARSER") and load_object(parser) is not GbotRobotParser:
+            yield (
+                f"ROBOTSTXT_PARSER = {parser!r} has no effect: "
+                "GbotRobotsTxtMiddleware always uses GbotRobotParser"
+            )
+        alike = [
+            f"{type(each).__module__}.{type(each).__qualname__}"
+            for each in downloader_middlewares(self.crawler)
+            if isinstance(each, RobotsTxtMiddleware)
+        ]
+        if len(alike) > 1:
+            yield (
+                f"DOWNLOADER_MIDDLEWARES has {' and '.join(alike)}: each obeys robots.txt by "
+                "itself and fetches it. Set all but one to None, or use "
+                'ADDONS = {"scrapy_gbot_robots.Addon": 500}'
+            )
+        hint = of_project(settings, spider).hint
+        if hint and self._settings.asked_as is None:
+            yield hint
 
     async def _spider_closed(self) -> None:
         self.room.close()
@@ -338,53 +351,3 @@ def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
     if verdict.rule is not None:
         proof["line"] = verdict.rule.line
     return proof
-
-
-def _is_named_as_add_on(cls: type, settings: BaseSettings) -> bool:
-    """Whether `cls` is made as an add-on: these come before the settings are frozen."""
-    if settings.frozen:
-        return False
-    for name in settings.getdict("ADDONS"):
-        with suppress(Exception):  # Scrapy raises it, if it is on
-            if load_object(name) is cls:
-                return True
-    return False
-
-
-def _warn_of_what_is_not_used(middleware: GbotRobotsTxtMiddleware) -> None:
-    """Warn about methods that a subclass overrides in vain, and another ROBOTSTXT_PARSER."""
-    for name in ("process_request_2", "robot_parser"):
-        if getattr(type(middleware), name, None) is not getattr(RobotsTxtMiddleware, name, None):
-            logger.warning(
-                "%s.%s is never called: override process_request",
-                type(middleware).__qualname__,
-                name,
-            )
-    settings = middleware.crawler.settings
-    set_by_user = (settings.getpriority("ROBOTSTXT_PARSER") or 0) > SETTINGS_PRIORITIES["default"]
-    parser = settings["ROBOTSTXT_PARSER"]
-    if set_by_user and load_object(parser) is not GbotRobotParser:
-        logger.warning(
-            "ROBOTSTXT_PARSER = %r has no effect: "
-            "GbotRobotsTxtMiddleware always uses GbotRobotParser",
-            parser,
-        )
-
-
-def _warn_of_another(settings: BaseSettings) -> None:
-    """Warn if Scrapy's middleware, or another one for robots.txt, is on beside ours."""
-    positions: dict[type, int | None] = {}
-    for setting in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
-        for component, position in settings.getdict(setting).items():
-            with suppress(Exception):  # of a module that cannot be loaded: Scrapy raises it
-                cls = load_object(component)
-                if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
-                    positions[cls] = position
-    is_on = (cls for cls, position in positions.items() if position is not None)
-    names = [f"{cls.__module__}.{cls.__qualname__}" for cls in is_on]
-    if len(names) > 1:
-        logger.warning(
-            "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. "
-            'Set all but one to None, or use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
-            " and ".join(names),
-        )

@@ -40,20 +40,29 @@ async def test_robots_txt_that_is_known_is_not_fetched_again(site: Site) -> None
 
 
 @in_reactor
-async def test_decoded_and_cut_body_is_what_the_spider_gets_and_what_the_http_cache_does_not_keep(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_decoded_body_is_what_the_spider_gets_and_what_the_http_cache_does_not_keep(
+    site: Site, tmp_path: Path
+) -> None:
+    zipped = gzip.compress(RULES)
+    site.pages["/robots.txt"] = Reply(200, zipped, {"Content-Encoding": "gzip"})
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
+    assert pages(crawler).crawled[site.url("/robots.txt")].body == RULES
+    assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
+
+
+@pytest.mark.parametrize("ours", [False, True])
+@in_reactor
+async def test_whole_file_comes_from_the_server_if_only_its_beginning_is_known(
+    ours: bool, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "scrapy_gbot_robots")
-    zipped = gzip.compress(b"Disallow: /no\n" * 100)
-    site.pages["/robots.txt"] = Reply(200, zipped, {"Content-Encoding": "gzip"})
-    settings = {
-        "GBOT_ROBOTS_MAX_BYTES": 20,
-        "HTTPCACHE_ENABLED": True,
-        "HTTPCACHE_DIR": str(tmp_path),
-    }
-    crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
-    assert pages(crawler).crawled[site.url("/robots.txt")].body == b"Disallow: /no\nDisall"
-    assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
+    request = Request(site.url("/robots.txt"), meta={PROBE: False} if ours else {})
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": 20}, urls=[request])
+    response = pages(crawler).crawled[request.url]
+    assert response.body == (RULES[:20] if ours else RULES)
+    assert (ANSWERED in response.flags) is ours
+    assert site.paths().count("/robots.txt") == (1 if ours else 2)
     said = f"{site.url('/robots.txt')} is longer than 20 bytes; the rest of it is ignored"
     assert caplog.messages.count(said) == 1
 
