@@ -320,7 +320,7 @@ class _Audit:
             example = "".join(f", such as: {line}" for line in self._invalid)
             err.say((f"{count(invalid, 'line')} left out: no URL{example}", "warning"))
         for what, files in self._odd.items():
-            ((file, _),) = files.top(1)
+            ((file, _),) = files.most_common(1)
             if len(files) > 1:
                 file += f" and {count(len(files) - 1, 'other', exact=files.exact)}"
             err.say((f"{what}: {file}", "bad"))
@@ -332,7 +332,7 @@ class _Audit:
 
     def _say_rules(self) -> None:
         """Write the most frequent rules: first those that disallow."""
-        rules = sorted(self._rules.top(len(self._rules)), key=lambda rule: rule[0][0] == YES)
+        rules = sorted(self._rules.most_common(), key=lambda rule: rule[0][0] == YES)
         rows = []
         for (answer, name, rule), urls in rules[:_TOP]:
             rows.append((f"{urls:,}", _WORDS[answer], name, rule))

@@ -17,7 +17,7 @@ from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.urls import Origin
 from ..core.verdict import Verdict
 from ..meta import PROBE
-from ..policy.outages import Decision, Kind, Outage, State
+from ..policy.outages import Decision, Outage, State
 from ..policy.outcome import NOT_ASKED, Failure
 from ..policy.overrides import Action, Override
 from .patience import Portion, Trouble
@@ -123,11 +123,9 @@ class CachedAnswer(Answer):
         "ask_at",
         "asked_at",
         "given_at",
-        "kind",
         "outage",
         "override",
         "portion",
-        "redirected_to",
         "refresh_at",
         "robots_sha256",
         "temporary",
@@ -152,13 +150,6 @@ class CachedAnswer(Answer):
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
-        copy = decision.copy
-        self.redirected_to = ""  # the URL that the robots.txt came from, if not its own
-        self.kind: Kind | None = None  # of the definite answer; None if there is none
-        if copy is not None:
-            self.kind = copy.kind
-            if copy.url != origin.robots_url:
-                self.redirected_to = copy.url
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
         self.asked_at = time.monotonic()  # when this answer was made
@@ -176,17 +167,17 @@ class CachedAnswer(Answer):
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
         if before is not None:
             self.go_on_from(before)
-        if before is not None and before.fetched_at == self.fetched_at:  # the same robots.txt
-            self._rules.update(before._rules)  # noqa: SLF001
-            self.weight = before.weight
-            if source is not Source.FETCHED:  # another process fetches it, or has the same
-                self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     def go_on_from(self, before: CachedAnswer) -> None:
-        """Take over what `before` knows of an outage that goes on."""
-        if before.temporary and self.temporary:
+        """Take over what `before` knows that still holds."""
+        if before.temporary and self.temporary:  # the outage goes on
             self.temporary_since = before.temporary_since
             self.portion = before.portion
+        if before.fetched_at == self.fetched_at:  # the same robots.txt
+            self._rules.update(before._rules)
+            self.weight = before.weight
+            if self.source is not Source.FETCHED:  # another process fetches it, or has the same
+                self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
     def why(self) -> str:
@@ -199,13 +190,6 @@ class CachedAnswer(Answer):
         if self.outage is None:
             return None
         return self.outage.failure
-
-    @property
-    def cause(self) -> str:
-        """What is wrong with an unreachable robots.txt, in a few words."""
-        if self.outage is None:
-            return self.why
-        return self.outage.cause
 
     @property
     def forbids_its_file(self) -> bool:

@@ -108,39 +108,64 @@ class CrawlEvents:
             sentence = "%s %s failed: %s: %s"
             logger.error(sentence, what, origin.robots_url, kind, shown(str(error)), exc_info=error)
 
-    def answered(self, answer: CachedAnswer, before: CachedAnswer | None, request: Request) -> None:
-        """Log and count the new `answer` of an origin, for `request`; it replaces `before`."""
-        if before is None or before.state is not answer.state:
-            self._stats.inc_value(_STATS_BY_STATE[answer.state])
-            if before is not None:
-                self._stats.inc_value(_STATS_BY_STATE[before.state], -1)
-        source = answer.source.value
-        if answer.source is Source.STORED and answer.fetched_at is not None:
-            age_secs = max(0, round(answer.given_at - answer.fetched_at))
-            self._stats.max_value("gbot_robots/stored_age_secs/max", age_secs)
-            source = f"{source}, {age_secs} s old"
-        if before is None or (before.state, before.fetched_at) != (answer.state, answer.fetched_at):
-            self._tell_of_state(answer, source)
+    def answered(
+        self,
+        answer: CachedAnswer,
+        before: CachedAnswer | None,
+        copy: Copy | None,
+        robotstxt: RobotsTxt | None,
+        request: Request,
+    ) -> None:
+        """Log, count and signal the new `answer` of an origin, which replaces `before`.
+
+        `copy` is the definite answer that decides now, `robotstxt` what it says. `request` is the
+        one that needed it.
+        """
+        last_state = None
+        last_fetched_at = None
         was_temporary = False
         if before is not None:
+            last_state = before.state
+            last_fetched_at = before.fetched_at
             was_temporary = before.temporary
+            self._stats.inc_value(_STATS_BY_STATE[last_state], -1)
+        self._stats.inc_value(_STATS_BY_STATE[answer.state])
+        if robotstxt is not None and answer.fetched_at != last_fetched_at:
+            self._send_known(robotstxt, answer, request)
+        source = answer.source.value
+        if answer.source is Source.STORED and copy is not None:
+            age_secs = max(0, round(answer.given_at - copy.fetched_at))
+            self._stats.max_value("gbot_robots/stored_age_secs/max", age_secs)
+            source = f"{source}, {age_secs} s old"
+        url = answer.origin.robots_url
+        if (last_state, last_fetched_at) != (answer.state, answer.fetched_at):
+            why = shown(answer.why)
+            logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
+            if copy is not None:
+                self._tell_of_copy(copy, answer)
         if answer.temporary and not was_temporary:
             self._tell_of_outage(answer, request)
         elif was_temporary and not answer.temporary:
-            logger.info("%s answers again", answer.origin.robots_url)
+            logger.info("%s answers again", url)
+        self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
-    def _tell_of_state(self, answer: CachedAnswer, source: str) -> None:
-        """Log what an origin's new state is, and count a wall."""
-        url = answer.origin.robots_url
-        why = shown(answer.why)
-        logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
-        if answer.kind is Kind.WALL:
+    def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
+        """Count and warn of a wall, and warn of the first web page around rules."""
+        if copy.kind is Kind.WALL:
             self.count("walled")
             sentence = (
                 "%s: a bot wall answered, not the site (%s). "
                 "By GBOT_ROBOTS_REFUSED = %r this means %s%s"
             )
             self._warn(sentence, answer, self._settings.refused)
+        elif not self._has_warned_of_page and hides_rules(copy.body):
+            self._has_warned_of_page = True
+            logger.warning(
+                "%s is a web page, and rules stand inside it that are not read. Let the "
+                "middleware or download handler that renders pages, if there is one, leave "
+                "robots.txt alone: its requests have meta['dont_obey_robotstxt']",
+                shown(copy.url),
+            )
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
         """Warn that a robots.txt has become unreachable, and say what `request` does."""
@@ -156,32 +181,11 @@ class CrawlEvents:
         sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
         self._warn(sentence, answer, self._settings.unreachable, rest)
 
-    def decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Say by which `copy` the new answer of an origin decides, if by any.
-
-        Warn of the first web page around rules.
-        """
-        if copy is not None and not self._has_warned_of_page and hides_rules(copy.body):
-            self._has_warned_of_page = True
-            logger.warning(
-                "%s is a web page, and rules stand inside it that are not read. Let the "
-                "middleware or download handler that renders pages, if there is one, leave "
-                "robots.txt alone: its requests have meta['dont_obey_robotstxt']",
-                shown(copy.url),
-            )
-        self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
-
-    def learnt(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
-        """Send the signals for a robots.txt that the crawl has learnt.
-
-        `request` is the one that needed it.
-        """
+    def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
+        """Send the signals for a robots.txt that the crawl has learnt."""
+        origin = answer.origin
         self._send(
-            robotstxt_known,
-            robotstxt=robotstxt,
-            request=request,
-            origin=answer.origin,
-            answer=answer,
+            robotstxt_known, robotstxt=robotstxt, request=request, origin=origin, answer=answer
         )
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
         if robots_parsed is not None:
@@ -244,21 +248,17 @@ class CrawlEvents:
 def tell_of(overrides: Overrides) -> None:
     """Log which overrides have run out, and which count, those first that run out first."""
     now = time.time()
-    run_out: list[str] = []
-    in_force: list[str] = []
+    told: dict[int, list[str]] = {logging.WARNING: [], logging.INFO: []}
     for override in sorted(overrides.values(), key=lambda override: override.ends_at):
         until = ""
         if override.until is not None:
             until = f" until {override.until}"
-        entry = f"{override.key!r}: {override.action.value}{until} ({override.reason})"
+        level = logging.INFO
         if override.ends_at <= now:
-            run_out.append(entry)
-        else:
-            in_force.append(entry)
-    for level, entries, words in (
-        (logging.WARNING, run_out, "run out and not applied"),
-        (logging.INFO, in_force, "in force"),
-    ):
+            level = logging.WARNING
+        told[level].append(f"{override.key!r}: {override.action.value}{until} ({override.reason})")
+    words = {logging.WARNING: "run out and not applied", logging.INFO: "in force"}
+    for level, entries in told.items():
         if entries:
             listed = shown(", ".join(entries), _LONGEST_LIST)
-            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words, listed)
+            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words[level], listed)

@@ -240,10 +240,7 @@ class Lookup:
                 answer.robots_sha256 = copy.sha256
             robotstxt = await self._read(copy, answer, tuple(pending.agents))
         self._cache.put(answer)
-        if robotstxt is not None and _is_new(answer, before):
-            self._events.learnt(robotstxt, answer, pending.request)
-        self._events.answered(answer, before, pending.request)
-        self._events.decided(answer, copy)
+        self._events.answered(answer, before, copy, robotstxt, pending.request)
         return answer
 
     # One fetch for all processes that share a storage.
@@ -317,15 +314,6 @@ class Lookup:
         if ahead:
             return now < decision.refresh_at
         return now < decision.ask_at
-
-
-def _is_new(answer: CachedAnswer, before: CachedAnswer | None) -> bool:
-    """Whether a definite answer is behind `answer`, and not the one that was behind `before`."""
-    if answer.fetched_at is None:
-        return False
-    if before is None:
-        return True
-    return answer.fetched_at != before.fetched_at
 
 
 def _status_of(entry: Entry) -> int | None:

@@ -105,7 +105,7 @@ def record_of(
         "why": answer.why,
         "unreachable": answer.temporary and copy is None,
         "status": answer.status,
-        "location": answer.redirected_to or None,
+        "location": None,
         "robots": None,
         "cut": False,
     }
@@ -115,6 +115,8 @@ def record_of(
         record["status"] = copy.status
         record["robots"] = copy.sha256
         record["cut"] = copy.cut
+        if copy.url != answer.origin.robots_url:
+            record["location"] = copy.url
     if fetched is not None:
         record |= fetched
     if "body" not in record and "body_base64" not in record:

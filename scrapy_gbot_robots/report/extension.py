@@ -13,8 +13,9 @@ from scrapy.crawler import Crawler
 
 from ..concurrency import run_in_thread
 from ..experimental.preferences import pages_in_words
+from ..obeying.events import DECIDED
 from ..settings import GbotSettings
-from ..signals import override_used, request_forbidden, robotstxt_known, robotstxt_unreachable
+from ..signals import override_used, request_forbidden
 from ..sitemaps.discovery import left_out
 from .page import page, try_out, write
 from .summary import CrawlCounts, summary
@@ -38,8 +39,7 @@ class RobotsReport:
             raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
         self._counts = counts = CrawlCounts()
         connect = crawler.signals.connect
-        connect(counts.count_answer, robotstxt_known)
-        connect(counts.count_answer, robotstxt_unreachable)
+        connect(counts.count_answer, DECIDED)
         connect(counts.count_refusal, request_forbidden)
         connect(counts.count_override, override_used)
         connect(self._spider_closed, signals.spider_closed)

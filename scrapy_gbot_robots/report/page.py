@@ -40,7 +40,7 @@ def page(counts: CrawlCounts) -> str:
     """Return the HTML page of a report."""
     script = _asset("page.js")
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    rules = [(str(rule), blocked) for rule, blocked in counts.rules.top(_BARS)]
+    rules = [(str(rule), blocked) for rule, blocked in counts.rules.most_common(_BARS)]
     off = ""
     if not counts.obeyed:
         off = _OFF
@@ -51,9 +51,9 @@ def page(counts: CrawlCounts) -> str:
         notes="".join(map(_sentence, counts.notes())),
         origins=f"{len(counts.origins):,}",
         blocked=f"{counts.blocked:,}",
-        unreachable=f"{sum(row.unreachable for row in counts.origins.values()):,}",
+        unreachable=f"{sum(row.cause is not None for row in counts.origins.values()):,}",
         states=_bars(counts.states(), "The crawl met no origin."),
-        reasons=_bars(counts.reasons.top(_BARS), "Nothing was blocked."),
+        reasons=_bars(counts.reasons.most_common(_BARS), "Nothing was blocked."),
         rules=_bars(rules, "No rule blocked a request."),
         tables="".join(_tables(counts)),
         style=_asset("page.css"),
@@ -117,20 +117,17 @@ def _tables(counts: CrawlCounts) -> Iterator[str]:
 
 
 def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:
-    for rule, blocked in counts.rules.top(_ROWS):
-        examples = " ".join(counts.rules.examples(rule))
+    for rule, blocked in counts.rules.most_common(_ROWS):
+        examples = " ".join(counts.rules.examples.get(rule, ()))
         yield blocked, rule.text, rule.group, rule.robots_txt, rule.line, examples
 
 
 def _origin_rows(counts: CrawlCounts) -> Iterator[_Row]:
     for origin, row, blocked in counts.most_blocking()[:_ROWS]:
-        why = row.why
-        if row.redirected_to:
-            why += f"; redirected to {row.redirected_to}"
         fetched = _clock(row.fetched_at)
-        examples = " ".join(counts.blocking.examples(origin))
+        examples = " ".join(counts.blocking.examples.get(origin, ()))
         url = origin.robots_url
-        yield blocked, url, row.state, row.status, why, row.source, fetched, examples
+        yield blocked, url, row.state, row.status, row.why, row.source, fetched, examples
 
 
 def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[_Row], number: int) -> str:

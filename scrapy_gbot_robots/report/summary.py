@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 from scrapy import Request
 
@@ -18,7 +17,7 @@ from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer, Source
-from ..policy.outages import REFUSALS, Kind, State, span
+from ..policy.outages import REFUSALS, Copy, Kind, State, span
 from ..policy.overrides import Override
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
@@ -33,9 +32,15 @@ _MOST_EXAMPLE = 200  # characters
 _MOST = 5  # rules, unreachable robots.txt files, and overrides
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_REFUSED says what that means"
+# Answers that are no robots.txt of the site's. Of those that there is none, only refusals.
+_NO_ROBOTS_TXT = {
+    Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
+    Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
+    Kind.WEB_PAGE: "with a web page in place of the robots.txt, so no rules",
+}
 _INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
 
-_K = TypeVar("_K", bound="Hashable")
+_K = TypeVar("_K")
 
 
 class BlockingRule(NamedTuple):
@@ -51,59 +56,48 @@ class BlockingRule(NamedTuple):
         return f'"{self.text}" in {self.robots_txt} (line {self.line})'
 
 
-class Tally(Generic[_K]):
-    """Counts by key. Above `room` keys, the least frequent are forgotten, down to `room / 2`."""
+class Tally(Counter[_K]):
+    """Counts by key. Above `room` keys, the least frequent are forgotten, down to `room / 2`.
+
+    Attributes:
+        examples: a few of each key that has any.
+        exact: no key was forgotten; else counts may be too low, and keys may be missing.
+    """
 
     def __init__(self, room: int = 10_000) -> None:
+        super().__init__()
         self._room = room
-        self._counts: Counter[_K] = Counter()
-        self._examples: dict[_K, list[str]] = {}
-        # No key was forgotten; else counts may be too low, and keys may be missing.
+        self.examples: dict[_K, list[str]] = {}
         self.exact = True
 
     def add(self, key: _K, example: str = "") -> None:
         """Count `key` once, and keep a few examples of it."""
+        self[key] += 1
         if example:
-            examples = self._examples.setdefault(key, [])
+            examples = self.examples.setdefault(key, [])
             beginning = example[:_MOST_EXAMPLE]
             if len(examples) < _EXAMPLES and beginning not in examples:
                 examples.append(beginning)
-        self.update((key,))
-
-    def update(self, keys: Collection[_K]) -> None:
-        """Count each of `keys`, a key as often as it occurs."""
-        self._counts.update(keys)
-        if len(self._counts) > self._room:
-            self._counts = Counter(dict(self._counts.most_common(self._room // 2)))
-            for key in self._examples.keys() - self._counts.keys():
-                del self._examples[key]
+        if len(self) > self._room:
+            for rare, _ in self.most_common()[self._room // 2 :]:
+                del self[rare]
+                self.examples.pop(rare, None)
             self.exact = False
-
-    def __len__(self) -> int:
-        """How many keys are known."""
-        return len(self._counts)
-
-    def top(self, most: int) -> list[tuple[_K, int]]:
-        """Return the most frequent keys with their counts, the most frequent first."""
-        return self._counts.most_common(most)
-
-    def examples(self, key: _K) -> Sequence[str]:
-        """Return the examples of a key."""
-        return self._examples.get(key, ())
 
 
 class OriginRow(NamedTuple):
     """What is known of an origin by its last answer; all None for one that is not counted."""
 
-    state: State | None = None
-    status: int | None = None
-    why: str = ""
-    source: Source | None = None  # None: there is no definite answer
-    fetched_at: float | None = None  # when a server gave it, in seconds since the epoch
-    kind: Kind | None = None  # of that answer
-    unreachable: bool = False
-    cause: str = ""  # what is wrong with an unreachable one, in a few words
-    redirected_to: str = ""  # the URL that gave the answer, if a redirect led there
+    state: State | None
+    status: int | None
+    why: str
+    source: Source | None  # None: there is no definite answer, as for the next two
+    fetched_at: float | None  # when a server gave it, in seconds since the epoch
+    kind: Kind | None  # of that answer
+    cause: str | None  # what is wrong with an unreachable one, in a few words
+
+
+_UNCOUNTED = OriginRow(None, None, "", None, None, None, None)
 
 
 class CrawlCounts:
@@ -132,24 +126,23 @@ class CrawlCounts:
         self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
         self._has_all_origins = True
 
-    def count_answer(self, answer: CachedAnswer) -> None:
-        """Count an origin by its new answer."""
+    def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
+        """Count an origin by its new answer, which rests on `copy`."""
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
             return
-        source = None
-        if answer.fetched_at is not None:
+        why = answer.why
+        source = fetched_at = kind = cause = None
+        if copy is not None:
             source = answer.source
+            fetched_at = copy.fetched_at
+            kind = copy.kind
+            if copy.url != answer.origin.robots_url:
+                why = f"{why}; redirected to {copy.url}"
+        if answer.outage is not None:
+            cause = answer.outage.cause
         self.origins[answer.origin] = OriginRow(
-            answer.state,
-            answer.status,
-            answer.why,
-            source,
-            answer.fetched_at,
-            answer.kind,
-            answer.temporary,
-            answer.cause,
-            answer.redirected_to,
+            answer.state, answer.status, why, source, fetched_at, kind, cause
         )
 
     def count_refusal(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
@@ -180,9 +173,9 @@ class CrawlCounts:
 
     def most_blocking(self) -> list[tuple[Origin, OriginRow, int]]:
         """All origins with their blocked requests; those that blocked most come first."""
-        blocked = dict(self.blocking.top(len(self.blocking)))
+        blocked = dict(self.blocking.most_common())
         return [
-            (origin, self.origins.get(origin, OriginRow()), blocked.get(origin, 0))
+            (origin, self.origins.get(origin, _UNCOUNTED), blocked.get(origin, 0))
             for origin in {**blocked, **self.origins}
         ]
 
@@ -206,7 +199,12 @@ class CrawlCounts:
         left_out = [f"{number:,} by {why}" for why, number in self.sitemaps_left_out.items()]
         if left_out:
             yield f"sitemaps left out: {', '.join(left_out)}"
-        yield from _first("overrides", _overrides(self), len(self.overridden))
+        lines = []
+        for override, requests in self.overridden.most_common():
+            about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
+            blocked = self.blocked_by_override[override]
+            lines.append(f"override for {about}: {count(requests, 'request')}, {blocked:,} blocked")
+        yield from _first("overrides", lines)
 
 
 def summary(counts: CrawlCounts) -> str:
@@ -216,23 +214,28 @@ def summary(counts: CrawlCounts) -> str:
     if states:
         first += f" ({states})"
     first += f", {count(counts.blocked, 'request')} blocked"
-    unreachable = [each for each in counts.most_blocking() if each[1].unreachable]
-    rules = (f"{blocked:,} by {rule}" for rule, blocked in counts.rules.top(_MOST))
+    unreachable = []
+    for origin, row, blocked in counts.most_blocking():
+        if row.cause is not None:
+            of_it = count(blocked, "request")
+            where = f"{origin.robots_url} ({shown(row.cause)})"
+            unreachable.append(f"unreachable: {where}, {of_it} blocked")
+    rules = [f"{blocked:,} by {rule}" for rule, blocked in counts.rules.most_common()]
     lines = [
         first,
         *counts.notes(),
-        *_first("unreachable", map(_unreachable, unreachable), len(unreachable)),
-        *_first("rules", rules, len(counts.rules)),
+        *_first("unreachable", unreachable),
+        *_first("rules", rules),
         *counts.preferences,
     ]
     return "\n  ".join(lines)
 
 
-def _first(what: str, lines: Iterable[str], number: int) -> Iterator[str]:
-    """Yield the first lines of `number`, and how many more there are of `what`."""
-    yield from islice(lines, _MOST)
-    if number > _MOST:
-        yield f"{what}: {number - _MOST:,} more"
+def _first(what: str, lines: list[str]) -> Iterator[str]:
+    """Yield the first `lines`, and how many more there are of `what`."""
+    yield from lines[:_MOST]
+    if len(lines) > _MOST:
+        yield f"{what}: {len(lines) - _MOST:,} more"
 
 
 def _answers(counts: CrawlCounts) -> Iterator[str]:
@@ -247,28 +250,10 @@ def _answers(counts: CrawlCounts) -> Iterator[str]:
         if sources[None]:
             line += f"; no answer from {count(sources[None], 'origin')}"
         yield line
-    kinds = Counter(row.kind for row in rows)
-    refusals = sum(row.kind is Kind.NONE and row.status in REFUSALS for row in rows)
-    for number, words_of_it in (
-        (refusals, f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}"),
-        (kinds[Kind.WALL], f"of bot walls, not of the sites; {_MEANS}"),
-        (kinds[Kind.WEB_PAGE], "with a web page in place of the robots.txt, so no rules"),
-    ):
-        if number:
-            yield f"{count(number, 'answer')} {words_of_it}"
-
-
-def _unreachable(blocking: tuple[Origin, OriginRow, int]) -> str:
-    origin, row, blocked = blocking
-    requests = count(blocked, "request")
-    return f"unreachable: {origin.robots_url} ({shown(row.cause)}), {requests} blocked"
-
-
-def _overrides(counts: CrawlCounts) -> Iterator[str]:
-    for override, requests in counts.overridden.most_common(_MOST):
-        about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
-        blocked = counts.blocked_by_override[override]
-        yield f"override for {about}: {count(requests, 'request')}, {blocked:,} blocked"
+    kinds = Counter(row.kind for row in rows if row.kind is not Kind.NONE or row.status in REFUSALS)
+    for kind, words_of_it in _NO_ROBOTS_TXT.items():
+        if kinds[kind]:
+            yield f"{count(kinds[kind], 'answer')} {words_of_it}"
 
 
 def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:

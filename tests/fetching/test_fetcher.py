@@ -489,7 +489,7 @@ async def test_failure_and_the_end_of_redirects_are_known_as_data() -> None:
             answer = answers[site.url("/robots.txt")]
             failure = answer.failure.name if answer.failure else None
             where = answer.outage.redirected_to.replace(site.url(""), "")
-            facts.append((answer.status, failure, where, answer.cause))
+            facts.append((answer.status, failure, where, answer.outage.cause))
     assert facts == [
         (503, None, "/1", "HTTP 503"),
         (None, "INVALID", "/2", "not an HTTP answer"),

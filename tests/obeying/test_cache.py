@@ -52,7 +52,7 @@ def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report(
             settled = CachedAnswer(Origin.of(f"http://{number}.example/"), rules)
             settled.add_rules(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
             cache.put(settled)
-            counts.count_answer(settled)
+            counts.count_answer(settled, None)
 
     settle(range(100))
     gc.collect()

@@ -11,20 +11,17 @@ from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Origin, RobotsTxt, Rule, Verdict
+from scrapy_gbot_robots import Origin, Rule, Verdict
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
-from scrapy_gbot_robots.policy.outages import Decision, State
+from scrapy_gbot_robots.obeying.events import DECIDED
+from scrapy_gbot_robots.policy.outages import Decision, Outage, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport
 from scrapy_gbot_robots.report.page import page
 from scrapy_gbot_robots.report.summary import CrawlCounts, summary
-from scrapy_gbot_robots.signals import (
-    request_forbidden,
-    robotstxt_known,
-    robotstxt_unreachable,
-)
+from scrapy_gbot_robots.signals import request_forbidden
 
 from ..support.clock import HOUR, Clock
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, stats
@@ -41,6 +38,11 @@ def summaries(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
+
+
+def unreachable(origin: Origin, why: str = "gone") -> CachedAnswer:
+    outage = Outage(0.0, 1, None, why, 0.0)
+    return CachedAnswer(origin, Decision(State.FULL_DISALLOW, why, True, 0, 0, outage=outage))
 
 
 def reporting() -> tuple[Crawler, RobotsReport]:
@@ -197,8 +199,7 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
 def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
     counts = CrawlCounts()
     counts.sitemaps_left_out = {"GBOT_ROBOTS_SITEMAPS_MAX": 1_075}
-    decision = Decision(State.FULL_DISALLOW, "a\nb", True, 0, 0)
-    counts.count_answer(CachedAnswer(Origin.of("https://a.example"), decision))
+    counts.count_answer(unreachable(Origin.of("https://a.example"), "a\nb"), None)
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
     overrides = list(read_overrides(value).values())
     for override in (*overrides, overrides[4]):
@@ -366,18 +367,13 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
     send = crawler.signals.send_catch_log
     for number in range(12_000):
         origin = Origin.of(f"https://host{number}.example")
-        state = State.RULES if number % 3 else State.FULL_DISALLOW
-        decision = Decision(state, "HTTP 200" if number % 3 else "gone", not number % 3, 0, 0)
-        signal = robotstxt_known if number % 3 else robotstxt_unreachable
-        send(
-            signal,
-            origin=origin,
-            robotstxt=RobotsTxt.parse(b""),
-            answer=CachedAnswer(origin, decision, 200),
-        )
+        answer = unreachable(origin)
+        if number % 3:
+            answer = CachedAnswer(origin, Decision(State.RULES, "HTTP 200", False, 0, 0), 200)
+        send(DECIDED, answer=answer, copy=None)
         verdict = Verdict(False, Rule(False, "/", 2), group="*")
         for _ in range(3 if number == 5 else 1):
-            send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, state))
+            send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, answer.state))
     said = summary(extension._finished())
     first = "robots.txt: 12,000 origins (4,000 full disallow, 8,000 with rules), 12,002 requests blocked\n"
     assert said.startswith(first)
@@ -393,13 +389,10 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     assert counters.MOST_ORIGINS == 50_000
     monkeypatch.setattr(counters, "MOST_ORIGINS", 30)
     crawler, extension = reporting()
-    decision = Decision(State.FULL_DISALLOW, "gone", True, 0, 0)
 
     def meet(number: int) -> None:
-        origin = Origin.of(f"https://host{number}.example")
-        crawler.signals.send_catch_log(
-            robotstxt_unreachable, origin=origin, answer=CachedAnswer(origin, decision)
-        )
+        answer = unreachable(Origin.of(f"https://host{number}.example"))
+        crawler.signals.send_catch_log(DECIDED, answer=answer, copy=None)
 
     for number in [*range(30), *range(30)]:  # each is met twice and counted once
         meet(number)

@@ -30,7 +30,7 @@ def example_counts() -> CrawlCounts:
         )
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
-        counts.count_answer(answer)
+        counts.count_answer(answer, copy)
         rule = BlockingRule(origin.robots_url, 3, f"Disallow: /{name}", "*")
         for _ in range(blocked):
             counts.blocking.add(origin, EVIL)
@@ -41,7 +41,7 @@ def example_counts() -> CrawlCounts:
     silent = CachedAnswer(
         Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
     )
-    counts.count_answer(silent)
+    counts.count_answer(silent, None)
     counts.oldest_secs = 7_200
     value = {"o.example": {"rules": "ignore", "reason": EVIL}}
     (override,) = read_overrides(value).values()
