@@ -220,10 +220,11 @@ def test_overrides_that_obey_false_leaves_unused_are_read_and_told_of(
         Addon().update_settings(Settings({"ROBOTSTXT_OBEY": False, "GBOT_ROBOTS_OVERRIDES": wrong}))
 
 
-def test_extension_of_the_user_keeps_its_place() -> None:
-    crawler = switched_on(EXTENSIONS={"scrapy_gbot_robots.SitemapDiscovery": None})
+@pytest.mark.parametrize("name", ["SitemapDiscovery", "RobotsReport"])
+def test_extension_of_the_user_keeps_its_place(name: str) -> None:
+    crawler = switched_on(EXTENSIONS={f"scrapy_gbot_robots.{name}": None})
     assert crawler.extensions is not None
-    assert not [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
+    assert name not in {type(extension).__name__ for extension in crawler.extensions.middlewares}
 
 
 def test_wrong_setting_comes_up_at_start() -> None:

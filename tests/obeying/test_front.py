@@ -148,6 +148,17 @@ def test_requests_that_come_back_are_held_though_the_scheduler_is_away(shared: W
     assert shared.pull() == ["a.x/1"]
 
 
+def test_what_the_scheduler_raises_goes_to_scrapy_while_none_of_its_requests_is_held(
+    shared: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(scheduler: Fifo) -> None:
+        raise ConnectionError("the queue is away")
+
+    monkeypatch.setattr(Fifo, "next_request", fail)
+    with pytest.raises(ConnectionError, match="the queue is away"):
+        shared.next()
+
+
 # Scrapy's scheduler.
 
 

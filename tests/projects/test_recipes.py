@@ -4,6 +4,7 @@ import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -24,31 +25,31 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 class Sees:
-    """A downloader middleware that remembers which requests have a key for a renderer."""
+    """A downloader middleware that remembers the keys that requests have for their way."""
 
-    seen: set[tuple[str, bool]] = set()  # noqa: RUF012  the class is the test's
+    seen: dict[str, set[str]] = {}  # noqa: RUF012  the class is the test's
 
     def process_request(self, request: Request) -> None:
-        self.seen.add((request.url, "playwright" in request.meta))
+        self.seen[request.url] = {"playwright", "proxy", "bindaddress"} & request.meta.keys()
 
 
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(
+    ("settings", "keys"),
+    [
+        ({}, {"proxy", "bindaddress"}),
+        ({"GBOT_ROBOTS_META_KEYS": ["playwright"]}, {"playwright"}),
+        ({"GBOT_ROBOTS_META_KEYS": ["proxy", "playwright"]}, {"proxy", "playwright"}),
+    ],
+)
 @in_reactor
-async def test_a_key_for_a_renderer_stays_with_the_page_unless_it_is_named(
-    named: bool, site: Site
+async def test_robots_txt_has_those_keys_of_its_page_that_the_setting_names(
+    settings: dict[str, Any], keys: set[str], site: Site
 ) -> None:
-    settings = {**ADDON, **QUIET}
-    if named:
-        settings["GBOT_ROBOTS_META_KEYS"] = ["proxy", "bindaddress", "playwright"]
+    meta = {"playwright": True, "proxy": site.url(""), "bindaddress": ("127.0.0.1", 0)}
+    settings |= {**ADDON, **QUIET, "DOWNLOADER_MIDDLEWARES": {Sees: 999}}
     Sees.seen.clear()
-    request = Request(site.url("/yes"), meta={"playwright": True})
-    await crawl(
-        Pages,
-        {**settings, "DOWNLOADER_MIDDLEWARES": {Sees: 999}},
-        addon=False,
-        urls=[request],
-    )
-    assert Sees.seen == {(site.url("/robots.txt"), named), (site.url("/yes"), True)}
+    await crawl(Pages, settings, addon=False, urls=[Request(site.url("/yes"), meta=meta)])
+    assert Sees.seen == {site.url("/robots.txt"): keys, site.url("/yes"): {*meta}}
 
 
 @in_reactor

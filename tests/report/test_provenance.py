@@ -51,6 +51,16 @@ async def test_response_says_which_robots_txt_allowed_it() -> None:
 
 
 @in_reactor
+async def test_proof_is_about_what_is_read_of_the_file_and_names_a_rule_without_a_path() -> None:
+    body = b"user-agent: testbot\nallow:\n" + b"#" * 99
+    with Site({"/robots.txt": body, "*": b"ok"}) as site:
+        settings = {**ON, "GBOT_ROBOTS_MAX_BYTES": 50}
+        crawler = await crawl(Pages, settings, urls=[site.url("/yes")])
+    found = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
+    assert (found["robots"], found["line"]) == (sha256(body[:50]).hexdigest(), 2)
+
+
+@in_reactor
 async def test_without_the_setting_meta_stays_as_it_is() -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Pages, urls=[site.url("/yes")])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
@@ -271,4 +272,27 @@ async def test_empty_texts_leave_nothing_behind(
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         crawler = await crawl(Pages, off, urls=[site.url("/yes"), site.url("/no")])
     assert verdicts(crawler) == {site.url("/yes"): 1, site.url("/no"): 0}
+    assert list(tmp_path.iterdir()) == []
+
+
+OVERRIDE = {"127.0.0.1": {"rules": "User-agent: *\nAllow: /", "reason": "agreed"}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "meta"),
+    [
+        pytest.param({"GBOT_ROBOTS_OVERRIDES": OVERRIDE}, {}, id="override"),
+        pytest.param({}, {"dont_obey_robotstxt": True}, id="dont_obey_robotstxt"),
+        pytest.param({"ROBOTSTXT_OBEY": False}, {}, id="ROBOTSTXT_OBEY"),
+    ],
+)
+@in_reactor
+async def test_page_for_which_no_robots_txt_was_asked_is_not_in_the_record(
+    settings: dict[str, Any], meta: dict[str, Any], tmp_path: Path
+) -> None:
+    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl")}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [Request(site.url("/yes"), meta=meta)]
+        crawler = await crawl(Pages, {**archive, **settings}, urls=urls)
+    assert len(pages(crawler).crawled) == 1
     assert list(tmp_path.iterdir()) == []

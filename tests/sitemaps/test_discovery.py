@@ -81,7 +81,8 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
     ]
     site.pages["/robots.txt"] = sitemap_lines(*urls)
     settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
-    await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
+    crawler = await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
+    assert sitemap_stats(crawler).get("refused/follow", 0) == (spider is Sitemaps)
     lines = [line for line in caplog.text.splitlines() if "left out" in line]
     expected = (
         "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
@@ -311,11 +312,14 @@ class Silent(Both):
             yield request
 
 
+@pytest.mark.parametrize(
+    ("spider", "mode"), [(Silent, "auto"), (Sitemaps, "collect"), (Sitemaps, "off")]
+)
 @in_reactor
 async def test_spider_that_is_fed_nothing_is_not_started_either(
-    site: Site, caplog: pytest.LogCaptureFixture
+    spider: type[Remembers], mode: str, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await crawl(Silent, start_urls=[site.url()])
+    await crawl(spider, {"GBOT_ROBOTS_SITEMAPS": mode}, start_urls=[site.url()])
     assert (site.paths(), own_warnings(caplog)) == ([], [])
 
 

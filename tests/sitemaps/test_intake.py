@@ -31,6 +31,7 @@ async def test_format_is_told_by_content_whatever_the_type_and_name(site: Site) 
     site.pages |= {**files, "/robots.txt": sitemap_lines(*map(site.url, files))}
     crawler = await crawl(Hosts, hosts=[site.url()])
     assert set(parsed(crawler)) == {site.url(f"/{number}") for number in range(1, 5)}
+    assert sitemap_stats(crawler)["read"] == 4
 
 
 @in_reactor

@@ -296,6 +296,13 @@ def test_broken_entry_costs_no_other(broken: bytes) -> None:
             id="no-url-is-closed",
         ),
         pytest.param(urlset(b"<url><loc>http://e/1</loc>")[:-9], ["http://e/1"], id="ends-in-a-url"),
+        pytest.param(
+            FEED.replace(
+                b"<link>http://e/2</link>", b"<guid isPermaLink='false'>http://e/2</guid>"
+            ),
+            ["http://e/1"],
+            id="guid-that-is-no-link",
+        ),
     ],
 )  # fmt: skip
 def test_broken_file_is_good_as_far_as_it_goes(body: bytes, expected: list[str]) -> None:

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import redis
+from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
+from typing_extensions import Self
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
@@ -22,9 +24,10 @@ from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choi
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import as_scrapy_runs_it, together, under_way
+from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, together, under_way
 from ..support.entries import FAILED, ORIGIN, RULES, WORKS, rules
 from ..support.until import until
+from ..support.web import Site
 
 OTHER = "https://other.example"
 
@@ -271,6 +274,25 @@ async def test_lease_lasts_twice_as_long_as_a_fetch_may(redis_url: str) -> None:
             assert 300_000 < other.pttl(f"gbot_robots:lease:{ORIGIN}") <= 400_000
     finally:
         await client.close()
+
+
+class OfACrawler(MemoryStorage):
+    """Is made by its `from_crawler`, and notes for which crawl and in which thread."""
+
+    made: ClassVar[list[tuple[Crawler, bool]]] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        cls.made.append((crawler, threading.current_thread() is threading.main_thread()))
+        return cls()
+
+
+@in_reactor
+async def test_storage_of_the_users_is_made_by_its_from_crawler_in_a_thread() -> None:
+    settings = {"GBOT_ROBOTS_STORAGE": f"{__name__}.OfACrawler"}
+    with Site({"*": b""}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/x")])
+    assert OfACrawler.made == [(crawler, False)]
 
 
 class Duck:

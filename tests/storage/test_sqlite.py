@@ -69,6 +69,7 @@ def names(directory: Path) -> set[str]:
 def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path) -> None:
     with closing(SqliteStorage(path)):
         assert path.read_bytes()[68:72] == b"GBRT"  # whatever becomes of its log
+    assert path.with_name("robots.sqlite.lock").read_bytes() == b""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA user_version").fetchone() == (1,)
