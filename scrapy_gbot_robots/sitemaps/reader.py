@@ -22,7 +22,7 @@ import codecs
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
 from itertools import chain, islice
@@ -57,13 +57,19 @@ _NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uff
 _URL_LINE = re.compile(r"^[ \t]*https?://\S", re.MULTILINE | re.IGNORECASE)
 _ABSOLUTE = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
 _WRAPS = re.compile(r"[\t\n\r]")  # browsers drop them anywhere in a URL (URL standard, 4.4)
+# A URL with a scheme; or a relative one, whose first segment has no colon (RFC 3986, 4.2) and does
+# not begin with a quotation mark, a bracket or an invisible character.
+_URL = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$&'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
+)
+_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
 _XML_START = re.compile(r"<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b")
 
 # Where a part without tags begins, behind its "<", with what ends it.
 _VERBATIM = {"![CDATA[": "]]>", "!--": "-->", "?": "?>"}
 _CDATA_ENDS = "]]>"
 _FLUSH = "</end><"  # behind a file, it brings out the last tag
-_ATTRIBUTE = re.compile(r"(?<!\S)(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));", re.ASCII)
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
@@ -79,6 +85,7 @@ _DATE = re.compile(
 # elements by their names.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
+Prefixes: TypeAlias = Mapping[str, str]  # of namespaces; "" is that of elements without a prefix
 
 
 class _NotASitemapError(ValueError):
@@ -94,6 +101,8 @@ _ENTRIES = {
     "RDF": frozenset({"item"}),
     "feed": frozenset({"entry"}),
 }
+_SITEMAPS_ORG = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_DUBLIN_CORE = frozenset({"http://purl.org/dc/elements/1.1/", "dc"})  # has the date of RSS 1.0
 # Which values of an entry are its URL and its date, by the element of the entry. They count if they
 # are in its namespace; so does the date of RSS 1.0.
 _OF_PAGES = {"loc": "loc", "lastmod": "lastmod"}
@@ -127,7 +136,8 @@ class SitemapReader:
         self.over_limit = False
         self.trouble = ""
         self._kinds: frozenset[str] = frozenset()  # of the elements of entries, by the root of XML
-        self._namespace = ""  # of elements without a prefix
+        self._prefixes: Prefixes = {}  # that the root declares
+        self._namespace = ""  # of the root
         self._entry: _Entry | None = None  # that is being read
 
     def __iter__(self) -> Entries:
@@ -227,15 +237,25 @@ class SitemapReader:
             if name not in _ENTRIES:
                 raise _NotASitemapError(f"its first element is <{shown(name, 40)}>")
             self._kinds = _ENTRIES[name]
-            self._namespace = tag.attribute("xmlns")
-        elif name in self._kinds and (entry is None or entry.has(tag)):
-            self._entry = None if tag.is_end else _Entry(name, tag, self._namespace)
-            return entry
-        elif entry is not None:
+            self._prefixes = tag.prefixes()
+            self._namespace = tag.namespace()
+        elif entry is not None and not (name in self._kinds and entry.has(tag)):
             entry.add(tag)
+        elif self._is_foreign(tag):
+            pass
+        elif name in self._kinds:
+            self._entry = None if tag.is_end else _Entry(name, tag, self._prefixes)
+            return entry
         elif name == "loc" and not tag.is_end and self._kinds is _OF_SITEMAPS:
             self.broken += 1
         return None
+
+    def _is_foreign(self, tag: _Tag) -> bool:
+        """Whether a tag outside of all entries belongs to another vocabulary than sitemaps."""
+        namespace = tag.namespace(self._prefixes)
+        is_declared = ":" in namespace  # else it is a prefix
+        ours = (self._namespace, _SITEMAPS_ORG)
+        return self._kinds is _OF_SITEMAPS and is_declared and namespace not in ours
 
     def _counted(self, entry: _Entry) -> Entries:
         """Yield what an entry lists, if it has a URL; count what is broken of it."""
@@ -271,15 +291,27 @@ class _Tag(NamedTuple):
                 return _unescaped(double or single).strip()
         return default
 
-    def namespace(self, inherited: str) -> str:
-        """The prefix of the element; without one its namespace, which may be an `inherited` one.
+    def prefixes(self) -> Prefixes:
+        """The namespaces that the element declares, by their prefixes."""
+        if "xmlns" not in self.attributes:
+            return {}
+        declared = {}
+        for key, double, single in _ATTRIBUTE.findall(self.attributes):
+            word, _, prefix = key.partition(":")
+            if word == "xmlns":
+                declared[prefix] = _unescaped(double or single).strip()
+        return declared
 
-        Prefixes stand for namespaces, because many files do not declare theirs.
+    def namespace(self, *outer: Prefixes) -> str:
+        """The namespace of the element, which it declares itself or one of the `outer` does.
+
+        It is the prefix if none does, because many files do not declare theirs.
         """
         prefix = self.name.removeprefix("/").rpartition(":")[0]
-        if prefix or "xmlns" not in self.attributes:
-            return prefix or inherited
-        return self.attribute("xmlns", inherited)
+        for prefixes in (self.prefixes(), *outer):
+            if prefix in prefixes:
+                return prefixes[prefix]
+        return prefix
 
 
 class _Markup:
@@ -334,19 +366,19 @@ class _Entry:
         surplus: how many values of `loc` follow the first one.
     """
 
-    def __init__(self, kind: str, tag: _Tag, inherited: str) -> None:
+    def __init__(self, kind: str, tag: _Tag, outer: Prefixes) -> None:
         self.kind = kind
         self.values: SitemapEntry = {}
         self.permalink = ""
         self.surplus = 0
-        self._default = tag.attribute("xmlns", inherited)
-        self._namespace = tag.namespace(self._default)
+        self._outer = (tag.prefixes(), outer)
+        self._namespace = tag.namespace(outer)
         self._child: _Tag | None = None  # the element in it that is open
         self._is_plain = True  # whether the child has only text
 
     def has(self, tag: _Tag) -> bool:
         """Whether an element is in the namespace of the entry."""
-        return tag.namespace(self._default) == self._namespace
+        return tag.namespace(*self._outer) == self._namespace
 
     def add(self, tag: _Tag) -> None:
         """Take the next tag in the entry."""
@@ -387,7 +419,7 @@ class _Entry:
         key = ""
         if self.has(element):
             key = _KEYS[self.kind].get(name, "")
-        elif self.kind == "item" and element.name == "dc:date":
+        elif name == "date" and element.namespace(*self._outer) in _DUBLIN_CORE:
             key = "lastmod"
         if not key and name not in _TAKEN:
             key = name
@@ -407,8 +439,11 @@ def _target(link: _Tag) -> str:
 
 
 def _url(value: str) -> str:
-    """A value that is a URL, without the line breaks and tabs that wrap it."""
-    return _WRAPS.sub("", value)
+    """A URL without the line breaks and tabs that wrap it; empty if the value is none."""
+    url = _WRAPS.sub("", value)
+    if url.endswith(tuple(_INVISIBLE)) or not _URL.fullmatch(url):
+        return ""
+    return url
 
 
 def _usable(text: str) -> str:

@@ -224,6 +224,14 @@ def test_ampersands_are_read_as_they_were_meant(loc: bytes, expected: str) -> No
     assert locs(urlset(url(loc))) == [expected]
 
 
+@pytest.mark.parametrize(
+    "loc",
+    ["/x", "//e/x", "x.html", "../x", "?a=:", "#x", "\xfc/a:b", 'x?"', "~x", "mailto:a@e", "%22x"],
+)  # fmt: skip
+def test_what_may_be_a_url_is_left_to_the_crawl(loc: str) -> None:
+    assert locs(urlset(url(loc.encode()))) == [loc]
+
+
 @pytest.mark.parametrize("wrap", [b"\n", b"\r\n", b"\t", b"&#10;"])
 @pytest.mark.parametrize(
     "body",
@@ -248,6 +256,25 @@ def test_pieces_may_end_anywhere(cut: int) -> None:
     ]
 
 
+NO_URLS = (
+    '"http://e/x"',
+    "&quot;http://e/x&quot;",
+    "'http://e/x'",
+    "`http://e/x`",
+    "\u201chttp://e/x\u201d",
+    "&lt;http://e/x&gt;",
+    "&lt;a href=x&gt;",
+    "(http://e/x)",
+    "[x](http://e/x)",
+    "\ufeffhttp://e/x",
+    "&#x200B;http://e/x",
+    "\u2060http://e/x",
+    "http://e/x\u200b",
+    "\u200b/x",
+    "a%3A:b/x",
+)
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -263,6 +290,10 @@ def test_pieces_may_end_anywhere(cut: int) -> None:
         pytest.param(url(b"http://e/" + b"x" * 10_000), id="without-end"),
         pytest.param(url(b"http://e/" + b"x" * 900_000), id="longer-than-all-else"),
         pytest.param(b"<url><loc>http://e/x</url>", id="loc-never-closed"),
+        *(
+            pytest.param(url(loc.encode()), id=f"no-url-{number}")
+            for number, loc in enumerate(NO_URLS)
+        ),
     ],
 )
 def test_broken_entry_costs_no_other(broken: bytes) -> None:
@@ -354,6 +385,51 @@ def test_url_and_date_of_another_namespace_are_not_the_pages(other: bytes) -> No
     entries, reader = read(urlset(entry))
     assert [(one["loc"], one["lastmod"]) for one in entries] == [("http://e/1", "2026-01-31")]
     assert reader.broken == 0
+
+
+SITEMAP = b"http://www.sitemaps.org/schemas/sitemap/0.9"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"<s:urlset xmlns:s='S'><s:url><s:loc>1</s:loc></s:url></s:urlset>", id="prefix"),
+        pytest.param(b'<urlset xmlns="S" xmlns:s="S"><url><s:loc>1</s:loc></url></urlset>', id="loc-by-prefix"),
+        pytest.param(b'<urlset xmlns="S" xmlns:s="S"><s:url><loc>1</loc></s:url></urlset>', id="url-by-prefix"),
+        pytest.param(b'<urlset xmlns="S"><url><s:loc xmlns:s="S">1</s:loc></url></urlset>', id="declared-by-loc"),
+        pytest.param(b'<urlset xmlns="S"><s:url xmlns:s="S"><loc>1</loc></s:url></urlset>', id="by-url"),
+        pytest.param(
+            b'<s:urlset xmlns="O" xmlns:s="S"><loc>0</loc><url><loc>0</loc></url><s:url><loc>0</loc>'
+            b"<lastmod>1999</lastmod><s:loc>1</s:loc><url><loc>0</loc></url></s:url></s:urlset>",
+            id="other-is-default",
+        ),
+        pytest.param(
+            b'<urlset xmlns="O" xmlns:s="S" xmlns:o="O"><s:url><o:loc>0</o:loc><s:loc>1</s:loc></s:url></urlset>',
+            id="root-is-other",
+        ),
+        pytest.param(
+            b'<urlset xmlns="S" xmlns:o="O"><o:url><o:loc>0</o:loc></o:url><url><loc>1</loc></url></urlset>',
+            id="entry-is-other",
+        ),
+        pytest.param(
+            b'<s:urlset xmlns:s="S"><s:url><s:loc xmlns:s="O">0</s:loc><s:loc>1</s:loc></s:url></s:urlset>',
+            id="prefix-is-bound-again",
+        ),
+        pytest.param(
+            b'<sitemapindex xmlns="O" xmlns:s="S"><s:sitemap><loc>0</loc><s:loc>1</s:loc></s:sitemap></sitemapindex>',
+            id="index",
+        ),
+    ],
+)  # fmt: skip
+def test_namespace_counts_whatever_its_prefix(body: bytes) -> None:
+    entries, reader = read(body.replace(b"S", SITEMAP).replace(b"O", OTHER))
+    assert [(entry["loc"], entry.get("lastmod")) for entry in entries] == [("1", None)]
+    assert reader.broken == 0
+
+
+def test_date_of_an_rdf_item_is_known_by_its_namespace() -> None:
+    entries = read(RDF.replace(b"dc:", b"d:").replace(b":dc", b":d"))[0]
+    assert entries[0]["lastmod"] == "2026-01-31"
 
 
 @pytest.mark.parametrize(
