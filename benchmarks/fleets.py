@@ -4,12 +4,14 @@ Four scrapy-redis workers crawl the pages of eight hosts from one queue in Redis
 a page after a quarter of a second, and a robots.txt after `--robots-secs`. A row says how long the whole crawl took, from
 the first request, which share of its part the slowest worker had, and how many pages were left in the queue
 after three seconds. With `--kill 4` one worker is killed after four seconds; the row says how many pages are lost.
+With `--start-urls`, the workers are RedisSpiders, which take the pages from a list of start URLs when they have nothing to do.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import subprocess
 import sys
 import time
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 WORKERS, HOSTS, PAGE_SECS = 4, 8, 0.25
 QUEUE, READY, BEGIN = "fleet:requests", "fleet:ready", "fleet:begin"
 BEGAN, SERVED = "fleet:began", "fleet:served"
+START_URLS = "fleet:start_urls"
 WAYS: dict[str, dict[str, Any]] = {
     "off": {"ROBOTSTXT_OBEY": False},
     "here": {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": "memory"},
@@ -73,6 +76,13 @@ class FleetWorker(Spider):
 def work(way: str, robots_secs: float, queue: str, number: int, url: str) -> None:
     from redis import Redis
     from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy_redis.spiders import RedisSpider
+
+    class StartUrlsWorker(RedisSpider):  # type: ignore[misc]  # it has no types
+        name = "fleet"
+        redis_key = START_URLS
+        max_idle_time = 10
+        parse = FleetWorker.parse
 
     process = AsyncCrawlerProcess(
         {
@@ -92,8 +102,8 @@ def work(way: str, robots_secs: float, queue: str, number: int, url: str) -> Non
             **WAYS[way],
         }
     )
-    process.crawl(FleetWorker)
     with Redis.from_url(url) as redis:
+        process.crawl(StartUrlsWorker if redis.exists(START_URLS) else FleetWorker)
         redis.incr(READY)
         while not redis.exists(BEGIN):
             time.sleep(0.01)
@@ -109,7 +119,11 @@ def measure(way: str, robots_secs: float, options: argparse.Namespace) -> None:
     with redis_server() as server, Redis.from_url(server.url) as redis:
         queue = getattr(queues, options.queue)(redis, FleetWorker(), QUEUE)
         for page in range(options.pages):
-            queue.push(Request(f"http://h{page % HOSTS}.example/{page}"))
+            page_url = f"http://h{page % HOSTS}.example/{page}"
+            if options.start_urls:
+                redis.rpush(START_URLS, json.dumps({"url": page_url}))
+            else:
+                queue.push(Request(page_url))
         order = [way, str(robots_secs), options.queue]
         workers = [
             subprocess.Popen([sys.executable, "-m", __spec__.name, "--work", *order, n, server.url])
@@ -121,7 +135,7 @@ def measure(way: str, robots_secs: float, options: argparse.Namespace) -> None:
         while (began := redis.get(BEGAN)) is None:
             time.sleep(0.01)
         time.sleep(3)
-        left = len(queue)
+        left = len(queue) + int(redis.llen(START_URLS))
         if options.kill:
             time.sleep(max(0.0, options.kill - 3))
             workers[0].kill()
@@ -144,6 +158,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1200)
     parser.add_argument("--robots-secs", type=float, nargs="+", default=[0.05, 0.4, 2.0])
     parser.add_argument("--queue", default="FifoQueue")
+    parser.add_argument("--start-urls", action="store_true")
     parser.add_argument("--kill", type=float, default=0.0)
     parser.add_argument("--work", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
