@@ -11,14 +11,14 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
@@ -35,29 +35,13 @@ from .policy.outages import LADDERS, Policy
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler as ScrapyCrawler
 
-_T = TypeVar("_T")
-
 PREFIX = "GBOT_ROBOTS_"
 # how misspelt names begin, too
-_LOOKS_OURS = re.compile(r"GBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
-
-# Settings that release candidates had, without the prefix, and what to know or write instead.
-_LEFT: Mapping[str, str] = {
-    "AGENTS_MODE": "the first of GBOT_ROBOTS_AGENTS that a group names counts",
-    "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
-    "CRAWL_DELAY_OVER": "a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
-    "CRAWL_DELAY_SHARED": "each process keeps the delay by itself",
-    "HISTORY": "GBOT_ROBOTS_ARCHIVE keeps each answer",
-    "MAX_REDIRECTS": "five redirects are followed",
-    "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
-    "STRICT": "files are read as Google's parser does, and `lint` says what is not written so",
-    "TAGS_LINKS": "GBOT_ROBOTS_TAGS = True leaves links that say ugc or sponsored, too",
-}
+_LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
-DEFAULT_LONGEST_DELAY_SECS = 60.0
 SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 # of scrapy-redis, besides REDIS_URL
@@ -67,14 +51,13 @@ _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ValueType(Generic[_T]):
+class ValueType(NamedTuple):
     """The values that a setting takes."""
 
     rule: str  # what completes "GBOT_ROBOTS_X must be"
     # makes the value to use; raises TypeError or ValueError for a wrong one
-    read: Callable[[object], _T]
-    fits: Callable[[_T], bool] = lambda _: True  # whether that value may be used
+    read: Callable[[Any], Any]
+    fits: Callable[[Any], bool] = lambda _: True  # whether that value may be used
 
 
 def _number(value: Any) -> float:
@@ -90,20 +73,9 @@ def _whole_number(value: object) -> int:
     return int(number)
 
 
-# a command line gives text
-_SWITCHES = {"true": True, "false": False}
-
-
-_FLAGS = {**_SWITCHES, "1": True, "0": False}
-
-
-def _longest_delay(value: Any) -> float:
-    """Read a flag or a number of seconds. The text "1" is a number."""
-    if isinstance(value, str):
-        value = _SWITCHES.get(value.lower(), value)
-    if value is True:
-        return DEFAULT_LONGEST_DELAY_SECS
-    return float(value)
+# A command line gives text, in any case.
+_FLAGS = {"true": True, "false": False, "1": True, "0": False}
+_LONGEST_DELAYS = {"true": 60.0, "false": 0.0}  # in seconds; others are numbers, also "1"
 
 
 def _words(value: object) -> tuple[str, ...]:
@@ -114,7 +86,7 @@ def _words(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         if value.lstrip().startswith("["):
             value = json.loads(value)
-        elif not value.lstrip().startswith("{"):
+        else:
             value = [word for word in value.split(",") if word.strip()]
     if not isinstance(value, (list, tuple, set, frozenset)):
         raise TypeError
@@ -176,12 +148,12 @@ def _is_report(path: Path) -> bool:
     return path.suffix.lower() in REPORTS and "%(" not in path.name
 
 
-def count(least: int) -> ValueType[int]:
+def count(least: int) -> ValueType:
     """Whole numbers from `least` on."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
 
 
-def one_of(*names: str) -> ValueType[str]:
+def one_of(*names: str) -> ValueType:
     """Any of `names`."""
     listed = ", ".join(repr(name) for name in names)
     return ValueType(f"one of {listed}", _text, lambda name: name in names)
@@ -226,7 +198,7 @@ SOME_SECONDS = ValueType("a number of seconds > 0", _number, lambda number: 0 < 
 FLAG = ValueType("True or False", lambda value: _FLAGS[str(value).lower()])
 CRAWL_DELAY = ValueType(
     "True, False or the longest crawl-delay in seconds, >= 0",
-    _longest_delay,
+    lambda value: float(_LONGEST_DELAYS.get(str(value).lower(), value)),
     lambda secs: 0 <= secs < math.inf,
 )
 STORAGE = ValueType(
@@ -276,11 +248,11 @@ PURPOSE_LIST = ValueType(
 DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
-def _row(default: object, values: ValueType[Any], needs: str = "", value: str = "") -> Any:
+def _row(default: object, values: ValueType, needs: str = "", value: object = True) -> Any:
     """Make a field of `GbotSettings`.
 
     `default` may be a function that makes the default from Scrapy's settings. The setting does
-    nothing unless the field `needs`, if one is named, has this `value`; "": any but an empty one.
+    nothing unless the field `needs`, if one is named, has this `value`; True: any but an empty one.
     """
     return field(metadata={"default": default, "values": values, "needs": (needs, value)})
 
@@ -385,7 +357,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
             value = value(settings)
     if value is None:
         return None
-    values: ValueType[Any] = row["values"]
+    values: ValueType = row["values"]
     with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError):
         read = values.read(value)
         if values.fits(read):
@@ -398,31 +370,25 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
 
     Yield one, too, if GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows.
     """
-    rows = {_name_of(row.name): row for row in fields(GbotSettings)}
+    rows = {row.name: row.metadata for row in fields(GbotSettings)}
     for name in sorted(map(str, settings)):
-        beginning = _LOOKS_OURS.match(name)
-        if beginning is not None and name not in rows:
-            yield f"{name} is no setting{_instead(name[beginning.end() :].upper(), rows)}"
+        if _LOOKS_OURS.match(name) and name not in map(_name_of, rows):
+            nearest = get_close_matches(_LOOKS_OURS.sub("", name).lower(), rows, n=1)
+            meant = "".join(f"; did you mean {_name_of(match)}?" for match in nearest)
+            yield f"{name} is no setting{meant}"
     checked = GbotSettings.of(settings)
-    for name, row in rows.items():
-        other, wanted = row.metadata["needs"]
-        if other and settings.get(name):
+    for field_name, row in rows.items():
+        other, wanted = row["needs"]
+        if other and settings.get(_name_of(field_name)):
             value = getattr(checked, other)
-            if not value or wanted not in {"", value}:
+            if wanted not in {value, bool(value)}:
+                name = _name_of(field_name)
                 yield f"{name} does nothing here: {_name_of(other)} is {value!r}"
     if checked.max_bytes < MAX_BYTES:
         yield (
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
             "RFC 9309 wants a crawler to read 500 KiB (512000) at least"
         )
-
-
-def _instead(end: str, names: Iterable[str]) -> str:
-    """Say what to write, or to know, instead of a name of ours that ends so; "" if nothing."""
-    if end in _LEFT:
-        return f" any more: {_LEFT[end]}"
-    nearest = get_close_matches(end, [name.removeprefix(PREFIX) for name in names], n=1)
-    return "".join(f"; did you mean {PREFIX}{match}?" for match in nearest)
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:

@@ -254,18 +254,6 @@ def test_misspelt_setting_is_named_with_the_most_similar(name: str, meant: str) 
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"),
-    [
-        ("GBOT_ROBOTS_AGENTS_MODE", "the first of GBOT_ROBOTS_AGENTS that a group names counts"),
-        ("GBOT_ROBOT_MAX_REDIRECTS", "five redirects are followed"),
-        ("GBOT_ROBOTS_HISTORY", "GBOT_ROBOTS_ARCHIVE keeps each answer"),
-    ],
-)
-def test_setting_that_left_is_named_with_what_to_write_instead(name: str, instead: str) -> None:
-    assert list(mistakes(Settings({name: "1"}))) == [f"{name} is no setting any more: {instead}"]
-
-
-@pytest.mark.parametrize(
     ("path", "spider", "name"),
     [
         ("at/%(name)s.jsonl", "a:b\\c", "at/a-b-c.jsonl"),

@@ -49,7 +49,7 @@ class _DelayedSlot:
     """A download slot, its delay before ours, and the crawl-delays of the origins in it."""
 
     def __init__(self, slot: Slot) -> None:
-        self.slot = slot
+        self._slot = slot
         self._own_delay = slot.delay
         self._own_randomness = getattr(slot, _RANDOMNESS)
         self._secs_of: dict[tuple[Origin, RobotsAgent], float] = {}
@@ -60,16 +60,16 @@ class _DelayedSlot:
         if delay.secs:
             self._secs_of[delay.origin, delay.agent] = delay.secs
         if delay.secs < before:
-            self.slot.delay = self._own_delay
-            setattr(self.slot, _RANDOMNESS, self._own_randomness)
+            self._slot.delay = self._own_delay
+            setattr(self._slot, _RANDOMNESS, self._own_randomness)
         self.raise_delay()
         return delay.secs != before
 
     def raise_delay(self) -> None:
         """Raise the slot's delay to the largest crawl-delay, in case something has lowered it."""
         if self._secs_of:
-            self.slot.delay = max(self.slot.delay, *self._secs_of.values())
-            setattr(self.slot, _RANDOMNESS, 0)  # a random delay could be shorter
+            self._slot.delay = max(self._slot.delay, *self._secs_of.values())
+            setattr(self._slot, _RANDOMNESS, 0)  # a random delay could be shorter
 
 
 class CrawlDelays:
@@ -79,7 +79,7 @@ class CrawlDelays:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
         self._delays: WeakKeyDictionary[Request, _CrawlDelay] = WeakKeyDictionary()
-        self._delayed: dict[str, _DelayedSlot] = {}  # by the key of the slot
+        self._delayed: dict[Slot, _DelayedSlot] = {}
         self._slots = DownloadSlots(crawler)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
@@ -102,14 +102,6 @@ class CrawlDelays:
             meta.pop(_SLOT, None)
             meta[_OWN_SLOT] = ""
 
-    def _delayed_slot(self, request: Request) -> _DelayedSlot | None:
-        """The delayed slot that `request` is in; None if Scrapy has replaced that slot."""
-        key = request.meta.get(_SLOT, "")
-        delayed = self._delayed.get(key)
-        if delayed is None or delayed.slot is not self._slots.by_key.get(key):
-            return None
-        return delayed
-
     def _reached_downloader(self, request: Request) -> None:
         """Set the delay of the slot that `request` has reached, before it lets requests go."""
         key = request.meta[_SLOT]
@@ -118,15 +110,15 @@ class CrawlDelays:
         delay = self._delays.pop(request, None)
         if delay is None:
             return
-        delayed = self._delayed_slot(request)
+        slots = self._slots.by_key
+        delayed = self._delayed.get(slots[key])
         if delayed is None:
             if not delay.secs:
                 return
-            slots = self._slots.by_key
             if len(self._delayed) >= 2 * len(slots):  # some slots are gone
-                for old in self._delayed.keys() - slots.keys():
+                for old in self._delayed.keys() - set(slots.values()):
                     del self._delayed[old]
-            delayed = self._delayed[key] = _DelayedSlot(slots[key])
+            delayed = self._delayed[slots[key]] = _DelayedSlot(slots[key])
         if delayed.set_delay(delay) and delay.secs:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay")
             if delay.secs < delay.requested:
@@ -141,6 +133,6 @@ class CrawlDelays:
 
     def _response_downloaded(self, request: Request) -> None:
         """Set the delay again, which other handlers may have changed, before the slot goes on."""
-        delayed = self._delayed_slot(request)
-        if delayed is not None:
-            delayed.raise_delay()
+        slot = self._slots.of(request.meta.get(_SLOT, ""))
+        if slot in self._delayed:
+            self._delayed[slot].raise_delay()
