@@ -51,9 +51,9 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
             notes.insert(0, TOO_MANY)
             break
         for number, asker in enumerate(askers):
-            verdict, turned = asking.verdict_on(url, asker, robotstxt), ""
+            verdict, turned = asking.verdict_on(url, asker.crawler, robotstxt), ""
             if other is not None:
-                second = asking.verdict_on(url, asker, _parse(other))
+                second = asking.verdict_on(url, asker.crawler, _parse(other))
                 turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))

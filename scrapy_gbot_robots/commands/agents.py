@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from typing import Any
 
 from scrapy.settings import Settings
 
-from ..core.asker import NAMED, Asker, verdict_on
+from ..core.asker import verdict_on
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS, KnownCrawler
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
+from ..policy.outages import State
 from ..report.summary import count
 from ..settings import GbotSettings
 from .ending import FINE
@@ -18,6 +17,7 @@ from .inputs import SOURCE, add_shared, checked_url, typed, versions
 from .output import Part, Terminal
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
+_ANSWERS = {True: ("yes", "good"), False: ("no", "bad")}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,47 +36,41 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the table; return FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], settings, err, may_refuse=True)
-    robotstxt = GbotSettings.of(settings).parse(version.body)
-    every, wanted = [], []
-    for crawler in KNOWN_CRAWLERS:
-        asker = Asker(crawler.crawler, NAMED, crawler.tokens[0])
-        verdict = verdict_on(url, asker, robotstxt)
-        if version.refused and verdict.reason != ROBOTS_TXT_ITSELF:
-            verdict = Verdict(allowed=False, reason=version.refused)
-        facts = _facts(crawler, verdict)
-        every.append(facts)
-        if options.only is None or facts["allowed"] == (options.only == "yes"):
-            wanted.append(facts)
-    for facts in wanted:
-        out.json(facts)
-    if wanted:
-        out.table(_TITLES, map(_row, wanted))
-    refused = sum(not facts["allowed"] for facts in every)
-    crawlers = count(len(every), "crawler")
+    robotstxt = GbotSettings.of(settings).parse(version.copy.body)
+    refused, rows = 0, []
+    for known in KNOWN_CRAWLERS:
+        verdict = verdict_on(url, known.crawler, robotstxt)
+        if version.decision.state is State.FULL_DISALLOW and verdict.reason != ROBOTS_TXT_ITSELF:
+            verdict = Verdict(allowed=False, reason=version.why)
+        refused += not verdict.allowed
+        if options.only in {None, _ANSWERS[verdict.allowed][0]}:
+            out.json(_facts(known, verdict))
+            rows.append(_row(known, verdict))
+    if rows:
+        out.table(_TITLES, rows)
+    crawlers = count(len(KNOWN_CRAWLERS), "crawler")
     summary = f": {refused} of {crawlers} refused (the list is of {AS_OF})"
-    out.say((version.name, "strong"), summary)
+    out.say((version.where, "strong"), summary)
     return FINE
 
 
-def _facts(crawler: KnownCrawler, verdict: Verdict) -> dict[str, object]:
+def _facts(known: KnownCrawler, verdict: Verdict) -> dict[str, object]:
     line = None
     if verdict.rule is not None:
         line = verdict.rule.line
     return {
-        "crawler": crawler.tokens[0],
-        "operator": crawler.operator,
-        "purpose": crawler.purpose,
-        "obeys": crawler.obeys,
+        "crawler": known.tokens[0],
+        "operator": known.operator,
+        "purpose": known.purpose,
+        "obeys": known.obeys,
         "allowed": verdict.allowed,
         "line": line,
         "reason": str(verdict),
     }
 
 
-def _row(facts: Mapping[str, Any]) -> list[Part]:
-    answer: Part = ("yes", "good")
-    if not facts["allowed"]:
-        answer = ("no", "bad")
-        if not facts["obeys"]:
-            answer = ("no, but it may ignore that", "bad")
-    return [facts["crawler"], facts["operator"], facts["purpose"], answer, facts["reason"]]
+def _row(known: KnownCrawler, verdict: Verdict) -> list[Part]:
+    answer, style = _ANSWERS[verdict.allowed]
+    if not verdict.allowed and not known.obeys:
+        answer += ", but it may ignore that"
+    return [known.tokens[0], known.operator, known.purpose, (answer, style), str(verdict)]

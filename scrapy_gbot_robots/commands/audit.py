@@ -118,7 +118,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
         with audit.summarised():
             if files:
-                bodies = [version.body for version in versions(files, settings, err)]
+                bodies = [version.copy.body for version in versions(files, settings, err)]
                 robots = [decision_on(200, body, gbot.policy) for body in bodies]
                 for columns in audit.pieces():
                     audit.judge(columns, robots)

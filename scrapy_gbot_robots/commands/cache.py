@@ -24,13 +24,14 @@ from ..settings import GbotSettings
 from ..storage.base import Storage, StorageError
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
-from .check import age_of, answer_in_words, asked_again, entry_facts, show_entry
+from .check import entry_facts, entry_in_words
 from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
 from .project_crawl import RobotsState
 
 _ACTS = ("list", "show", "forget")
+_TIMES = ("fetched", "asked again")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -109,18 +110,18 @@ def _is_done(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: T
     entry = storage.get(origin)
     if entry is None:
         return False
-    decision, copy = decide(entry, time.time(), gbot.policy), entry.copy
+    decision = decide(entry, time.time(), gbot.policy)
     state = RobotsState(origin + ROBOTS_PATH, entry, decision, decision.why)
     out.json({"origin": origin, **entry_facts(state)})
+    words = [*entry_in_words(state)]
     if act == "list":
-        times = f"asked again {asked_again(decision)}"
-        if copy is not None:
-            times = f"fetched {age_of(copy)} ago, {times}"
-        out.say((origin, "strong"), f": {answer_in_words(state)} ({times})")
+        times = ", ".join(f"{name} {text}" for name, text in words if name in _TIMES)
+        out.say((origin, "strong"), f": {words[0][1]} ({times})")
         return True
     out.say((origin, "strong"))
-    show_entry(state, out)
-    if copy is not None and copy.body:
-        for number, line in enumerate(split_lines(copy.body), 1):
+    for name, text in words:
+        out.fact(name, text)
+    if entry.copy is not None and entry.copy.body:
+        for number, line in enumerate(split_lines(entry.copy.body), 1):
             out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return True

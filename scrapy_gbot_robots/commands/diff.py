@@ -27,12 +27,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the changes; return FOUND if there are any."""
     old, new = versions([options.old, options.new], settings, err)
     parse = GbotSettings.of(settings).parse
-    every = changes(parse(old.body), parse(new.body))
+    every = changes(parse(old.copy.body), parse(new.copy.body))
     for change in every:
         out.json(_facts(change))
         _show(change, out)
     agents = sum(len(change.agents) for change in every)
-    out.say((f"{old.name} -> {new.name}", "strong"), f": {count(agents, 'user agent')} changed")
+    out.say((f"{old.where} -> {new.where}", "strong"), f": {count(agents, 'user agent')} changed")
     return FOUND if every else FINE
 
 

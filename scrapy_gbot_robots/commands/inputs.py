@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy.settings import BaseSettings, Settings
 
@@ -25,7 +25,7 @@ from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
-from ..policy.outages import Kind, State
+from ..policy.outages import Copy, Decision, Entry, Kind, State
 from ..policy.overrides import Overrides, read_overrides
 from ..settings import GbotSettings
 from .ending import CommandError, handling, on_sigterm, wrong_values_in_a_line
@@ -252,19 +252,9 @@ def size_of(path: str) -> int | None:
 # Versions of a robots.txt
 
 
-class Version(NamedTuple):
-    """A robots.txt."""
-
-    name: str  # its URL or file name, for people
-    body: bytes
-    origin: Origin | None = None  # None for a file
-    truncated: bool = False  # whether the server sent more
-    refused: str = ""  # why nothing of the site may be fetched, if no rules say so
-
-
 def versions(
     names: Sequence[str], settings: Settings, err: Terminal, *, may_refuse: bool = False
-) -> list[Version]:
+) -> list[RobotsState]:
     """Return the versions that `names` stand for: files, sites, "-" (standard input).
 
     `err` gets a note on a file that looks like no robots.txt.
@@ -275,65 +265,71 @@ def versions(
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
-    states = fetched(names, settings, err)
-    every = []
-    for name in names:
-        version = version_of(name, states)
-        if version.refused and not may_refuse:
-            why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.refused}"
-            raise CommandError(f"{version.name}: there are no rules to read; {why}")
+    sites = fetched(names, settings, err)
+    every = [version_of(name, sites) for name in names]
+    for version in every:
+        if version.decision.state is State.FULL_DISALLOW and not may_refuse:
+            why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.why}"
+            raise CommandError(f"{version.where}: there are no rules to read; {why}")
         if version.origin is None:
-            check_file(name, version.body, settings, err)
-        every.append(version)
+            _check_file(version, settings, err)
     return every
 
 
-def check_file(name: str, body: bytes, settings: Settings, err: Terminal) -> None:
-    """Tell `err` if the content of a file, which would be read as rules, looks like no robots.txt.
+def _check_file(file: RobotsState, settings: Settings, err: Terminal) -> None:
+    """Tell `err` if a file, which would be read as rules, looks like no robots.txt.
 
     Raises:
         CommandError: it is an archive, or compressed.
     """
+    body = file.rules
     other = no_robots_file(body, GbotSettings.of(settings).parse(body))
     what = [kind for beginning, kind in _NO_RULES.items() if body.startswith(beginning)]
     if other is not None and without_bom(body).lstrip().startswith(b"{"):
         what = ["JSON"]
     if what:
-        raise CommandError(f"{name}: this is {what[0]}, not a robots.txt; {_FOR_ARCHIVES}")
+        raise CommandError(f"{file.where}: this is {what[0]}, not a robots.txt; {_FOR_ARCHIVES}")
     if other is not None:
-        err.say((f"note: {name}: {other.text}", "warning"))
+        err.say((f"note: {file.where}: {other.text}", "warning"))
 
 
-def fetched(names: Iterable[str], settings: Settings, err: Terminal) -> dict[str, RobotsState]:
-    """Fetch the robots.txt files of the sites among `names`."""
+def fetched(
+    names: Iterable[str], settings: Settings, err: Terminal, *, fresh: bool = True
+) -> dict[str, RobotsState]:
+    """Look up the robots.txt files of the sites among `names`, each site's once.
+
+    Their servers are asked, or the storage if they need not be `fresh`.
+    """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
         return {}
 
     async def work(crawl: ProjectCrawl) -> dict[str, RobotsState]:
-        return {name: await crawl.state_of(origin, fresh=True) for name, origin in sites.items()}
+        origins = dict.fromkeys(sites.values())
+        states = {origin: await crawl.state_of(origin, fresh=fresh) for origin in origins}
+        return {name: states[origin] for name, origin in sites.items()}
 
     return run_in_crawl(settings, work, err)
 
 
-def version_of(name: str, states: Mapping[str, RobotsState], *, may_lack: bool = True) -> Version:
+def version_of(
+    name: str, sites: Mapping[str, RobotsState], *, may_lack: bool = True
+) -> RobotsState:
     """Return the version that `name` stands for: of a site, the one that was `fetched`.
 
     Raises:
         CommandError: it cannot be had, or a site has no robots.txt and it must not lack one.
     """
-    if name not in states:
+    version = sites.get(name)
+    if version is None:
         hint = "; a site is named by its URL, such as https://example.com"
-        return Version(name, read(name, if_missing=hint))
-    state = states[name]
-    copy, outage = state.decision.copy, state.entry.outage
-    if copy is None:
-        raise CommandError(f"{state.where}: {state.why}")
+        copy = Copy(Kind.RULES, 200, name, read(name, if_missing=hint), False, "", 0.0, 0.0)
+        return RobotsState(name, Entry(copy), Decision(State.RULES, "", False, 0.0, 0.0, copy), "")
+    if version.decision.copy is None:
+        raise CommandError(f"{version.where}: {version.why}")
+    outage = version.entry.outage
     if outage is not None:  # what a crawl would go by is not what the server has now
-        raise CommandError(f"{state.where}: robots.txt unreachable: {outage.why}")
-    if copy.kind not in {Kind.RULES, Kind.WEB_PAGE} and not may_lack:
-        raise CommandError(f"{state.where}: there is nothing to read: {state.why}")
-    refused = ""
-    if state.decision.state is State.FULL_DISALLOW:
-        refused = state.why
-    return Version(state.where, copy.body, origin_of(name), copy.cut, refused)
+        raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
+    if version.copy.kind not in {Kind.RULES, Kind.WEB_PAGE} and not may_lack:
+        raise CommandError(f"{version.where}: there is nothing to read: {version.why}")
+    return version

@@ -28,10 +28,11 @@ from ..experimental.preferences import on_preferences
 from ..report.summary import count
 from ..settings import GbotSettings
 from .ending import FAILED, FINE, FOUND, CommandError
-from .inputs import SOURCE, Version, fetched, version_of
+from .inputs import SOURCE, fetched, version_of
 from .output import Part, Terminal, printable
+from .project_crawl import RobotsState
 
-Results = Sequence[tuple[Version, Sequence[Finding]]]
+Results = Sequence[tuple[RobotsState, Sequence[Finding]]]
 
 
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
@@ -100,7 +101,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     """Write the findings; return FOUND if one is bad enough, FAILED if a source cannot be read."""
     gbot = GbotSettings.of(settings)
     ignored = set().union(*options.ignore)
-    results: list[tuple[Version, list[Finding]]] = []
+    results: list[tuple[RobotsState, list[Finding]]] = []
     status = FINE
     sources = dict.fromkeys(options.sources)  # once each: standard input can be read only once
     states = fetched(sources, settings, err)
@@ -112,9 +113,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             status = FAILED
             continue
         every = findings(
-            source.body,
+            source.copy.body,
             max_bytes=gbot.max_bytes,
-            truncated=source.truncated,
+            truncated=source.copy.cut,
             more=on_preferences,
         )
         reported = [finding for finding in every if finding.kind not in ignored]
@@ -129,14 +130,14 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 def _write_lines(results: Results, out: Terminal) -> None:
     """Write each finding with its line, and the counts for each source; or JSON."""
     for source, reported in results:
-        lines = split_lines(source.body)
+        lines = split_lines(source.copy.body)
         for finding in reported:
-            out.json({"source": printable(source.name), **finding._asdict()})
-            style, where = _STYLES[finding.level], f"{source.name}:{finding.line}: "
+            out.json({"source": printable(source.where), **finding._asdict()})
+            style, where = _STYLES[finding.level], f"{source.where}:{finding.line}: "
             out.say((where, "strong"), (finding.level, style), f": {finding.text}")
             out.excerpt(lines, {finding.line: ("", style)})
         levels = Counter(finding.level for finding in reported)
-        out.say((source.name, "strong"), ": ", _counted(levels))
+        out.say((source.where, "strong"), ": ", _counted(levels))
     if any(reported for _, reported in results):
         out.say((f"What to do: {_PAGE} Try a change: {_TRY}", "faint"))
 
@@ -151,7 +152,7 @@ def _counted(levels: Counter[str]) -> Part:
 def _write_github(results: Results, out: Terminal) -> None:
     """Write annotations for GitHub: a workflow command for each finding."""
     for source, finding in _one_by_one(results):
-        file = _escaped(printable(source.name), ":,")
+        file = _escaped(printable(source.where), ":,")
         where = f"file={file},line={finding.line},title={_rule_id(finding.kind)}"
         text = _escaped(printable(finding.text))
         out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{text}\n")
@@ -185,18 +186,18 @@ def _write_sarif(results: Results, out: Terminal) -> None:
     out.write(json.dumps(log, indent=2) + "\n")
 
 
-def _one_by_one(results: Results) -> Iterator[tuple[Version, Finding]]:
+def _one_by_one(results: Results) -> Iterator[tuple[RobotsState, Finding]]:
     for source, reported in results:
         for finding in reported:
             yield source, finding
 
 
-def _sarif_result(source: Version, finding: Finding) -> dict[str, Any]:
+def _sarif_result(source: RobotsState, finding: Finding) -> dict[str, Any]:
     """Return a finding and its place.
 
     The URI is relative for a relative path, as code scanning needs it.
     """
-    uri, path = source.name, Path(source.name)
+    uri, path = source.where, Path(source.where)
     if source.origin is None and path.is_absolute():
         uri = path.as_uri()
     elif source.origin is None:

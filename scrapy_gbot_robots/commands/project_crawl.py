@@ -32,9 +32,9 @@ from ..core.urls import DEFAULT_PORTS, Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..obeying.middleware import GbotRobotsTxtMiddleware
-from ..policy.outages import Decision, Entry, State, decide, renew
+from ..policy.outages import Copy, Decision, Entry, Kind, State, decide, renew
 from ..policy.outcome import Failure
-from ..policy.overrides import read_overrides
+from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .ending import CommandError
@@ -175,22 +175,33 @@ class _ErrandSpider(Spider):
         signal.signal(signal.SIGTERM, note_and_end)
 
 
-class RobotsState(NamedTuple):
-    """What is known of a robots.txt."""
+# stands for a copy where there is none
+_NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
-    where: str  # its URL
+
+class RobotsState(NamedTuple):
+    """What is known of a robots.txt, that of a site or one in a file."""
+
+    where: str  # its URL, or the path of the file
     entry: Entry  # in the storage
     decision: Decision  # what the entry means now
     why: str  # what that rests on, for people
+    origin: Origin | None = None  # of the site; None for a file
+    override: Override | None = None  # that counts for the site in a crawl
     storage: str | None = None  # the name of the storage, if it had the answer
-    hops: Sequence[tuple[int, str]] = ()  # the status and the URL of each response
+    hops: Sequence[dict[str, Any]] = ()  # the status and the URL of each response
 
     @property
-    def body(self) -> bytes | None:
-        """The robots.txt whose rules decide; None if no rules decide."""
-        if self.decision.state is not State.RULES or self.decision.copy is None:
-            return None
-        return self.decision.copy.body
+    def copy(self) -> Copy:
+        """The copy that counts, an empty one if there is none."""
+        return self.decision.copy or _NO_COPY
+
+    @property
+    def rules(self) -> bytes:
+        """The robots.txt if its rules decide, else nothing."""
+        if self.decision.state is State.RULES:
+            return self.copy.body
+        return b""
 
 
 def _why(origin: Origin, decision: Decision) -> str:
@@ -215,7 +226,7 @@ class ProjectCrawl:
         self.overrides = read_overrides(self.settings.overrides, self.settings.parse)
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
-        self._hops: list[tuple[int, str]] = []
+        self._hops: list[dict[str, Any]] = []
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
@@ -249,13 +260,20 @@ class ProjectCrawl:
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:
             is_stored = True  # the fetch has failed, and an older answer counts
-        storage = self.settings.storage if is_stored else None
-        why = _why(origin, decision)
-        return RobotsState(origin.robots_url, entry, decision, why, storage, [*self._hops])
+        return RobotsState(
+            origin.robots_url,
+            entry,
+            decision,
+            _why(origin, decision),
+            origin,
+            self.overrides.of(origin, time.time()),
+            self.settings.storage if is_stored else None,
+            [*self._hops],
+        )
 
     async def close(self) -> None:
         """Close the storage."""
         await self._storage.close()
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
-        self._hops.append((response.status, request.url))
+        self._hops.append({"status": response.status, "url": request.url})

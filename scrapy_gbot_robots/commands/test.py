@@ -6,7 +6,8 @@ It is for a site's own tests. It shows the deciding line for each expectation th
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import NamedTuple
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
@@ -17,11 +18,11 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
-from .inputs import SOURCE, STDIN, Version, add_shared, checked_url, is_url, read, versions
+from .inputs import SOURCE, STDIN, add_shared, checked_url, is_url, read, versions
 from .output import Terminal
+from .project_crawl import RobotsState
 
 _VERBS = {"allow": True, "deny": False, "disallow": False}
-_WORDS = 3  # verb, crawler, URL
 _LONGEST = 100  # characters of a wrong line that are shown
 
 
@@ -57,30 +58,28 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError('"-" cannot be both the expectations and the robots.txt')
     (robots,) = versions([options.robots], settings, err)
     expected = _expectations(options.expectations, robots, err)
-    robotstxt = GbotSettings.of(settings).parse(robots.body)
+    robotstxt = GbotSettings.of(settings).parse(robots.copy.body)
     failed = 0
-    for expectation in expected:
-        url, asker = expectation.url, expectation.asker
-        facts = {"line": expectation.line, "expectation": expectation.text}
-        check: Check | None = None
-        if asker is None:
-            is_met = url in robotstxt.sitemaps
-            out.json({**facts, "met": is_met})
-        else:
-            verdict = verdict_on(url, asker, robotstxt)
-            check = Check(url, asker, verdict, verdict, robots.name, robots.body, robotstxt)
-            is_met = verdict.allowed == expectation.allowed
-            out.json({**facts, "met": is_met, **check.facts})
+    for line, text, url, asker, allowed in expected:
+        facts: dict[str, Any] = {"line": line, "expectation": text}
+        is_met = url in robotstxt.sitemaps
+        check = None
+        if asker is not None:
+            verdict = verdict_on(url, asker.crawler, robotstxt)
+            check = Check(url, asker, robots, robotstxt, verdict, verdict)
+            is_met = verdict.allowed == allowed
+            facts |= check.facts
+        out.json({**facts, "met": is_met})
         if not is_met:
             failed += 1
-            where = f"{options.expectations}:{expectation.line}: "
-            out.say((where, "strong"), ("not met", "bad"), f": {expectation.text}")
+            where = f"{options.expectations}:{line}: "
+            out.say((where, "strong"), ("not met", "bad"), f": {text}")
             _show(check, robotstxt, out)
     counted = f": {count(len(expected), 'expectation')}, "
     if failed:
-        out.say((robots.name, "strong"), counted, (f"{failed:,} not met", "bad"))
+        out.say((robots.where, "strong"), counted, (f"{failed:,} not met", "bad"))
         return FOUND
-    out.say((robots.name, "strong"), counted, ("all met", "good"))
+    out.say((robots.where, "strong"), counted, ("all met", "good"))
     return FINE
 
 
@@ -95,22 +94,20 @@ def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:
     out.fact("group", check.group)
 
 
-def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectation]:
+def _expectations(where: str, robots: RobotsState, err: Terminal) -> list[Expectation]:
     """Return the expectations in a file. Name the lines that are none.
 
     Raises:
         CommandError: there is such a line, or no expectation.
     """
     expectations, wrong = [], 0
-    for number, raw in enumerate(
-        read(where).decode("utf-8-sig", "surrogateescape").splitlines(), 1
-    ):
-        words = raw.split()
+    text = read(where).decode("utf-8-sig", "surrogateescape")
+    for number, raw in enumerate(text.splitlines(), 1):
         # of a URL, "#" is a part
-        end = next((place for place, word in enumerate(words) if word.startswith("#")), None)
-        if words[:end]:
+        words = [*takewhile(lambda word: not word.startswith("#"), raw.split())]
+        if words:
             try:
-                expectations.append(_expectation(number, words[:end], robots))
+                expectations.append(_expectation(number, words, robots))
             except (CommandError, ValueError) as error:
                 wrong += 1
                 err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
@@ -121,15 +118,16 @@ def _expectations(where: str, robots: Version, err: Terminal) -> list[Expectatio
     return expectations
 
 
-def _expectation(number: int, words: list[str], robots: Version) -> Expectation:
-    verb, text = words[0].lower(), " ".join(words)
-    if verb == "sitemap" and len(words) == _WORDS - 1:
-        Origin.of(words[1])  # it may be anywhere
-        return Expectation(number, text, words[1])
-    if verb not in _VERBS or len(words) != _WORDS:
+def _expectation(number: int, words: list[str], robots: RobotsState) -> Expectation:
+    verb, *names, url = words if len(words) > 1 else ["", *words]
+    verb, name, text = verb.lower(), " ".join(names), " ".join(words)
+    if verb == "sitemap" and not names:
+        Origin.of(url)  # it may be anywhere
+        return Expectation(number, text, url)
+    # a User-Agent header may have blanks
+    if verb not in _VERBS or not names or (len(names) > 1 and "(" not in name):
         raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
-    _, name, url = words
     checked_url(url, has_robots=True)
     if is_url(url) and robots.origin not in {None, Origin.of(url)}:
-        raise ValueError(f"{robots.name} is not for the origin of this URL")
+        raise ValueError(f"{robots.where} is not for the origin of this URL")
     return Expectation(number, text, url, Asker.of(name, "the expectation"), _VERBS[verb])

@@ -12,6 +12,7 @@ Source: RFC 9309 2.2.1 (product tokens, groups) and 2.2.2 (a robots.txt itself);
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import NamedTuple
 
 from .crawlers import Crawler, cut_token
@@ -99,11 +100,11 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     return text
 
 
-def verdict_on(url: str, asker: Asker, robotstxt: RobotsTxt) -> Verdict:
+def verdict_on(url: str, crawler: Crawler, robotstxt: RobotsTxt) -> Verdict:
     """Return what a file says of a URL or path: a robots.txt itself is never disallowed."""
     if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
-    return robotstxt.verdict(url, asker.crawler)
+    return robotstxt.verdict(url, crawler)
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
@@ -128,14 +129,9 @@ def group_in_words(crawler: Crawler, group: str | None, line: int | None) -> str
         heeded.append("*")
     if not heeded:
         return f"none: {IGNORES_ROBOTS}"
+    unnamed = " or ".join(takewhile(lambda token: token.lower() != group, heeded))
     if group is None:
         ignored = "" if crawler.heeds_global else "; it ignores *"
-        return f"none: no group names {' or '.join(heeded)}{ignored}"
-    tried = [token.lower() for token in heeded]
-    unnamed = heeded
-    if group in tried:
-        unnamed = heeded[: tried.index(group)]
-    why = "it names the crawler"
-    if unnamed:
-        why = f"no group names {' or '.join(unnamed)}"
+        return f"none: no group names {unnamed}{ignored}"
+    why = f"no group names {unnamed}" if unnamed else "it names the crawler"
     return f'"{group}" (line {line}): {why}'

@@ -42,6 +42,20 @@ def test_expectations_that_are_met_are_status_0(files: Path) -> None:
     assert rows[-1] == {"line": 9, "expectation": "sitemap https://a.example/s.xml", "met": True}
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Googlebot/2.1 (+http://www.google.com/bot.html)",
+        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+    ],
+    ids=["version-and-comment", "browser-like"],
+)
+def test_crawler_may_be_named_by_its_header(header: str, files: Path) -> None:
+    expected = f"allow {header} /b\ndeny {header} /g # no comment of the header's\n"
+    ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=expected.encode())
+    assert ended == (0, "robots.txt: 2 expectations, all met\n", "")
+
+
 def test_one_file_may_be_both(files: Path) -> None:
     (files / "both.txt").write_text("deny * /b # nobody reads this line of a robots.txt\n")
     assert run_here("test", "both.txt", "--robots", "both.txt", cwd=files).status == 1
@@ -89,6 +103,7 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
     [
         ("permit * /a", 'must be "allow CRAWLER URL"'),
         ("allow /a", 'must be "allow CRAWLER URL"'),
+        ("allow Googlebot /a /b", 'must be "allow CRAWLER URL"'),
         ("allow * a", "is not an absolute URL, or a path"),
         ("allow 7 /a", '"7" names no crawler'),
         ("deny * mailto://x", "not an http, https or ftp URL"),

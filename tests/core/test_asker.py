@@ -33,6 +33,7 @@ Disallow: /
         ("*", "--as", "*"),
         ("mybot", "USER_AGENT", "mybot, from USER_AGENT"),
         ("mybot/1.0", "--as", 'mybot, from --as "mybot/1.0"'),
+        ("mybot/1.0 (+http://x)", "--as", 'mybot, from --as "mybot/1.0 (+http://x)"'),
     ],
 )
 def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
@@ -76,7 +77,7 @@ def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
 
 @pytest.mark.parametrize("url", ["/robots.txt", "https://a.example/robots.txt"])
 def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
-    verdict = verdict_on(url, Asker.of("*", "--as"), RobotsTxt.parse(ROBOTS_TXT))
+    verdict = verdict_on(url, Crawler.of(""), RobotsTxt.parse(ROBOTS_TXT))
     assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None)
 
 
@@ -96,7 +97,7 @@ def test_words_for_the_group_that_a_crawler_heeds(
     url: str, name: str, line: int | None, words: str
 ) -> None:
     robotstxt, asker = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as")
-    verdict = verdict_on(url, asker, robotstxt)
+    verdict = verdict_on(url, asker.crawler, robotstxt)
     assert group_line(robotstxt, verdict) == line
     assert group_in_words(asker.crawler, verdict.group, line) == words
 
