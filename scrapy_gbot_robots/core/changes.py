@@ -27,12 +27,10 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
 
-# What became of a group, by whether the versions have it.
-_GROUPS = {(False, True): "added", (True, False): "removed"}
+# What became of a group, by whether it is missing in each version.
+_GROUPS = {(True, False): "added", (False, True): "removed"}
 
 _MOST_RULES = 100_000  # and lines that are told; one may be told for many agents
-
-_RulesByPattern = dict[tuple[bool, str], Rule]
 
 
 class AgentChange(NamedTuple):
@@ -52,7 +50,7 @@ class AgentChange(NamedTuple):
             agents read. Then nothing else is said but `group`, though something may have changed.
     """
 
-    agents: tuple[str, ...]
+    agents: tuple[str, ...] = ()
     added: tuple[Rule, ...] = ()
     removed: tuple[Rule, ...] = ()
     group: str = ""
@@ -64,11 +62,8 @@ class AgentChange(NamedTuple):
     @property
     def is_none(self) -> bool:
         """Whether nothing changed."""
-        if self.added or self.removed or self.group or not self.compared:
-            return False
-        if self.preferences != ((), ()):
-            return False
-        return self.delays[0] == self.delays[1]
+        delay = self.delays[0]
+        return self == AgentChange(self.agents, delays=(delay, delay))
 
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
@@ -79,21 +74,19 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     """
     agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
     rules = _MOST_RULES
-    for unknown in _alike(old, new):
-        change = unknown
-        agent = unknown.agents[0]
+    for (before, after, _), agents in _alike(old, new).items():
+        group = _GROUPS.get((before is None, after is None), "")
+        change = unknown = AgentChange(group=group, compared=False)
         most_work -= size_of(old) + size_of(new)
         if most_work >= 0:
-            change = _compared(unknown, old.rules_for(agent), new.rules_for(agent))
-        if change.is_none:
-            continue
-        key = change._replace(agents=())
-        if key not in agents_of:
-            told = (key.added, key.removed, *key.preferences)
+            change = _compared(group, old.rules_for(agents[0]), new.rules_for(agents[0]))
+        if change not in agents_of:
+            told = (change.added, change.removed, *change.preferences)
             rules -= sum(map(len, told))
             if rules < 0:
-                key = unknown._replace(agents=())
-        agents_of.setdefault(key, []).extend(unknown.agents)
+                change = unknown
+        if not change.is_none:
+            agents_of.setdefault(change, []).extend(agents)
     every = [
         change._replace(agents=tuple(sorted(agents)))  # "*" comes before all tokens
         for change, agents in agents_of.items()
@@ -101,60 +94,55 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     return sorted(every, key=lambda change: change.agents[0])
 
 
-def _alike(old: RobotsTxt, new: RobotsTxt) -> list[AgentChange]:
-    """Return the agents that both versions name; nothing is compared yet.
+def _alike(old: RobotsTxt, new: RobotsTxt) -> dict[tuple[object, object, str], list[str]]:
+    """Return the agents that the versions name, and "*", by the groups that they follow in each.
 
-    Those that follow the same groups are together.
+    None stands for no group. Agents whose groups may have lines that are not for all of them stand
+    alone.
     """
     before, after = (groups_by_agent(groups_of(version)) for version in (old, new))
     may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
-    together: dict[object, list[str]] = {}
+    together: dict[tuple[object, object, str], list[str]] = {}
     for agent in {"*": (), **before, **after}:
-        followed: tuple[object, ...] = (before.get(agent), after.get(agent))
-        if may_differ:
-            followed += (agent,)
+        followed = (before.get(agent), after.get(agent), agent * may_differ)
         together.setdefault(followed, []).append(agent)
-    every = []
-    for agents in together.values():
-        group = _GROUPS.get((agents[0] in before, agents[0] in after), "")
-        every.append(AgentChange(tuple(agents), group=group, compared=False))
-    return every
+    return together
 
 
-def _compared(change: AgentChange, was: Rules, now: Rules) -> AgentChange:
-    """Add what changed to `change`.
+def _compared(group: str, was: Rules, now: Rules) -> AgentChange:
+    """Return what changed for agents, whose `group` was "added", "removed" or neither.
 
     The rules of "*" are no rules of an agent that a version does not name.
     """
-    old = _by_pattern(was)
-    new = _by_pattern(now)
-    was_closed = closing_rule(old.values()) is not None
-    is_closed = closing_rule(new.values()) is not None
-    if change.group == "added":
-        old = {}
-    elif change.group == "removed":
-        new = {}
+    old, new = entries_of(was), entries_of(now)
+    was_open, is_open = closing_rule(old) is None, closing_rule(new) is None
     closed = None
-    if is_closed != was_closed:
-        closed = is_closed
-    before = _content_lines(was)
-    after = _content_lines(now)
-    return change._replace(
-        added=tuple(rule for key, rule in new.items() if key not in old),
-        removed=tuple(rule for key, rule in old.items() if key not in new),
+    if was_open != is_open:
+        closed = was_open
+    if group == "added":
+        old = []
+    elif group == "removed":
+        new = []
+    before, after = _content_lines(was), _content_lines(now)
+    return AgentChange(
+        added=_only_in(new, old),
+        removed=_only_in(old, new),
+        group=group,
         closed=closed,
         delays=(was.crawl_delay, now.crawl_delay),
         preferences=(tuple(sorted(before - after)), tuple(sorted(after - before))),
-        compared=True,
     )
 
 
-def _by_pattern(rules: Rules) -> _RulesByPattern:
-    """Return the rules in file order, of equal ones the first."""
-    by_pattern: _RulesByPattern = {}
-    for rule in entries_of(rules):
-        by_pattern.setdefault((rule.allow, rule.pattern), rule)
-    return by_pattern
+def _only_in(rules: list[Rule], others: list[Rule]) -> tuple[Rule, ...]:
+    """Return those of `rules` that `others` have not, in file order, of equal ones the first."""
+    known = {rule[:2] for rule in others}
+    only = []
+    for rule in rules:
+        if rule[:2] not in known:
+            known.add(rule[:2])
+            only.append(rule)
+    return tuple(only)
 
 
 def _content_lines(rules: Rules) -> set[str]:
@@ -179,10 +167,9 @@ def change_in_words(change: AgentChange) -> Iterator[ChangeInWords]:
     """Yield what changed for an agent, line by line, in the words that people read."""
     if change.closed is not None:
         yield ChangeInWords("!", _TURNED[change.closed])
-    for rule in change.removed:
-        yield ChangeInWords("-", written(rule), rule.line)
-    for rule in change.added:
-        yield ChangeInWords("+", written(rule), rule.line)
+    for sign, rules in (("-", change.removed), ("+", change.added)):
+        for rule in rules:
+            yield ChangeInWords(sign, written(rule), rule.line)
     if change.delays[0] != change.delays[1]:
         words = ["none" if delay is None else f"{delay:g} s" for delay in change.delays]
         yield ChangeInWords("", f"crawl-delay: {' -> '.join(words)}")

@@ -40,6 +40,8 @@ def test_rules_that_came_and_went_are_told_with_their_lines() -> None:
     assert [(rule.pattern, rule.line) for rule in change.removed] == [("/x", 2)]
     assert change.group == ""
     assert change.closed is None
+    (change,) = changed("", "User-agent: a\nDisallow: /b\nAllow: /c\nDisallow: /b\n")
+    assert change.added == ((False, "/b", 2), (True, "/c", 3)), "of equal rules the first"
     (change,) = changed(OLD, OLD.replace("Allow: /x/y\n", ""))
     assert (change.added, change.removed) == ((), ((True, "/x/y", 3),))
     (change,) = changed(OLD, OLD.replace("Allow", "Disallow"))
