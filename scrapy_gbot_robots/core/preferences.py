@@ -101,16 +101,13 @@ def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
 
 def combined(statements: Iterable[Preferences]) -> Preferences:
     """Return what counts if all of `statements` apply: for each label the most restrictive."""
-    several = [NOTHING_SAID, *statements]
-    lines: set[int] = set()
-    for preferences in several:
-        lines.update(preferences.lines)
+    train_ai, search, ai_use, use, lines = zip(NOTHING_SAID, *statements, strict=True)
     return Preferences(
-        min((preferences.train_ai for preferences in several), key=_STRICTEST.index),
-        min((preferences.search for preferences in several), key=_STRICTEST.index),
-        min((preferences.ai_use for preferences in several), key=_STRICTEST.index),
-        min((preferences.use for preferences in several), key=(*USES, None).index),
-        tuple(sorted(lines)),
+        min(train_ai, key=_STRICTEST.index),
+        min(search, key=_STRICTEST.index),
+        min(ai_use, key=_STRICTEST.index),
+        min(use, key=(*USES, None).index),
+        tuple(sorted(set().union(*lines))),
     )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from ..core.preferences import (
     LABELS,
@@ -57,11 +58,6 @@ _SIGNAL_OF = {usage: signal for signal, usage in _USAGE_OF.items()}
 GRANTED = "granted"
 REFUSED = "refused"
 UNSAID = "unsaid"
-# of the note in `request.meta`
-_STRICTEST_FIRST = {
-    **dict.fromkeys(PURPOSES, (REFUSED, GRANTED, UNSAID)),
-    "use": (*USES, None),
-}
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
@@ -196,6 +192,8 @@ class PreferenceCheck:
         self._purposes = purposes
         self._crawler = crawler
         self._refuses = refuses
+        # What the robots.txt files have stated about requests under way.
+        self._stated: WeakKeyDictionary[Request, Preferences] = WeakKeyDictionary()
 
     @classmethod
     def of_crawl(
@@ -214,42 +212,42 @@ class PreferenceCheck:
 
         Returns a verdict if that forbids the request.
         """
+        self._stated[request] = stated
         request.meta[PREFERENCES] = _note(stated)
-        verdict = refusal(self._purposes, stated) if self._refuses else None
-        if verdict is not None:
-            self._count(request.meta[PREFERENCES])
-        return verdict
+        if not self._refuses:
+            return None
+        refused = refusal(self._purposes, stated)
+        if refused is not None:
+            self._count(stated)
+        return refused
 
     def after(self, request: Request, response: Response) -> Verdict | None:
         """Add what the headers of `response` say.
 
         Returns a verdict if they keep the response from the spider.
         """
-        noted = request.meta.get(PREFERENCES)
-        if noted is None:
+        stated = self._stated.pop(request, None)
+        if stated is None:
             return None
         headers = response.headers
         by_header = of_headers(headers.getlist("Content-Usage"), headers.getlist("Content-Signal"))
-        header_note = _note(by_header)
-        stricter = {
-            name: min(noted[name], header_note[name], key=words.index)
-            for name, words in _STRICTEST_FIRST.items()
-        }
-        request.meta[PREFERENCES] = noted = {**noted, **stricter}
+        stated = combined([stated, by_header])
+        request.meta[PREFERENCES] = _note(stated)
         proof = request.meta.get(PROVENANCE)
         if isinstance(proof, dict):
-            proof["preferences"] = noted
-        self._count(stricter)
+            proof["preferences"] = request.meta[PREFERENCES]
+        self._count(stated)
         for purpose in self._purposes:
-            if header_note[purpose] == REFUSED:
+            if word_on(purpose, by_header) == REFUSED:
                 self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/by_header")
         if not self._refuses:
             return None
         return refusal(self._purposes, by_header, "a header of the page")
 
-    def _count(self, note: dict[str, Any]) -> None:
+    def _count(self, stated: Preferences) -> None:
         for purpose in self._purposes:
-            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{note[purpose]}")
+            word = word_on(purpose, stated)
+            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{word}")
 
 
 def pages_in_words(purposes: Iterable[str], stat: Callable[[str, int], int]) -> Iterator[str]:

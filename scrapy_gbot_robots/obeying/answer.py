@@ -192,11 +192,6 @@ class CachedAnswer(Answer):
         return self.outage.failure
 
     @property
-    def forbids_its_file(self) -> bool:
-        """Whether nothing of the origin may be fetched, its robots.txt neither."""
-        return self.override is not None and self.state is State.FULL_DISALLOW
-
-    @property
     def trouble(self) -> Trouble:
         """What giving up an unreachable robots.txt depends on."""
         ask_at = self.asked_at + self.ask_at - self.given_at

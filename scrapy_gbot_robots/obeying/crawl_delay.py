@@ -49,7 +49,7 @@ class _DelayedSlot:
     """A download slot, its delay before ours, and the crawl-delays of the origins in it."""
 
     def __init__(self, slot: Slot) -> None:
-        self._slot = slot
+        self._scrapys = slot
         self._own_delay = slot.delay
         self._own_randomness = getattr(slot, _RANDOMNESS)
         self._secs_of: dict[tuple[Origin, RobotsAgent], float] = {}
@@ -60,16 +60,16 @@ class _DelayedSlot:
         if delay.secs:
             self._secs_of[delay.origin, delay.agent] = delay.secs
         if delay.secs < before:
-            self._slot.delay = self._own_delay
-            setattr(self._slot, _RANDOMNESS, self._own_randomness)
+            self._scrapys.delay = self._own_delay
+            setattr(self._scrapys, _RANDOMNESS, self._own_randomness)
         self.raise_delay()
         return delay.secs != before
 
     def raise_delay(self) -> None:
         """Raise the slot's delay to the largest crawl-delay, in case something has lowered it."""
         if self._secs_of:
-            self._slot.delay = max(self._slot.delay, *self._secs_of.values())
-            setattr(self._slot, _RANDOMNESS, 0)  # a random delay could be shorter
+            self._scrapys.delay = max(self._scrapys.delay, *self._secs_of.values())
+            setattr(self._scrapys, _RANDOMNESS, 0)  # a random delay could be shorter
 
 
 class CrawlDelays:

@@ -127,8 +127,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise ForbiddenByRobotsTxt(verdict, origin) from None
         if answer is None:
             return returned(request)
-        if Origin.of_robots_txt(request.url) is not None and not answer.forbids_its_file:
-            return await self._known_robots_txt(request, answer)
+        if Origin.of_robots_txt(request.url) is not None:
+            if answer.override is None:
+                return await self._known_robots_txt(request, answer)
+            if answer.state is not State.FULL_DISALLOW:  # the override is not about this file
+                return None
         await self._judge(request, answer, agent)
         return None
 
@@ -244,8 +247,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             IgnoreRequest: it is a request by this plugin, and the server did not answer.
         """
-        if answer.override is not None:
-            return None
         is_ours = not _OF_THE_PLUGIN.isdisjoint(request.meta)
         status = answer.status
         body = b""
