@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scrapy_gbot_robots.core import rules
+from scrapy_gbot_robots.core import lines, rules
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
@@ -30,6 +30,8 @@ NUMBERS = [
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
     ("../ARCHITECTURE", "as much as {} questions, an index finds", rules._TRIES),
+    ("lint", "Google reads the first {} bytes of a line", lines.MAX_LINE_BYTES),
+    ("semantics", "its first {} bytes decide", lines.MAX_BYTES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("security", "{} layers at the most", decoding._MAX_LAYERS),
     ("security", "zstd has {} frames at the most", decoding._MOST_FRAMES),

@@ -118,6 +118,17 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     assert (same.status, same.out) == (0, "url,a,a_before\n")
 
 
+def test_versions_may_be_those_of_sites_and_overrides_do_not_count(files: Path) -> None:
+    overrides = {"example.com": {"rules": "disallow", "reason": "no"}}
+    arguments = ["audit", "--urls", "urls.txt", "--as", "a", "--format", "csv"]
+    arguments += ["-s", f"GBOT_ROBOTS_OVERRIDES={json.dumps(overrides)}"]
+    with Site({"/robots.txt": NEW}) as site:
+        ended = run(*arguments, "--diff", "old.txt", site.url("/page"), cwd=files)
+    assert [line[-3:] for line in ended.out.splitlines()[1:]] == ["1,0", "1,0", "0,1"]
+    by_one = run_here(*arguments, "--robots", "new.txt", cwd=files)
+    assert [line[-1] for line in by_one.out.splitlines()[1:]] == list("011011")
+
+
 def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_asked_for(
     files: Path,
 ) -> None:
@@ -173,6 +184,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
             ill.url("/a"): (2, 2),
             a.url("/robots.txt"): (1, 1),
         }
+        run(*arguments, cwd=project, stdin=f"{a.url('/a')}\n{b.url('/a')}".encode())
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
         assert "2 lines left out: no URL, such as: nonsense" in ended.err

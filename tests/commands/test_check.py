@@ -536,6 +536,23 @@ def test_agents_of_the_settings_are_one_crawler(tmp_path: Path) -> None:
     assert ended.status == 1
     assert "= crawler: nobot, otherbot, mybot, from GBOT_ROBOTS_AGENTS\n" in ended.out
     assert '= group: "otherbot" (line 1): no group names nobot\n' in ended.out
+    of_nobody = run_here("check", "/other", "--robots", "robots.txt", cwd=tmp_path)
+    assert "= crawler: Scrapy, from USER_AGENT " in of_nobody.out
+
+
+def test_url_is_judged_as_it_stands_by_a_file_and_in_each_form_by_a_site(tmp_path: Path) -> None:
+    rules, path = b"user-agent: *\ndisallow: /private", "/x/../private"
+    (tmp_path / "r.txt").write_bytes(rules)
+    (tmp_path / "expected.txt").write_text(f"allow * {path}")
+    file = ("--robots", "r.txt")
+    assert run_here("check", path, "--as", "a", *file, cwd=tmp_path).status == 0
+    assert run_here("test", "expected.txt", *file, cwd=tmp_path).status == 0
+    assert run_here("agents", path, "--only", "no", "--json", *file, cwd=tmp_path).out == ""
+    with Site({"/robots.txt": rules}) as site:
+        assert run("check", site.url(path), "--as", "a", cwd=tmp_path).status == 1
+        audit = ("audit", "--urls", "-", "--as", "a", "--format", "csv", *file)
+        ended = run_here(*audit, cwd=tmp_path, stdin=site.url(path).encode())
+    assert ended.out.endswith(",0\n")
 
 
 # The well-known crawlers

@@ -109,6 +109,13 @@ def test_audit_disallows_what_is_refused(files: Path) -> None:
     assert plain == [1, 1, 0]
 
 
+def test_purposes_of_the_settings_are_not_read(files: Path) -> None:
+    own = ("--robots", "robots.txt", "--as", "mybot", "-s", "GBOT_ROBOTS_PURPOSES=train-ai")
+    assert run_here("check", "/x", *own, cwd=files).status == 0
+    ended = run_here("audit", "--urls", "urls.txt", *own, "--format", "csv", cwd=files)
+    assert [line[-1] for line in ended.out.splitlines()[1:]] == ["1", "1", "0"]
+
+
 def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
     with Site({"/robots.txt": ROBOTS_TXT}) as site:
         (tmp_path / "urls.txt").write_text(f"{site.url('/x')}\n{site.url('/open/x')}\n")

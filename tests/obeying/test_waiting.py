@@ -51,6 +51,17 @@ async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause
     assert stats(crawler)["gbot_robots/unreachable"] == 3
 
 
+@in_reactor
+async def test_refusal_for_a_server_that_does_not_answer_has_scrapys_time_out_as_its_cause(
+    site: Site,
+) -> None:
+    site.pages["/robots.txt"] = raw(3.0)
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 0.3}, urls=[site.url("/")])
+    (error,) = pages(crawler).refused.values()
+    assert isinstance(error, ForbiddenByRobotsTxt)
+    assert "Timeout" in type(error.cause).__name__
+
+
 @pytest.mark.parametrize(
     "host", ["www..example.com", ".example.com", f"{'a' * 64}.example", ".".join(["a" * 63] * 4)]
 )

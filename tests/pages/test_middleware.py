@@ -1,7 +1,7 @@
 """A site of pages with every kind of directive, crawled with tags off, with tags on, and by a CrawlSpider."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request, Spider, signals
@@ -163,10 +163,22 @@ async def test_request_that_is_no_link_of_the_page_goes_on() -> None:
             if response.url.endswith("/meta"):
                 yield response.follow("/from-elsewhere")
                 yield response.follow("/from-meta", method="POST")
+                yield response.follow("/from-meta", method="HEAD")
 
     with Site(SITE) as site:
-        await crawl(Posts, ON, url=site.url("/meta"))
+        crawler = await crawl(Posts, ON, url=site.url("/meta"))
         assert followed(site) == {"/from-elsewhere", "/from-meta"}
+        assert stats(crawler)["gbot_robots/tags/links_left"] == 1
+
+
+class Keeps:
+    """A pipeline that remembers the items that it sees."""
+
+    seen: ClassVar[set[str]] = set()
+
+    def process_item(self, item: Any, spider: Any = None) -> Any:
+        self.seen.add(item["path"])
+        return item
 
 
 @in_reactor
@@ -180,10 +192,12 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
 
     with Site(SITE) as site:
         settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai", "noindx"]}
+        settings["ITEM_PIPELINES"] = {Keeps: 0}
         crawler = await crawl(
             Follows, settings, hears={signals.item_dropped: item_dropped}, url=site.url()
         )
         assert {path for path, _ in dropped} == {"/header", "/none", "/file", "/late"}
+        assert Keeps.seen == {*site.paths()} - {path for path, _ in dropped} - {"/robots.txt"}
         assert all("GBOT_ROBOTS_TAGS_DROP" in why for _, why in dropped)
         found = stats(crawler)
         assert found["gbot_robots/tags/items_dropped/noindex"] == found["item_dropped_count"] == 4

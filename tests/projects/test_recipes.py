@@ -4,10 +4,14 @@ import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
+from scrapy.http import Response
+from scrapy.pipelines.files import FilesPipeline
+
+from scrapy_gbot_robots.signals import request_forbidden
 
 from ..support.crawls import ADDON, QUIET, Pages, crawl, in_reactor, own_warnings, pages
 from ..support.documentation import HOME
@@ -50,6 +54,34 @@ async def test_robots_txt_has_those_keys_of_its_page_that_the_setting_names(
     Sees.seen.clear()
     await crawl(Pages, settings, addon=False, urls=[Request(site.url("/yes"), meta=meta)])
     assert Sees.seen == {site.url("/robots.txt"): keys, site.url("/yes"): {*meta}}
+
+
+class WithFiles(Pages):
+    """Its items have files on another host."""
+
+    files: ClassVar[list[str]] = []
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield {"file_urls": self.files}
+
+
+@in_reactor
+async def test_file_of_a_media_pipeline_is_judged_by_the_robots_txt_of_its_host(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+    items: list[Any] = []
+    hears: dict[object, Any] = {
+        request_forbidden: lambda request: refused.append(request.url),
+        signals.item_scraped: lambda item: items.append([file["url"] for file in item["files"]]),
+    }
+    files = {"ITEM_PIPELINES": {FilesPipeline: 1}, "FILES_STORE": str(tmp_path)}
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /yes", "*": b"ok"}) as other:
+        monkeypatch.setattr(WithFiles, "files", [other.url("/no"), other.url("/yes")])
+        settings = {**ADDON, **QUIET, **files}
+        await crawl(WithFiles, settings, addon=False, hears=hears, urls=[site.url("/yes")])
+        assert (items, refused) == ([[other.url("/no")]], [other.url("/yes")])
+        assert other.paths() == ["/robots.txt", "/no"]
 
 
 @in_reactor

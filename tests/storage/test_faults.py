@@ -148,7 +148,8 @@ async def assert_storage_is_replaced_and_taken_back(
         Site(first.pages) as second,
         Site(first.pages) as third,
     ):
-        await visit(script, **settings)
+        crawler = await visit(script, **settings)
+        assert stats(crawler)["gbot_robots/storage/fallback"] == 0
         assert [fetches(site) for site in (first, second, third)] == [1, 1, 1]
         assert said(caplog) == [FAILED, WORKS]
         with closing(opened()) as storage:
