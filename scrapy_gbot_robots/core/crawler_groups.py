@@ -325,15 +325,15 @@ def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLi
                 delay = secs
         content_lines += [content for content in group.content_lines if content[0] > named_in]
     return Rules(
-        _patterns(first.allows, first.allow_lines),
-        _patterns(first.disallows, first.disallow_lines),
+        _patterns(first.allows, first.allow_lines, True),
+        _patterns(first.disallows, first.disallow_lines, False),
         agent.decode("ascii"),
         delay,
         content_lines=tuple(content_lines),
     )
 
 
-def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
+def _patterns(paths: list[bytes], lines: list[int], allow: bool) -> Patterns:
     if not paths:
         return NO_PATTERNS
     text = b"\n".join(paths)
@@ -341,4 +341,4 @@ def _patterns(paths: list[bytes], lines: list[int]) -> Patterns:
         text = b"\n".join(
             [path.partition(b"#")[0].rstrip() if _HASH in path else path for path in paths]
         )
-    return Patterns.of(text, lines)
+    return Patterns.of(text, lines, allow)

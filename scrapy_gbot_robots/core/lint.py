@@ -19,7 +19,7 @@ from . import lines
 from .crawlers import Crawler
 from .known_crawlers import SEARCH_ENGINES, KnownCrawler
 from .lines import Line, without_bom
-from .patterns import NO_RULE, covers, directory_of_index, line_of, precedence_of, stand_in
+from .patterns import NO_RULE, covers, decider, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
     ERROR,
     FOR_GOOGLE,
@@ -405,7 +405,7 @@ def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
         others = rivals.allows
         if rule.allow:
             others = rivals.disallows
-        best = others.decider(stand_in(rule.pattern))
+        best = decider(others.kinds, stand_in(rule.pattern))
         if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
             rival = at[line_of(best)]
             yield finding(
@@ -459,7 +459,8 @@ def _on_opened(closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged) -
 def _is_undecided(pattern: str, rivals: _Rivals) -> bool:
     """Whether no rule is for the paths of `pattern`."""
     path = stand_in(pattern)
-    return rivals.allows.decider(path) == NO_RULE and rivals.disallows.decider(path) == NO_RULE
+    indexes = rivals.allows, rivals.disallows
+    return all(decider(index.kinds, path) == NO_RULE for index in indexes)
 
 
 def _quoted(agents: Sequence[str]) -> str:

@@ -9,29 +9,24 @@ expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc":
 3, "c" at 5.
 
 A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and
-memory than it saves, so a `Trial` tries the patterns one by one.
+memory than it saves, so `Patterns` are tried one by one.
 Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence
 for rules".
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from operator import itemgetter
-from typing import NamedTuple
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Protocol
 
 from .lines import INDEX_PAGE
 from .urls import escape
+from .verdict import Rule
 
 # from this number on, it pays to look first whether there is room for the last segment
 _MANY_STARS = 8
 _IN_A_BYTE = 256  # a line number below this takes one byte
-
-# The memory of an index.
-_TEXT_COPIES = 3
-_BYTES_PER_RULE = 240
-_BYTES_PER_WILDCARD = 620  # in addition
 
 # A precedence, from its highest bits to its lowest: length of the pattern, kind, how early the line
 # is, kind again. An odd number allows. `NO_RULE` is odd and below all others, since a path that no
@@ -117,173 +112,135 @@ def line_of(precedence: int) -> int:
     return LAST_LINE - ((precedence >> 1) & LAST_LINE)
 
 
-class Patterns(NamedTuple):
-    """All allow or all disallow rules of a group.
+class Kind(Protocol):
+    """All rules of a group that allow, or all that disallow."""
 
-    `text` has the patterns in file order, an LF between them; `lines` has the line of each.
+    def best(self, path: str, best: int) -> int:
+        """Return the highest precedence over `best` of a rule that matches `path`.
+
+        It is `best` if there is none.
+        """
+
+
+Kinds = tuple[Kind, Kind]  # the rules of a group that disallow, and those that allow
+
+
+def is_allowed(kinds: Kinds, path: str) -> bool:
+    """Return whether the rules allow `path`, as `path_of` gives it."""
+    disallows, allows = kinds
+    best = disallows.best(path, NO_RULE)
+    return best == NO_RULE or allows.best(path, best) != best
+
+
+def decider(kinds: Kinds, path: str) -> int:
+    """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
+    disallows, allows = kinds
+    return allows.best(path, disallows.best(path, NO_RULE))
+
+
+class Patterns:
+    """All rules of a group that allow, or all that disallow, to be tried one after the other.
+
+    An allow rule for an index page stands behind a second pattern, that of its directory, with the
+    same line.
+
+    Attributes:
+        text: the patterns in file order, an LF between them.
+        lines: the line of each.
+        tried: what trying the patterns needs, from the first question on.
     """
 
-    text: str
-    lines: Sequence[int]
+    __slots__ = ("_allow", "lines", "text", "tried")
+
+    def __init__(self, text: str, lines: Sequence[int], allow: bool) -> None:
+        self.text, self.lines, self._allow = text, lines, allow
+        self.tried: _Tried | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Patterns, (self.text, self.lines, self._allow)
 
     @classmethod
-    def of(cls, paths: bytes, lines: Sequence[int]) -> Patterns:
+    def of(cls, paths: bytes, lines: Sequence[int], allow: bool) -> Patterns:
         """Take the paths of rules, not yet escaped, and the line of each.
 
         There is an LF between the paths.
         """
         text = escape(paths).decode("ascii")
+        if allow and INDEX_PAGE in text:
+            text, lines = _with_directories(text, lines)
         if lines[-1] < _IN_A_BYTE:
-            return cls(text, bytes(lines))
+            return cls(text, bytes(lines), allow)
         from array import array  # noqa: PLC0415 - few files are so long
 
-        return cls(text, array("I", lines))
+        return cls(text, array("I", lines), allow)
 
-    @property
-    def weight(self) -> int:
-        """How many bytes of memory the patterns take once they are indexed.
+    def texts(self) -> Sequence[str]:
+        """Return the patterns; that of a rule without a path is empty."""
+        return (self.tried or self.split())[0]
 
-        This is an estimate from measurements, rounded up.
+    def entries(self) -> list[Rule]:
+        """Return the rules in file order."""
+        of_lines = dict(zip(self.lines, self.texts(), strict=True))
+        return [Rule(self._allow, pattern, line) for line, pattern in of_lines.items()]
+
+    def rule(self, line: int) -> Rule:
+        """Return the rule in this line."""
+        return Rule(self._allow, self.texts()[bisect_right(self.lines, line) - 1], line)
+
+    def empty_rule(self) -> Rule | None:
+        """Return the first rule without a path, None if all have one."""
+        texts = self.texts()
+        if "" not in texts:
+            return None
+        return Rule(self._allow, "", self.lines[texts.index("")])
+
+    def best(self, path: str, best: int) -> int:
+        """Return the highest precedence over `best` of a rule that matches `path`.
+
+        It is `best` if there is none.
         """
-        marks = self.text.count("*") + self.text.count("$") + self.text.count(INDEX_PAGE)
-        return (
-            _TEXT_COPIES * len(self.text)
-            + _BYTES_PER_RULE * len(self.lines)
-            + _BYTES_PER_WILDCARD * min(marks, len(self.lines))
-        )
+        texts, wild = self.tried or self.split()
+        plainest = wildest = ""  # the first of the longest ones that match
+        if path.startswith(texts):
+            beginning = filter(path.startswith, texts)  # in C: they may be thousands
+            plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
+        for needle, text in wild:
+            if needle in path and len(text) > len(wildest) and matches(text, path):
+                wildest = text
+        for longest in filter(None, (plainest, wildest)):
+            line = self.lines[texts.index(longest)]
+            best = max(best, precedence_of(len(longest), self._allow, line))
+        return best
 
-    def texts(self) -> list[str]:
-        """Return the patterns in file order. The pattern of a rule without a path is empty."""
-        return self.text.split("\n") if self.lines else []
-
-    def entries(self) -> list[tuple[str, int]]:
-        """Return the patterns in file order, each with its line."""
-        return list(zip(self.texts(), self.lines, strict=True))
-
-    def directories(self) -> list[tuple[str, int]]:
-        """Return the patterns of the directories whose index page a rule names.
-
-        Each has the line of the rule.
-        """
-        if INDEX_PAGE not in self.text:
-            return []
-        directories: list[tuple[str, int]] = []
-        for text, line in self.entries():
-            directory = directory_of_index(text)
-            if directory is not None:
-                directories.append((directory, line))
-        return directories
-
-
-NO_PATTERNS = Patterns("", b"")
-
-
-class RulesOfKind:
-    """All patterns that allow or all that disallow, to be tried one after the other.
-
-    Attributes:
-        texts: the patterns in file order; none if no rule has a path.
-    """
-
-    __slots__ = ("_lines", "_wild", "texts")
-
-    def __init__(self, patterns: Patterns, directories: Sequence[tuple[str, int]] = ()) -> None:
-        """Take the patterns, with `directories` as `Patterns.directories` gives them."""
-        text, lines = patterns
-        texts = text.split("\n") if text else []
-        if directories:
-            rules = sorted([*patterns.entries(), *directories], key=itemgetter(1))
-            texts = [text for text, _ in rules]
-            lines = [line for _, line in rules]
-        self.texts, self._lines = tuple(texts), lines
-        # As `wild` returns them; None until they are asked for.
-        self._wild: Sequence[tuple[str, str]] | None = None
-        if not ("*" in text or "$" in text or directories):
-            self._wild = ()
-
-    def wild(self) -> Sequence[tuple[str, str]]:
-        """Return the patterns with a wildcard, each after a text that its paths contain."""
-        wild = self._wild
-        if wild is None:
+    def split(self) -> _Tried:
+        """Return the patterns, and keep them in `tried`."""
+        text = self.text
+        texts = text.split("\n") if self.lines else []
+        wild: list[tuple[str, str]] = []
+        if "*" in text or "$" in text:
             # What follows the first of these characters, up to the next star: it is found fast.
-            self._wild = wild = [
+            wild = [
                 (text.strip("/*$").partition("*")[0], text)
-                for text in self.texts
+                for text in texts
                 if "*" in text or "$" in text
             ]
-        return wild
-
-    def longest(self, path: str) -> str:
-        """Return the longest pattern that matches `path`, "" if none does.
-
-        Of equally long ones it is the first.
-        """
-        matching: list[str] = []
-        most = 0  # characters of the longest one so far
-        if path.startswith(self.texts):
-            begins_with = filter(path.startswith, self.texts)  # in C: they may be thousands
-            matching = [text for text in begins_with if matches(text, path)]
-            most = max(map(len, matching), default=0)
-        for needle, text in self.wild():
-            if needle in path and len(text) >= most and matches(text, path):
-                most = len(text)
-                matching.append(text)
-        if len(matching) > 1:  # thousands may be equally long
-            longest = {text for text in matching if len(text) == most}
-            return next(text for text in self.texts if text in longest)
-        return "".join(matching)
-
-    def line(self, pattern: str) -> int:
-        """Return the line of the first rule that has this pattern."""
-        return self._lines[self.texts.index(pattern)]
-
-    def text(self, line: int) -> str:
-        """Return the pattern of the rule in this line."""
-        return self.texts[bisect_left(self._lines, line)]
-
-    def rules(self) -> Iterable[tuple[str, int]]:
-        """Return the patterns, each with its line."""
-        return zip(self.texts, self._lines, strict=False)  # there may be empty ones alone
+        self.tried = tried = tuple(texts), wild
+        return tried
 
 
-class Trial:
-    """The rules of a group, asked by trying one pattern after the other.
+# The patterns, and those with a wildcard, each after a text that its paths contain.
+_Tried = tuple[tuple[str, ...], Sequence[tuple[str, str]]]
 
-    The allow rules are seldom asked.
-    """
+NO_PATTERNS = Patterns("", b"", False)
 
-    __slots__ = ("_allowing", "_allows", "_disallowing", "_disallows")
 
-    def __init__(self, disallows: Patterns, allows: Patterns) -> None:
-        self._disallowing = RulesOfKind(disallows)
-        self._allowing: RulesOfKind | None = None
-        self._disallows, self._allows = disallows, allows
-
-    def allows(self, path: str) -> bool:
-        """Return whether the rules allow `path`, as `path_of` gives it."""
-        longest = self._disallowing.longest(path)
-        if not longest or not self._allows.text:
-            return not longest
-        return len(self.kind(True).longest(path)) >= len(longest)
-
-    def decider(self, path: str) -> int:
-        """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
-        longest = self._disallowing.longest(path)
-        if self._allows.text:
-            allowing = self.kind(True)
-            longest_allow = allowing.longest(path)
-            if longest_allow and len(longest_allow) >= len(longest):
-                return precedence_of(len(longest_allow), True, allowing.line(longest_allow))
-        if longest:
-            return precedence_of(len(longest), False, self._disallowing.line(longest))
-        return NO_RULE
-
-    def kind(self, allow: bool) -> RulesOfKind:
-        """Return the rules that allow, or those that disallow."""
-        if not allow:
-            return self._disallowing
-        allowing = self._allowing
-        if allowing is None:
-            allowing = RulesOfKind(self._allows, self._allows.directories())
-            self._allowing = allowing
-        return allowing
+def _with_directories(text: str, lines: Sequence[int]) -> tuple[str, Sequence[int]]:
+    """Return the patterns of allow rules with those of the directories of index pages."""
+    patterns: list[str] = []
+    numbers: list[int] = []
+    for pattern, line in zip(text.split("\n"), lines, strict=True):
+        directory = directory_of_index(pattern)
+        for each in (pattern,) if directory is None else (directory, pattern):
+            patterns.append(each)
+            numbers.append(line)
+    return "\n".join(patterns), numbers

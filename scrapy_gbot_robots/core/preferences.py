@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .lines import ContentLine, as_written
-from .patterns import NO_RULE, line_of
+from .patterns import NO_RULE, decider, line_of
 from .rule_index import Index
 from .urls import escape, path_of
 
@@ -177,8 +177,8 @@ class _Statements:
 
         As for rules, the longest path that matches decides.
         """
-        decider = self._index.decider(path)
-        usage = self._everywhere if decider == NO_RULE else self._said[line_of(decider)]
+        best = decider(self._index.kinds, path)
+        usage = self._everywhere if best == NO_RULE else self._said[line_of(best)]
         return combined([usage, self._signals])
 
 

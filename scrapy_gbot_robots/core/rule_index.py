@@ -58,7 +58,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 
-from .patterns import LENGTH_BITS, NO_RULE, matches, precedence_of
+from .patterns import LENGTH_BITS, NO_RULE, Kinds, is_allowed, matches, precedence_of
 from .urls import path_of
 
 Filed = tuple[int, str, str]  # a wildcard pattern: its precedence, its needle, and itself
@@ -79,26 +79,19 @@ class Index:
     """The rules of a group, arranged for matching. It does not change once it is built.
 
     Attributes:
-        beginnings: the literal beginnings of the disallow rules without a needle; None if all rules
-            are too many.
-        barred: a path that begins with one of these texts, and with none of `exempt`, is
-            disallowed.
-        exempt: as above.
-        needles: texts of which each path has one that another disallow rule matches.
+        kinds: the rules that disallow, and those that allow.
         wildcard_chars: how many characters the patterns have that may have to be tried.
     """
 
     __slots__ = (
-        "_allows",
+        "_barred",
+        "_beginnings",
         "_disallows",
+        "_exempt",
         "_final",
         "_heads",
-        "_highest",
-        "_plain",
-        "barred",
-        "beginnings",
-        "exempt",
-        "needles",
+        "_needles",
+        "kinds",
         "wildcard_chars",
     )
 
@@ -111,24 +104,21 @@ class Index:
         """
         stems, wild = _sorted_out(disallows, False)
         allow_stems, allow_wild = _sorted_out(allows, True)
-        hung, needles = _filed(wild)
-        allow_hung, allow_needles = _filed(allow_wild)
-        self._disallows = _OneKind(stems, hung, needles)
-        self._allows = _OneKind(allow_stems, allow_hung, allow_needles)
-        # the highest precedence of an allow rule
-        self._highest = max((*allow_stems.values(), *allow_wild.values()), default=0)
+        disallowing, allowing = _OneKind(stems, wild), _OneKind(allow_stems, allow_wild)
+        self._disallows = disallowing
+        self.kinds: Kinds = disallowing, allowing
         self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
         # If an allow rule matches and could outweigh a plain disallow rule, a path begins with one
         # of these.
         lowest = min(stems.values(), default=0)
-        outweighing = [
-            text
+        exempt = {
+            text.rstrip("$").partition("*")[0]
             for text, height in chain(allow_stems.items(), allow_wild.items())
             if height > lowest
-        ]
-        exempt = {text.rstrip("$").partition("*")[0] for text in outweighing}
-        beginnings = stems.keys() | hung.keys()
+        }
+        beginnings = disallowing.stems
+        needles = [needle for _, needle, _ in disallowing.needles]
         # If one has an escape, there is no shortcut: the URL may write the same escape in another
         # way.
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
@@ -136,89 +126,81 @@ class Index:
         # others, if there are few of both. A path that starts with none of the beginnings and has
         # none of the needles is allowed.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
-        self.beginnings = tuple(beginnings) if few else None
-        self.needles = [needle for _, needle, _ in needles] if few else []
+        self._beginnings = tuple(beginnings) if few else None
+        self._needles = needles if few else []
         # If they are many, a path that begins like none of the disallow rules is allowed.
-        self._heads = None if escapes or needles else self._disallows.heads
-        # A path that starts with a barred stem and with no exempt one is disallowed. `_final`: all
-        # are barred, none is exempt.
-        self.barred, self.exempt = tuple(stems), tuple(exempt)
-        self._final = not (hung or exempt)
+        self._heads = None if escapes or needles else disallowing.heads
+        # A path that starts with a barred stem and with no exempt one is disallowed.
+        self._barred, self._exempt = tuple(stems), tuple(exempt)
+        self._final = not exempt and len(stems) == len(beginnings)
         if len(exempt) > _FEW_STEMS:
-            self.barred = ()  # a bisection is faster
-        # All rules are stems, and none has an escape. A path can be judged as it is in the URL, its
-        # fragment included.
-        self._plain = not (escapes or wild or allow_wild)
+            self._barred = ()  # a bisection is faster
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
         """Return whether the rules allow `url`, as written.
 
         Its path begins with the slash at `start`.
         """
-        if self.beginnings is not None:
-            if url.startswith(self.beginnings, start):
+        if self._beginnings is not None:
+            if url.startswith(self._beginnings, start):
                 if self._final:
                     return False
-                if url.startswith(self.barred, start) and not url.startswith(self.exempt, start):
+                if url.startswith(self._barred, start) and not url.startswith(self._exempt, start):
                     return False
-            elif not self.needles:
+            elif not self._needles:
                 return True
             elif url.isascii() and "%" not in url:  # a needle after "#" or NUL only makes it slower
-                for needle in self.needles:
+                for needle in self._needles:
                     if needle in url:
                         break
                 else:
                     return True
-        elif (
-            self._heads is not None and url[start : start + self._disallows.head] not in self._heads
-        ):
-            return True
-        if self._plain or (url.isascii() and "%" not in url and "#" not in url and "\0" not in url):
-            return self.allows(url[start:])
-        return self.allows(path_of(url))
-
-    def allows(self, path: str) -> bool:
-        """Return whether the rules allow `path`, as `path_of` gives it."""
-        best = self._disallows.best(path, NO_RULE)
-        return best == NO_RULE or (best < self._highest and self._allows.best(path, best) != best)
-
-    def decider(self, path: str) -> int:
-        """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
-        best = self._disallows.best(path, NO_RULE)
-        return self._allows.best(path, best) if best < self._highest else best
+        elif self._heads is not None:
+            head = self._disallows.head
+            if url[start : start + head] not in self._heads:
+                return True
+        if url.isascii() and "%" not in url and "#" not in url and "\0" not in url:
+            return is_allowed(self.kinds, url[start:])
+        return is_allowed(self.kinds, path_of(url))
 
 
 class _OneKind:
     """The rules of one kind: the stems with their precedences, and the wildcard patterns.
 
-    The patterns are as `_filed` gives them.
+    Attributes:
+        stems: those of the plain rules, and those that a wildcard pattern hangs on; sorted.
+        head: the length of the shortest one.
+        heads: so many characters of each; no other path begins with a stem.
+        needles: the wildcard patterns that hang on no stem.
     """
 
     __slots__ = (
         "_best",
         "_by_piece",
+        "_highest",
         "_hung",
         "_parents",
         "_sizes",
-        "_stems",
         "_tried",
         "head",
         "heads",
+        "needles",
+        "stems",
     )
 
-    def __init__(
-        self, plain: dict[str, int], hung: dict[str, list[Filed]], needles: list[Filed]
-    ) -> None:
+    def __init__(self, plain: dict[str, int], wild: dict[str, int]) -> None:
+        """Take the stems and the wildcard patterns, each with its highest precedence."""
+        hung, needles = _filed(wild)
+        self._highest = max((*plain.values(), *wild.values()), default=0)
         # The patterns by a piece of their needle, and how long these pieces are.
         self._by_piece: dict[str, list[Filed]] = {}
         self._sizes: list[int] = []
-        self._tried = needles
+        self._tried = self.needles = needles
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
-        self._stems = stems = sorted(plain.keys() | hung.keys())
+        self.stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
-        # no other path begins with a stem
         self.heads = frozenset([stem[: self.head] for stem in stems])
         # For each stem the link: the next shorter stem that begins it, -1 if none does.
         self._parents: list[int] = []
@@ -262,8 +244,10 @@ class _OneKind:
 
         It is `best` if there is none.
         """
+        if best >= self._highest:
+            return best
         if path[: self.head] in self.heads:
-            stems, parents = self._stems, self._parents
+            stems, parents = self.stems, self._parents
             number = bisect_right(stems, path) - 1
             while number >= 0 and not path.startswith(stems[number]):
                 number = parents[number]

@@ -12,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns, Trial, covers, line_of
+from .patterns import (
+    LENGTH_BITS,
+    NO_PATTERNS,
+    NO_RULE,
+    Kinds,
+    Patterns,
+    covers,
+    decider,
+    is_allowed,
+    line_of,
+)
 from .urls import path_of, prefix_of
 from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
 
@@ -21,16 +31,18 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .rule_index import Index
 
-# Memory; measured, rounded up.
+# Memory of rules with their index; measured, rounded up.
 _BYTES_WITHOUT_RULES = 600
+_BYTES_EACH = 2_700  # without the patterns
+_TEXT_COPIES = 3
+_BYTES_PER_RULE = 240
+_BYTES_PER_WILDCARD = 620  # in addition
 _BYTES_PER_CONTENT_LINE = 150  # without its text
-_BYTES_EACH = 2_700  # without the patterns, with the index
 
 # What trying the rules has cost is counted in tries of them with an ordinary path. The index is
 # built when that is as much as it takes itself, so nobody pays more than twice what is needed.
 _TRIES = 25
-# characters; with wildcards, it takes twice as long to try a path of twice as many
-_ORDINARY_PATH = 75
+_ORDINARY_PATH = 80  # characters; to try a path of twice as many may take twice as long
 _MOST_TO_SUSPECT = 200  # rules; with more, the index is faster
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 
@@ -68,7 +80,6 @@ class Rules:
         "_index",
         "_site",
         "_spent",
-        "_trial",
         "_undecided",
         "_unmatched",
         "crawl_delay",
@@ -93,7 +104,6 @@ class Rules:
         self._content_lines = content_lines
         self._unmatched = unmatched
         self._index: Index | None = None
-        self._trial: Trial | None = None
         # the verdict if no rule decides, once it was asked for
         self._undecided: Verdict | None = None
         self._spent = 0  # what trying the rules has cost
@@ -116,7 +126,7 @@ class Rules:
         )
 
     def __repr__(self) -> str:
-        allows, disallows = len(self._allows.lines), len(self._disallows.lines)
+        allows, disallows = len(self._allows.entries()), len(self._disallows.entries())
         return f"<Rules of group {self._group!r}: {allows} allow, {disallows} disallow>"
 
     def allowed(self, url: str | bytes) -> bool:
@@ -124,10 +134,10 @@ class Rules:
         index = self._index
         if index is None:
             path = path_of(url)
-            is_allowed = self._asked(path).allows(path)
-            if is_allowed and self._spent == 1:
-                self._trial = None  # most hosts are asked once, and refusals are explained
-            return is_allowed
+            allowed = is_allowed(self._kinds(path), path)
+            if allowed and self._spent == 1:  # most hosts are asked once; refusals are explained
+                self._disallows.tried = self._allows.tried = None
+            return allowed
         site, slash = self._site
         try:
             if url.startswith(site):  # type: ignore[arg-type]
@@ -137,94 +147,58 @@ class Rules:
                 self._site = prefix, len(prefix) - 1
         except (TypeError, AttributeError):  # bytes, or no URL at all
             pass
-        return index.allows(path_of(url))
+        return is_allowed(index.kinds, path_of(url))
 
     def _disallowed(self, paths: Sequence[str]) -> list[str]:
-        trial = self._trial or self._tried()
-        disallowing = trial.kind(False)
-        beginnings = disallowing.texts
+        beginnings, wild = self._disallows.tried or self._disallows.split()
         suspects = set(paths)
         if len(beginnings) <= _MOST_TO_SUSPECT:
             # No rule disallows a path with none of the beginnings and none of the needles in it.
             suspects = {path for path in paths if path.startswith(beginnings)}
             text = "\n".join(paths)
-            for needle, _ in disallowing.wild():
+            for needle, _ in wild:
                 if needle in text:
                     suspects.update([path for path in paths if needle in path])
-        way: Trial | Index = trial
-        self._spent += sum([self._cost(len(path)) for path in suspects])
-        if self._spent > _TRIES:
-            way = self._index or self._indexed()
-        return [path for path in suspects if not way.allows(path)]
+        kinds = self._kinds(*suspects)
+        return [path for path in suspects if not is_allowed(kinds, path)]
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = path_of(url)
-        precedence = (self._index or self._asked(path)).decider(path)
+        index = self._index
+        precedence = decider(self._kinds(path) if index is None else index.kinds, path)
         if precedence == NO_RULE:
             if self._undecided is None:
                 self._undecided = self._verdict_of_no_rule()
             return self._undecided
-        allow, line = precedence & 1 > 0, line_of(precedence)
-        text = (self._trial or self._tried()).kind(allow).text(line)
+        patterns = self._allows if precedence & 1 else self._disallows
+        rule = patterns.rule(line_of(precedence))
         reason = MOST_SPECIFIC
-        if len(text) != precedence >> LENGTH_BITS:
+        if len(rule.pattern) != precedence >> LENGTH_BITS:
             reason = INDEX_OF_DIRECTORY
-        return Verdict(allow, Rule(allow, text, line), reason, self._group)
+        return Verdict(rule.allow, rule, reason, self._group)
 
     def _verdict_of_no_rule(self) -> Verdict:
         """Return the verdict if no rule decides.
 
         It names the first rule without a path, an allow rule before others.
         """
-        for allow, patterns in ((True, self._allows), (False, self._disallows)):
-            texts = patterns.texts()
-            if "" in texts:
-                rule = Rule(allow, "", patterns.lines[texts.index("")])
-                return Verdict(True, rule, EMPTY_RULE, self._group)
-        return Verdict(True, None, self._unmatched, self._group)
+        rule = self._allows.empty_rule() or self._disallows.empty_rule()
+        return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
 
-    def _asked(self, path: str) -> Trial | Index:
-        """Return what to ask about `path`: the rules one by one, or the index.
+    def _kinds(self, *paths: str) -> Kinds:
+        """Return what to ask about some paths: the rules one by one, or the index.
 
-        It is the index if trying the rules has cost as much.
+        It is the index if trying the rules costs as much.
         """
-        self._spent += self._cost(len(path))
-        if self._spent > _TRIES:
-            return self._indexed()
-        return self._trial or self._tried()
-
-    def _cost(self, chars: int) -> int:
-        """Return what it costs to try the rules for a path of so many characters."""
-        if chars < _ORDINARY_PATH or not ("*" in self._disallows.text or "*" in self._allows.text):
-            return 1
-        return chars // _ORDINARY_PATH
-
-    def _tried(self) -> Trial:
-        """Return the rules to be tried one by one."""
-        self._trial = trial = Trial(self._disallows, self._allows)
-        return trial
-
-    def _takes_long(self, url: str | bytes) -> bool:
-        if len(self._content_lines) > _MANY_CONTENT_LINES:
-            return True
-        chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
-        wildcard_chars = sum(_CHARS_PER_BYTE * len(raw) for _, raw in self._content_lines)
-        if self._index is not None:
-            wildcard_chars += self._index.wildcard_chars
-        else:
-            is_ready = self._trial is not None and self._spent + self._cost(chars) <= _TRIES
-            rules = len(self._disallows.lines) + len(self._allows.lines)
-            if not is_ready and rules > _MANY_RULES:
-                return True
-            texts = (self._disallows.text, self._allows.text)
-            wildcard_chars += sum(len(text) for text in texts if "*" in text)
-        return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
-
-    def _weight(self) -> int:
-        weight = self._allows.weight + self._disallows.weight
-        weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
-        return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in self._content_lines)
+        index = self._index
+        if index is None:
+            for path in paths:
+                self._spent += 1 + len(path) // _ORDINARY_PATH
+            if self._spent <= _TRIES:
+                return self._disallows, self._allows
+            index = self._indexed()
+        return index.kinds
 
     def _indexed(self) -> Index:
         """Build the index."""
@@ -232,8 +206,12 @@ class Rules:
 
         index = NO_RULES
         if self._allows.text or self._disallows.text:
-            trial = self._trial or self._tried()
-            index = Index(trial.kind(True).rules(), trial.kind(False).rules())
+            index = Index(
+                *(
+                    zip(patterns.texts(), patterns.lines, strict=True)
+                    for patterns in (self._allows, self._disallows)
+                )
+            )
         self._index = index
         return index
 
@@ -246,7 +224,14 @@ def weight_of(rules: Rules) -> int:
 
     This is an estimate from measurements.
     """
-    return rules._weight()  # noqa: SLF001
+    weight = 0
+    for patterns in (rules._allows, rules._disallows):  # noqa: SLF001
+        many, text = len(patterns.lines), patterns.text
+        wildcards = min(text.count("*") + text.count("$"), many)
+        weight += _TEXT_COPIES * len(text) + _BYTES_PER_RULE * many
+        weight += _BYTES_PER_WILDCARD * wildcards
+    weight += _BYTES_EACH if weight else _BYTES_WITHOUT_RULES
+    return weight + sum(_BYTES_PER_CONTENT_LINE + len(raw) for _, raw in content_lines_of(rules))
 
 
 def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
@@ -278,15 +263,24 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
     such a question in a thread. The estimate is on the safe side: each pattern with a wildcard
     counts as the most hostile one, and as one that is tried.
     """
-    return rules._takes_long(url)  # noqa: SLF001
+    if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
+        return True
+    chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
+    wildcard_chars = sum(_CHARS_PER_BYTE * len(raw) for _, raw in content_lines_of(rules))
+    kinds = rules._allows, rules._disallows  # noqa: SLF001
+    index = rules._index  # noqa: SLF001
+    if index is not None:
+        wildcard_chars += index.wildcard_chars
+    elif sum(len(patterns.lines) for patterns in kinds) > _MANY_RULES:
+        return True
+    else:
+        wildcard_chars += sum(len(kind.text) for kind in kinds if "*" in kind.text)
+    return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
 
 
 def entries_of(rules: Rules) -> list[Rule]:
     """Return the rules of one crawler in file order."""
-    kinds = (True, rules._allows), (False, rules._disallows)  # noqa: SLF001
-    entries: list[Rule] = []
-    for allow, patterns in kinds:
-        entries += [Rule(allow, pattern, line) for pattern, line in patterns.entries()]
+    entries = rules._allows.entries() + rules._disallows.entries()  # noqa: SLF001
     return sorted(entries, key=lambda rule: rule.line)
 
 

@@ -8,15 +8,23 @@ import tracemalloc
 from itertools import chain, islice, product
 from types import ModuleType
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt, Rules
+from scrapy_gbot_robots.core import patterns
 from scrapy_gbot_robots.core.lines import MAX_BYTES
 from scrapy_gbot_robots.core.lint import findings
-from scrapy_gbot_robots.core.patterns import Patterns, RulesOfKind, Trial
+from scrapy_gbot_robots.core.patterns import (
+    NO_PATTERNS,
+    Kinds,
+    Patterns,
+    decider,
+    precedence_of,
+)
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import disallowed_among
@@ -82,15 +90,19 @@ def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
     assert seconds_of(ask) < HANG_SECS
 
 
-def tried(patterns: list[str]) -> Callable[[str], object]:
-    halves = patterns[::2], patterns[1::2]
-    allows, disallows = (Patterns("\n".join(half), range(len(half))) for half in halves)
-    return Trial(disallows, allows).decider
+def tried(texts: list[str]) -> Kinds:
+    disallows, allows = (
+        Patterns.of("\n".join(half).encode(), range(1, len(half) + 1), False)
+        if half
+        else NO_PATTERNS
+        for half in (texts[1::2], texts[::2])
+    )
+    return disallows, allows
 
 
-def indexed(patterns: list[str]) -> Callable[[str], object]:
-    entries = [(pattern, line) for line, pattern in enumerate(patterns, 1)]
-    return Index(entries[::2], entries[1::2]).decider
+def indexed(texts: list[str]) -> Kinds:
+    entries = [(text, line) for line, text in enumerate(texts, 1)]
+    return Index(entries[::2], entries[1::2]).kinds
 
 
 CROWDS = st.builds(
@@ -108,15 +120,15 @@ MANY = st.builds(
 @given(st.sampled_from([tried, indexed]), MANY, PATHS | LONG_PATHS)
 @example(tried, ["/" + "a*" * 5 + "b"], "/" + "a" * 18)
 def test_matching_never_goes_back_whatever_the_rules_and_the_url(
-    way: Callable[[list[str]], Callable[[str], object]], patterns: list[str], path: str
+    way: Callable[[list[str]], Kinds], texts: list[str], path: str
 ) -> None:
     """Each instruction looks at the path once at most, and there are so many as characters of patterns and path.
 
     To begin takes some hundreds, whatever the rules.
     """
-    ask = way(patterns)
-    characters = len(path) + sum(2 + len(pattern) for pattern in patterns)
-    assert instructions(lambda: ask(path)) < 1_000 + 40 * characters
+    kinds = way(texts)
+    characters = len(path) + sum(2 + len(text) for text in texts)
+    assert instructions(lambda: decider(kinds, path)) < 1_000 + 40 * characters
 
 
 @pytest.mark.parametrize(
@@ -162,19 +174,13 @@ def groups_with_names(many: int) -> bytes:
 def test_rules_are_looked_through_once_however_many_of_one_length_match(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    searched: list[str] = []
-    line = RulesOfKind.line
-
-    def counted(rules: RulesOfKind, text: str) -> int:
-        searched.append(text)
-        return line(rules, text)
-
-    monkeypatch.setattr(RulesOfKind, "line", counted)
+    looked_up = Mock(wraps=precedence_of)  # after a search for the line
+    monkeypatch.setattr(patterns, "precedence_of", looked_up)
     words = islice(product("*a", repeat=15), 400)
     lines = ["user-agent: *", *(f"disallow: *{''.join(word)}a" for word in words)]
     robots = RobotsTxt.parse("\n".join(lines).encode()).rules_for("bot")
     assert robots.verdict("http://h/" + "a" * 40).rule == (False, "*" * 16 + "a", 2)
-    assert len(searched) <= 2
+    assert looked_up.call_count <= 2
 
 
 @pytest.mark.parametrize(

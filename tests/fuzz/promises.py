@@ -13,6 +13,7 @@ from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.preferences import Preferences
 from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
+from scrapy_gbot_robots.core.rules import entries_of
 
 from ..support import oracle
 
@@ -64,8 +65,7 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -
                 lines_of(robots), agents, {b"content-usage", b"content-signal"}
             )
         ]
-        assert rules._disallows.entries() == followed.entries(allow=False)
-        assert rules._allows.entries() == followed.entries(allow=True)
+        assert entries_of(rules) == followed.rules
         expected = oracle.verdict_of(groups, url, agents)
         assert str(expected).isprintable()
         assert robots.allowed(url, asker) == expected.allowed

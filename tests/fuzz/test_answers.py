@@ -137,6 +137,7 @@ def test_any_outcomes_come_to_a_state_and_can_be_kept(
             assert decision.copy is not None
             assert decision.copy.kind is Kind.RULES
         if isinstance(came_to, Fetched):
-            assert (decision.state, decision.temporary) == (State.RULES, False)
+            state = State.FULL_ALLOW if came_to.is_web_page else State.RULES
+            assert (decision.state, decision.temporary) == (state, False)
         if isinstance(came_to, Unavailable):
             assert (decision.state, decision.temporary) == (State.FULL_ALLOW, False)

@@ -27,10 +27,6 @@ class Followed(NamedTuple):
     group: str | None
     rules: list[Rule]
 
-    def entries(self, allow: bool) -> list[tuple[str, int]]:
-        """The patterns of the allow or of the disallow rules, each with its line."""
-        return [(rule.pattern, rule.line) for rule in self.rules if rule.allow == allow]
-
 
 def followed_by(groups: Sequence[Group], agents: Sequence[bytes]) -> Followed:
     """What a crawler follows of the groups of a file, if it tries `agents` in turn (RFC 9309 2.2.1)."""
