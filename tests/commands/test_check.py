@@ -543,11 +543,12 @@ def test_agents_of_the_settings_are_one_crawler(tmp_path: Path) -> None:
 def test_url_is_judged_as_it_stands_by_a_file_and_in_each_form_by_a_site(tmp_path: Path) -> None:
     rules, path = b"user-agent: *\ndisallow: /private", "/x/../private"
     (tmp_path / "r.txt").write_bytes(rules)
-    (tmp_path / "expected.txt").write_text(f"allow * {path}")
+    url = f"https://a.example{path}"
+    (tmp_path / "expected.txt").write_text(f"allow * {url}")
     file = ("--robots", "r.txt")
-    assert run_here("check", path, "--as", "a", *file, cwd=tmp_path).status == 0
+    assert run_here("check", url, "--as", "a", *file, cwd=tmp_path).status == 0
     assert run_here("test", "expected.txt", *file, cwd=tmp_path).status == 0
-    assert run_here("agents", path, "--only", "no", "--json", *file, cwd=tmp_path).out == ""
+    assert run_here("agents", url, "--only", "no", "--json", *file, cwd=tmp_path).out == ""
     with Site({"/robots.txt": rules}) as site:
         assert run("check", site.url(path), "--as", "a", cwd=tmp_path).status == 1
         audit = ("audit", "--urls", "-", "--as", "a", "--format", "csv", *file)
