@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from inspect import iscoroutine
+from itertools import chain, islice
 from typing import Any
 
 from scrapy import Request, signals
@@ -28,7 +29,7 @@ from ..policy.outcome import (
     Unavailable,
     Unreachable,
 )
-from ..policy.overrides import SETTING, Overrides
+from ..policy.overrides import SETTING, Override, Overrides
 from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
@@ -205,10 +206,9 @@ class CrawlEvents:
         changed = await run_in_thread(changes, old, new)
         if changed:
             self.count("changed")
-            agents: list[str] = []
-            for change in changed[:10]:
-                agents += change.agents[:10]
-            logger.info("%s has new rules for %s", origin.robots_url, ", ".join(agents[:10]))
+            agents = chain.from_iterable(change.agents for change in changed)
+            few = ", ".join(islice(agents, 10))
+            logger.info("%s has new rules for %s", origin.robots_url, few)
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
@@ -248,17 +248,19 @@ class CrawlEvents:
 def tell_of(overrides: Overrides) -> None:
     """Log which overrides have run out, and which count, those first that run out first."""
     now = time.time()
-    told: dict[int, list[str]] = {logging.WARNING: [], logging.INFO: []}
-    for override in sorted(overrides.values(), key=lambda override: override.ends_at):
-        until = ""
-        if override.until is not None:
-            until = f" until {override.until}"
-        level = logging.INFO
-        if override.ends_at <= now:
-            level = logging.WARNING
-        told[level].append(f"{override.key!r}: {override.action.value}{until} ({override.reason})")
-    words = {logging.WARNING: "run out and not applied", logging.INFO: "in force"}
-    for level, entries in told.items():
+    by_end = sorted(overrides.values(), key=lambda override: override.ends_at)
+    run_out = [override for override in by_end if override.ends_at <= now]
+    for level, entries, words in (
+        (logging.WARNING, run_out, "run out and not applied"),
+        (logging.INFO, by_end[len(run_out) :], "in force"),
+    ):
         if entries:
-            listed = shown(", ".join(entries), _LONGEST_LIST)
-            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words[level], listed)
+            listed = shown(", ".join(map(_in_words, entries)), _LONGEST_LIST)
+            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words, listed)
+
+
+def _in_words(override: Override) -> str:
+    until = ""
+    if override.until is not None:
+        until = f" until {override.until}"
+    return f"{override.key!r}: {override.action.value}{until} ({override.reason})"

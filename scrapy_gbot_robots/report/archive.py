@@ -111,10 +111,12 @@ def record_of(
     }
     if copy is not None:
         body = copy.body
-        record["fetched"] = _date(copy.fetched_at)
-        record["status"] = copy.status
-        record["robots"] = copy.sha256
-        record["cut"] = copy.cut
+        record |= {
+            "fetched": _date(copy.fetched_at),
+            "status": copy.status,
+            "robots": copy.sha256,
+            "cut": copy.cut,
+        }
         if copy.url != answer.origin.robots_url:
             record["location"] = copy.url
     if fetched is not None:

@@ -1,11 +1,12 @@
 """`--purpose`: what sites say about the use of their pages, in `check` and `audit`."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ..support.command import run, run_here
+from ..support.command import Run, run, run_here
 from ..support.web import Site
 
 ROBOTS_TXT = (
@@ -67,68 +68,31 @@ def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
 
 
 def test_programs_are_told_too(files: Path) -> None:
-    out = run_here(
-        "check",
-        "/x",
-        "--robots",
-        "robots.txt",
-        "--as",
-        "mybot",
-        "--purpose",
-        "train-ai",
-        "--json",
-        cwd=files,
-    ).out
-    facts = json.loads(out)
+    check = "check /x --robots robots.txt --as mybot --purpose train-ai --json"
+    facts = json.loads(run_here(*check.split(), cwd=files).out)
     assert facts["preferences"] == {"train-ai": "refused", "use": None, "lines": [3]}
-    assert [facts["allowed"], facts["reason"], facts["rule"]] == [
-        False,
-        "robots.txt refuses train-ai (line 3)",
-        None,
-    ]
+    why = "robots.txt refuses train-ai (line 3)"
+    assert [facts["allowed"], facts["reason"], facts["rule"]] == [False, why, None]
+
+
+AUDIT = "audit --urls urls.txt --as mybot".split()
+PURPOSE = ("--purpose", "train-ai")
+BY_FILE = ("--robots", "robots.txt")
+ROWS = ("--format", "jsonl")
 
 
 def test_audit_disallows_what_is_refused(files: Path) -> None:
-    audit = [
-        "audit",
-        "--urls",
-        "urls.txt",
-        "--robots",
-        "robots.txt",
-        "--as",
-        "mybot",
-        "--format",
-        "jsonl",
-    ]
-    ended = run_here(*audit, "--purpose", "train-ai", cwd=files)
-    rows = [json.loads(line) for line in ended.out.splitlines()]
-    assert [row["mybot"] for row in rows] == [0, 1, 0]
-    text = run_here(*audit[:-2], "--purpose", "train-ai", cwd=files).out
+    def answers(*options: str, by: Callable[..., Run] = run_here) -> list[int]:
+        out = by(*AUDIT, *ROWS, *options, cwd=files).out
+        return [json.loads(line)["mybot"] for line in out.splitlines()]
+
+    assert answers(*BY_FILE) == [1, 1, 0]
+    own = ("-s", "GBOT_ROBOTS_PURPOSES=train-ai")  # which the command does not read
+    assert answers(*BY_FILE, *own) == [1, 1, 0]
+    assert run_here("check", "/x", *BY_FILE, "--as", "mybot", *own, cwd=files).status == 0
+    assert answers(*BY_FILE, *PURPOSE) == [0, 1, 0]
+    text = run_here(*AUDIT, *BY_FILE, *PURPOSE, cwd=files).out
     assert "robots.txt refuses train-ai (line 3)" in text.splitlines()[1]
-    plain = [json.loads(line)["mybot"] for line in run_here(*audit, cwd=files).out.splitlines()]
-    assert plain == [1, 1, 0]
-
-
-def test_purposes_of_the_settings_are_not_read(files: Path) -> None:
-    own = ("--robots", "robots.txt", "--as", "mybot", "-s", "GBOT_ROBOTS_PURPOSES=train-ai")
-    assert run_here("check", "/x", *own, cwd=files).status == 0
-    ended = run_here("audit", "--urls", "urls.txt", *own, "--format", "csv", cwd=files)
-    assert [line[-1] for line in ended.out.splitlines()[1:]] == ["1", "1", "0"]
-
-
-def test_audit_by_host_disallows_what_is_refused(tmp_path: Path) -> None:
     with Site({"/robots.txt": ROBOTS_TXT}) as site:
-        (tmp_path / "urls.txt").write_text(f"{site.url('/x')}\n{site.url('/open/x')}\n")
-        audit = [
-            "audit",
-            "--urls",
-            "urls.txt",
-            "--as",
-            "mybot",
-            "--format",
-            "jsonl",
-            "--purpose",
-            "train-ai",
-        ]
-        ended = run(*audit, cwd=tmp_path)
-    assert [json.loads(line)["mybot"] for line in ended.out.splitlines()] == [0, 1]
+        (files / "urls.txt").write_text(f"{site.url('/x')}\n{site.url('/open/x')}\n")
+        assert answers(*PURPOSE, by=run) == [0, 1]
