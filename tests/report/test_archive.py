@@ -26,6 +26,7 @@ from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.web import Reply, Site
+from .test_record import records as lines_of
 
 RULES = b"user-agent: *\ndisallow: /no\n"
 PROVENANCE = {"GBOT_ROBOTS_PROVENANCE": True}
@@ -51,10 +52,7 @@ def command(urls: list[str], settings: dict[str, Any], most_bytes: int = 0) -> l
 
 def records(path: Path) -> dict[str, dict[str, Any]]:
     """The lines of an archive by their URLs; of several the last one."""
-    text = path.read_bytes()
-    if path.name.endswith(".gz"):
-        text = gzip.decompress(text)
-    return {row["url"]: row for row in map(json.loads, text.splitlines())}
+    return {row["url"]: row for row in lines_of(path)}
 
 
 @pytest.mark.parametrize("end", [".jsonl", ".jsonl.gz"])
@@ -282,58 +280,85 @@ def test_credentials_are_not_archived() -> None:
     assert record["fetched"] == "1970-01-01T00:00:00Z"
 
 
-def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# Without a crawl
+
+
+class Deciding:
+    """An archive that writes nothing; the lines that it would write are in `kept`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.kept: list[dict[str, Any]] = []
+        monkeypatch.setattr(RobotsArchive, "_keep", lambda _, origin, row: self.kept.append(row))
+        monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
+        self.archive = RobotsArchive(get_crawler(), Path("r.jsonl"))
+
+    def serve(self, name: str, scheme: str = "http") -> None:
+        origin = Origin(scheme, name, 80)
+        self.archive._served(origin, *transfer(origin.robots_url, {}))
+
+    def decide(
+        self,
+        name: str,
+        status: int = 200,
+        body: bytes = RULES,
+        source: Source = Source.FETCHED,
+        *,
+        is_out: bool = False,
+    ) -> None:
+        origin = Origin("http", name, 80)
+        copy = None
+        state = State.FULL_DISALLOW
+        if not is_out:
+            kind = Kind.RULES if status == 200 else Kind.NONE
+            state = State.RULES if status == 200 else State.FULL_ALLOW
+            copy = Copy(kind, status, origin.robots_url, body, False, "HTTP 200", 0.0, 0.0)
+        decision = Decision(state, "HTTP 503", is_out, 0.0, 0.0, copy)
+        self.archive._decided(CachedAnswer(origin, decision, source=source), copy)
+
+
+@pytest.fixture
+def deciding(monkeypatch: pytest.MonkeyPatch) -> Deciding:
+    return Deciding(monkeypatch)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_ORIGINS", 3)
     monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_WAITING", 3)
-    monkeypatch.setattr(
-        "scrapy_gbot_robots.report.archive.Background.start", lambda self, work: work.close()
-    )
-    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
-    origins = [Origin("http", f"{number}.example", 80) for number in range(10)]
-    for origin in origins:
-        archive._served(origin, *transfer(origin.robots_url, {}))
-    assert list(archive._fetched) == origins[-3:]
-    ftp = Origin("ftp", "a.example", 21)
-    archive._served(ftp, *transfer(ftp.robots_url, {}))
-    assert ftp not in archive._fetched, "it has no headers"
-    copy = Copy(Kind.RULES, 200, "", RULES, False, "HTTP 200", 0.0, 0.0)
-    decision = Decision(State.RULES, "HTTP 200", False, 0.0, 0.0, copy)
-    for origin in origins:
-        archive._decided(CachedAnswer(origin, decision), copy)
-    assert list(archive._kept) == origins[-3:]
-    assert not archive._fetched
+    deciding = Deciding(monkeypatch)
+    names = [f"{number}.example" for number in range(10)]
+    for name in names:
+        deciding.serve(name)
+    deciding.serve("a.example", "ftp")  # it has no headers
+    assert [origin.host for origin in deciding.archive._fetched] == names[-3:]
+    for name in names:
+        deciding.decide(name)
+    assert [origin.host for origin in deciding.archive._kept] == names[-3:]
+    assert not deciding.archive._fetched
 
 
-def test_another_status_is_another_line_and_the_same_one_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept: list[int] = []
-    monkeypatch.setattr(
-        RobotsArchive, "_keep", lambda _, origin, record: kept.append(record["status"])
-    )
-    monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
-    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
-    origin = Origin("http", "a.example", 80)
+def test_another_status_is_another_line_and_the_same_one_is_none(deciding: Deciding) -> None:
     for status in (404, 404, 410, 410, 404):
-        copy = Copy(Kind.NONE, status, origin.robots_url, b"", False, "", 0.0, 0.0)
-        decision = Decision(State.FULL_ALLOW, "", False, 0.0, 0.0, copy)
-        archive._decided(CachedAnswer(origin, decision), copy)
-    assert kept == [404, 410, 404]
+        deciding.decide("a.example", status)
+    assert [row["status"] for row in deciding.kept] == [404, 410, 404]
 
 
-def test_headers_of_a_fetch_are_kept_only_if_that_fetch_has_decided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept: list[bool] = []
-    monkeypatch.setattr(
-        RobotsArchive, "_keep", lambda _, origin, record: kept.append("ip" in record)
-    )
-    monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
-    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
+def test_headers_of_a_fetch_are_kept_only_if_that_fetch_has_decided(deciding: Deciding) -> None:
     for number, source in enumerate([Source.FETCHED, Source.ANOTHER, Source.STORED]):
-        origin = Origin("http", f"{number}.example", 80)
-        copy = Copy(Kind.RULES, 200, origin.robots_url, RULES, False, "HTTP 200", 0.0, 0.0)
-        decision = Decision(State.RULES, "HTTP 200", False, 0.0, 0.0, copy)
-        archive._served(origin, *transfer(origin.robots_url, {}))
-        archive._decided(CachedAnswer(origin, decision, source=source), copy)
-    assert kept == [True, False, False]
+        deciding.serve(f"{number}.example")
+        deciding.decide(f"{number}.example", source=source)
+    assert ["ip" in row for row in deciding.kept] == [True, False, False]
+
+
+def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_decided_before(
+    deciding: Deciding,
+) -> None:
+    for is_out, body in ((False, RULES), (True, b""), (False, RULES), (False, RULES + b"#")):
+        deciding.decide("a.example", body=body, is_out=is_out)
+    for is_out in (True, True, False):
+        deciding.decide("b.example", is_out=is_out)
+    assert [(row["url"][7], row["unreachable"]) for row in deciding.kept] == [
+        ("a", False),
+        ("a", False),
+        ("b", True),
+        ("b", False),
+    ]

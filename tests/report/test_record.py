@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
-from scrapy_gbot_robots.report.archive import RobotsArchive, record_of
+from scrapy_gbot_robots.report.archive import record_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
@@ -102,40 +101,30 @@ async def test_archive_of_either_crawl_gives_the_crawl_s_own_verdicts(
 
 
 @in_reactor
-async def test_what_was_stored_is_in_the_archive_with_its_own_date_and_hash(tmp_path: Path) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"/yes": b"ok"}) as free:
-        urls = [site.url("/yes"), free.url("/yes")]
-        settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
-        await crawl(Pages, settings, urls=urls)
-        settings["GBOT_ROBOTS_PROVENANCE"] = True
-        crawler = await crawl(
-            Pages, {**settings, "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl")}, urls=urls
-        )
-    by_url = {row["url"]: row for row in records(tmp_path / "r.jsonl")}
-    row = by_url[site.url("/robots.txt")]
-    proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
-    assert (row["body"], row["source"]) == (RULES.decode(), "from the storage")
-    assert row["robots"] == proof["robots"]
-    assert row["fetched"].replace("Z", "+00:00") == proof["fetched"]
-    assert "response_headers" not in row
-    row = by_url[free.url("/robots.txt")]
-    assert (row["state"], row["why"], row["status"]) == ("full allow", "HTTP 404", 404)
-
-
-@in_reactor
-async def test_archive_says_of_a_stored_robots_txt_whether_it_was_cut(tmp_path: Path) -> None:
+async def test_what_was_stored_is_in_the_archive_with_its_own_date_and_hash_and_whether_it_was_cut(
+    tmp_path: Path,
+) -> None:
     with (
-        Site({"/robots.txt": RULES, "*": b"ok"}) as whole,
+        Site({"/robots.txt": RULES, "*": b"ok"}) as site,
+        Site({"/yes": b"ok"}) as free,
         Site({"/robots.txt": RULES + b"#" * 100, "*": b"ok"}) as cut,
     ):
-        urls = [whole.url("/yes"), cut.url("/yes")]
+        urls = [each.url("/yes") for each in (site, free, cut)]
         settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
-        settings["GBOT_ROBOTS_MAX_BYTES"] = 50
+        settings |= {"GBOT_ROBOTS_PROVENANCE": True, "GBOT_ROBOTS_MAX_BYTES": 50}
         await crawl(Pages, settings, urls=urls)
         settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.jsonl")
-        await crawl(Pages, settings, urls=urls)
-    read = {row["url"]: row["cut"] for row in records(tmp_path / "r.jsonl")}
-    assert read == {whole.url("/robots.txt"): False, cut.url("/robots.txt"): True}
+        crawler = await crawl(Pages, settings, urls=urls)
+    by_url = {row["url"]: row for row in records(tmp_path / "r.jsonl")}
+    rows = [by_url[each.url("/robots.txt")] for each in (site, free, cut)]
+    proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
+    assert (rows[0]["body"], rows[0]["source"]) == (RULES.decode(), "from the storage")
+    assert rows[0]["robots"] == proof["robots"]
+    assert rows[0]["fetched"].replace("Z", "+00:00") == proof["fetched"]
+    assert "response_headers" not in rows[0]
+    facts = [rows[1][field] for field in ("state", "why", "status")]
+    assert facts == ["full allow", "HTTP 404", 404]
+    assert [row["cut"] for row in rows] == [False, False, True]
 
 
 @in_reactor
@@ -227,32 +216,6 @@ async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be
     fields = ("source", "unreachable", "state", "body")
     assert [row[field] for field in fields] == ["from the storage", False, "rules", RULES.decode()]
     assert "answers: 1 from the storage; the oldest was 3 d old" in caplog.text
-
-
-def decision(origin: Origin, copy: Copy | None) -> CachedAnswer:
-    state = State.FULL_DISALLOW if copy is None else State.RULES
-    return CachedAnswer(origin, Decision(state, "HTTP 503", copy is None, 0.0, 0.0, copy))
-
-
-def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_decided_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept: list[tuple[Origin, bool]] = []
-
-    def keep(archive: RobotsArchive, origin: Origin, record: Any) -> None:
-        kept.append((origin, record["unreachable"]))
-
-    monkeypatch.setattr(RobotsArchive, "_keep", keep)
-    monkeypatch.setattr("scrapy_gbot_robots.concurrency.Background.start", lambda self, work: None)
-    archive = RobotsArchive(get_crawler(), tmp_path / "r.jsonl")
-    a, b = Origin("http", "a.example", 80), Origin("http", "b.example", 80)
-    old, new = (
-        Copy(Kind.RULES, 200, a.robots_url, body, False, "HTTP 200", NOW, NOW)
-        for body in (RULES, RULES + b"#")
-    )
-    for origin, copy in ((a, old), (a, None), (a, old), (a, new), (b, None), (b, None), (b, new)):
-        archive._decided(decision(origin, copy), copy)
-    assert kept == [(a, False), (a, False), (b, True), (b, False)]
 
 
 def test_reason_of_any_words_from_a_storage_is_written() -> None:
