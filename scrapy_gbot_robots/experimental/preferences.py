@@ -188,24 +188,12 @@ def refusal(
 class PreferenceCheck:
     """Compares the preferences of sites with the purposes of one crawl."""
 
-    def __init__(self, purposes: tuple[str, ...], crawler: Crawler, *, refuses: bool) -> None:
-        self._purposes = purposes
+    def __init__(self, crawler: Crawler, purposes: tuple[str, ...], *, refuses: bool) -> None:
         self._crawler = crawler
+        self._purposes = purposes
         self._refuses = refuses
         # What the robots.txt files have stated about requests under way.
         self._stated: WeakKeyDictionary[Request, Preferences] = WeakKeyDictionary()
-
-    @classmethod
-    def of_crawl(
-        cls, crawler: Crawler, purposes: tuple[str, ...], preferences: str
-    ) -> PreferenceCheck | None:
-        """Return the check for the settings of a crawl.
-
-        Return None if the crawl has no purposes.
-        """
-        if not purposes:
-            return None
-        return cls(purposes, crawler, refuses=preferences == "refuse")
 
     def before(self, request: Request, stated: Preferences) -> Verdict | None:
         """Note what robots.txt has `stated` about the page of `request`.

@@ -91,9 +91,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._crawl_delays: CrawlDelays | None = None
         if self._settings.crawl_delay:
             self._crawl_delays = CrawlDelays(crawler, self._settings)
-        self._preferences = PreferenceCheck.of_crawl(
-            crawler, self._settings.purposes, self._settings.preferences
-        )
+        self._preferences: PreferenceCheck | None = None
+        if self._settings.purposes:
+            refuses = self._settings.preferences == "refuse"
+            self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
         crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)

@@ -49,7 +49,7 @@ class BlockingRule(NamedTuple):
     robots_txt: str
     line: int
     text: str
-    group: str
+    group: str | None
 
     def __str__(self) -> str:
         """Say rule and place in a line."""
@@ -145,25 +145,22 @@ class CrawlCounts:
             answer.state, answer.status, why, source, fetched_at, kind, cause
         )
 
-    def count_refusal(self, error: ForbiddenByRobotsTxt, request: Request | None = None) -> None:
+    def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         """Count a request that was blocked."""
         verdict = error.verdict
+        rule = verdict.rule
         origin = error.origin
-        url = ""
-        if request is not None:
-            url = request.url
         self.blocked += 1
-        if verdict.rule is None:
+        if rule is None:
             self.reasons.add(verdict.reason)
         else:
             self.reasons.add(_BY_A_RULE)
         if origin is None or verdict.override is not None:  # no robots.txt has blocked it
             return
-        self.blocking.add(origin, url)
-        if verdict.rule is not None:
-            line = verdict.rule.line
-            text = str(verdict.rule)
-            self.rules.add(BlockingRule(origin.robots_url, line, text, verdict.group or ""), url)
+        self.blocking.add(origin, request.url)
+        if rule is not None:
+            line = BlockingRule(origin.robots_url, rule.line, str(rule), verdict.group)
+            self.rules.add(line, request.url)
 
     def count_override(self, override: Override, refusal: Verdict | None) -> None:
         """Count a request about which an override decided."""

@@ -159,32 +159,6 @@ async def test_collected_slot_is_slowed_down_again(site: Site) -> None:
 
 
 @in_reactor
-async def test_redirected_request_waits_with_those_of_its_new_host_and_a_slot_that_the_user_names_waits_for_itself(
-    site: Site,
-) -> None:
-    with Site({"/robots.txt": b""}, host="127.0.0.2") as fast:
-        site.pages["/away"] = redirect(fast.url("/fast"))
-        fast.pages.update({"/away": redirect(site.url("/slow")), "/fast": b"ok"})
-        own: list[str | Request] = [
-            Request(site.url(f"/own{n}"), meta={"download_slot": "own"}) for n in (1, 2, 3)
-        ]
-        crawler = await paced([site.url("/1"), fast.url("/away"), site.url("/away"), *own], {})
-    assert sorted(site.paths()) == [
-        "/1",
-        "/away",
-        "/own1",
-        "/own2",
-        "/own3",
-        "/robots.txt",
-        "/slow",
-    ]
-    assert crawler.spider.gap(*map(site.url, ("/1", "/away", "/slow"))) >= DELAY - SLACK
-    assert crawler.spider.gap(site.url("/own")) >= DELAY - SLACK
-    assert crawler.spider.crawled[fast.url("/fast")].meta["download_slot"] == "127.0.0.2"
-    assert crawler.spider.crawled[site.url("/own1")].meta["download_slot"] == "own"
-
-
-@in_reactor
 async def test_delay_is_kept_among_redirects_between_hosts_and_slots_of_the_users_own(
     site: Site,
 ) -> None:
@@ -205,6 +179,9 @@ async def test_delay_is_kept_among_redirects_between_hosts_and_slots_of_the_user
     own = {
         url for url, page in crawler.spider.crawled.items() if page.meta["download_slot"] == "own"
     }
+    assert len(own) >= 5
+    for url in crawler.spider.crawled.keys() - own:  # a redirected request, too
+        assert crawler.spider.crawled[url].meta["download_slot"] in url
     by_host = {url: at for url, at in crawler.spider.sent.items() if url not in own}
     slots = [sorted(by_host[url] for url in by_host if url.startswith(host)) for host in hosts]
     slots.append(sorted(crawler.spider.sent[url] for url in own))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Selector
+from scrapy import Request, Selector
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
@@ -28,6 +28,7 @@ from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, stats
 from ..support.web import Reply, Site, redirect
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
+PAGE = Request("https://a.example/page")
 
 
 def summaries(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -113,20 +114,6 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
 
 
 @in_reactor
-async def test_host_that_only_an_override_blocks_is_no_origin_of_the_page(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    overrides = {"127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"}}
-    settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}
-    with Site({"*": b"ok"}) as site:
-        await crawl(Pages, settings, urls=[site.url("/a"), "http://127.0.0.2/"])
-    document = Selector(text=path.read_text(encoding="utf-8"))
-    assert document.css(".numbers dd::text").get() == "1"
-    assert len(document.css("#origins tbody tr")) == 1
-    said = "Override for 127.0.0.2 (disallow, asked us to stop): 1 request, 1 blocked."
-    assert said in document.css("section p::text").getall()
-
-
-@in_reactor
 async def test_stored_answers_do_not_look_new(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,29 +131,17 @@ async def test_stored_answers_do_not_look_new(
 
 
 @in_reactor
-async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one(
+async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one_and_what_waited_is_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "report.html"
-    with Site({"*": b"ok"}) as site, caplog.at_level(logging.INFO):
-        settings = {"CLOSESPIDER_PAGECOUNT": 2, "GBOT_ROBOTS_REPORT": str(path)}
-        await crawl(Pages, settings, urls=[site.url("/a")])
-    said = "he crawl ended early (closespider_pagecount)"
-    assert f"  t{said}" in summaries(caplog)[0].splitlines()
-    assert f"<p>T{said}.</p>" in path.read_text(encoding="utf-8")
-
-
-@in_reactor
-async def test_requests_that_still_waited_when_the_crawl_was_closed_are_counted(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
     with Site({"/robots.txt": Reply(503)}) as site, caplog.at_level(logging.INFO):
         urls = [site.url(f"/{n}") for n in range(3)]
-        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CLOSESPIDER_TIMEOUT": 1}
-        await crawl(Pages, settings, urls=urls)
-    (summary,) = summaries(caplog)
-    end = "  the crawl ended early (closespider_timeout); 3 requests still waited for a robots.txt"
-    assert end in summary.splitlines()
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_REPORT": str(path)}
+        await crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 1}, urls=urls)
+    end = "he crawl ended early (closespider_timeout); 3 requests still waited for a robots.txt"
+    assert f"  t{end}" in summaries(caplog)[0].splitlines()
+    assert f"<p>T{end}.</p>" in path.read_text(encoding="utf-8")
 
 
 @in_reactor
@@ -192,8 +167,12 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
         f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked",
         "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
     ]
-    page = Selector(text=path.read_text(encoding="utf-8")).css("section p::text").getall()
-    assert f"Override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked." in page
+    page = Selector(text=path.read_text(encoding="utf-8"))
+    said = f"Override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked."
+    assert said in page.css("section p::text").getall()
+    # Hosts that only an override blocks are no origins: their robots.txt was not asked for.
+    assert page.css(".numbers dd::text").get() == "0"
+    assert len(page.css("#origins tbody tr")) == 0
 
 
 def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
@@ -233,7 +212,7 @@ def test_many_overrides_and_rules_are_added_up() -> None:
     origin = Origin.of("https://a.example")
     for line in range(1, 1_008):
         verdict = Verdict(False, Rule(False, "/", line), group="*")
-        counts.count_refusal(ForbiddenByRobotsTxt(verdict, origin, State.RULES))
+        counts.count_refusal(PAGE, ForbiddenByRobotsTxt(verdict, origin, State.RULES))
     assert "  overrides: 1,995 more" in summary(counts).splitlines()
     assert summary(counts).splitlines()[-1] == "  rules: 1,002 more"
     assert "The first 1,000 of 1,007, by the first column." in page(counts)
@@ -373,7 +352,11 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
         send(DECIDED, answer=answer, copy=None)
         verdict = Verdict(False, Rule(False, "/", 2), group="*")
         for _ in range(3 if number == 5 else 1):
-            send(request_forbidden, error=ForbiddenByRobotsTxt(verdict, origin, answer.state))
+            send(
+                request_forbidden,
+                request=PAGE,
+                error=ForbiddenByRobotsTxt(verdict, origin, answer.state),
+            )
     said = summary(extension._finished())
     first = "robots.txt: 12,000 origins (4,000 full disallow, 8,000 with rules), 12,002 requests blocked\n"
     assert said.startswith(first)
@@ -408,7 +391,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
         Verdict(False), Origin.of("https://host30.example"), State.FULL_DISALLOW
     )
     crawler.signals.send_catch_log(
-        request_forbidden, error=late
+        request_forbidden, request=PAGE, error=late
     )  # the blocked requests of late origins count, too
     assert "host30" not in summary(extension._finished()), "which is not known to be unreachable"
     ((origin, _, blocked), *_) = extension._counts.most_blocking()
@@ -418,7 +401,8 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
 
 def test_refusal_without_an_origin_is_counted() -> None:
     crawler, extension = reporting()
-    crawler.signals.send_catch_log(request_forbidden, error=ForbiddenByRobotsTxt(Verdict(False)))
+    error = ForbiddenByRobotsTxt(Verdict(False))
+    crawler.signals.send_catch_log(request_forbidden, request=PAGE, error=error)
     assert summary(extension._finished()) == "robots.txt: 0 origins, 1 request blocked"
 
 
