@@ -419,7 +419,8 @@ def _on_styles_and_scripts(rules: Iterable[Rule], rivals: _Rivals) -> Iterator[F
         file = _style_or_script(rule.pattern)
         if rule.allow or not file:
             continue
-        if rivals.allows.decider(file) < precedence_of(len(rule.pattern), rule.allow, rule.line):
+        best = decider(rivals.allows.kinds, file)
+        if best < precedence_of(len(rule.pattern), rule.allow, rule.line):
             yield finding(rule.line, "style or script", rule=rule)
 
 
