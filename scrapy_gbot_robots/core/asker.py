@@ -38,7 +38,7 @@ class Asker(NamedTuple):
         Raises:
             ValueError: `name` has no product token.
         """
-        crawler = Crawler.of("" if name == "*" else name)
+        crawler = Crawler.of(name)
         if not crawler.name and name != "*":
             raise ValueError(f'"{shown(name)}" names no crawler')
         cut = cut_token(name)

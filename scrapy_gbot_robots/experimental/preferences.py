@@ -15,7 +15,7 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -34,7 +34,7 @@ from ..core.preferences import (
     signal_of,
     usage_of,
 )
-from ..core.robots import FieldLine, RobotsTxt, groups_by_agent, groups_of
+from ..core.robots import RobotsTxt, groups_by_agent, groups_of
 from ..core.rules import closing_rule
 from ..core.urls import is_absolute, shown
 from ..core.verdict import Verdict
@@ -50,8 +50,9 @@ Odd: TypeAlias = Iterator[tuple[int, str, str]]  # a line, the name of a kind of
 # of `Preferences`, by purpose
 _ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}
 PURPOSES = tuple(_ATTRIBUTES)
-# The labels of Content-Signal, and those that have other names in the other field.
-_SIGNAL_LABELS = (*SIGNALS, "use")
+# The labels of each field with the values that count, and what the other field calls labels.
+_USAGE_VALUES = dict.fromkeys(PURPOSES, ("y", "n"))
+_SIGNAL_VALUES = {**dict.fromkeys(SIGNALS, tuple(SIGNAL_VALUES)), "use": USES}
 _USAGE_OF = {signal: key.decode() for _, key, signal in LABELS if signal != key.decode()}
 _SIGNAL_OF = {usage: signal for signal, usage in _USAGE_OF.items()}
 
@@ -78,11 +79,11 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
     """Yield what is wrong in lines about the use of content."""
     usage = robotstxt.fields("content-usage")
     signals = robotstxt.fields("content-signal")
-    yield from _on_usage(usage)
-    for line, value, _ in signals:
-        text = _unread_signal(value)
-        if text:
-            yield line, "preference that says nothing", text
+    for what_is_odd, lines in ((_odd_usage, usage), (_odd_signal, signals)):
+        for line, value, _ in lines:
+            text = what_is_odd(value)
+            if text:
+                yield line, "preference that says nothing", text
     speaking: set[str] = set()
     for field in (*usage, *signals):
         speaking.update(field.agents)
@@ -93,57 +94,50 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
             yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
 
 
-def _on_usage(lines: Iterable[FieldLine]) -> Odd:
-    """Find values that say nothing."""
-    for line, value, _ in lines:
-        _, dictionary = path_and_dictionary(value.encode())
-        members = read_dictionary(dictionary)
-        if members is None:
-            why = "see RFC 9651, 3.2"
-            if read_dictionary(dictionary.lower()) is not None:
-                why = "keys are in lower case"
-            text = f"not a dictionary, so the line is ignored: {why}"
-            yield line, "preference that says nothing", text
-            continue
-        text = _strange_label(
-            "Content-Usage", [key.decode() for key in members], PURPOSES, _USAGE_OF
-        )
-        if text:
-            yield line, "preference that says nothing", text
-        for key, token in [(key, members[key]) for _, key, _ in LABELS if key in members]:
-            if token not in {b"y", b"n"}:
-                text = f'only y and n count in Content-Usage: "{key.decode()}" says nothing here'
-                yield line, "preference that says nothing", text
+def _odd_usage(value: str) -> str:
+    """Say why a Content-Usage line says less than it seems to; "" if it does not."""
+    _, dictionary = path_and_dictionary(value.encode())
+    members = read_dictionary(dictionary)
+    if members is None:
+        why = "see RFC 9651, 3.2"
+        if read_dictionary(dictionary.lower()) is not None:
+            why = "keys are in lower case"
+        return f"not a dictionary, so the line is ignored: {why}"
+    pairs = [(key.decode(), (token or b"").decode()) for key, token in members.items()]
+    return _odd_label("Content-Usage", pairs, _USAGE_VALUES, _USAGE_OF)
 
 
-def _unread_signal(value: str) -> str:
+def _odd_signal(value: str) -> str:
     """Say why a Content-Signal line says less than it seems to; "" if it does not."""
     if value.startswith("/"):
         return "Content-Signal has no paths: the line says less than it seems to"
-    keys = [key for key, _ in pairs_of(value) if key]
-    strange = _strange_label("Content-Signal", keys, _SIGNAL_LABELS, _SIGNAL_OF)
-    if strange:
-        return strange
-    for key, granted in pairs_of(value):
-        if key in SIGNALS and granted not in SIGNAL_VALUES:
-            return f'only yes and no count in Content-Signal: "{key}" says nothing here'
-        if key == "use" and granted not in USES:
-            return f'only {", ".join(USES)} count for "use" in Content-Signal'
-    return ""
+    pairs = [(key, granted) for key, granted in pairs_of(value) if key]
+    return _odd_label("Content-Signal", pairs, _SIGNAL_VALUES, _SIGNAL_OF)
 
 
-def _strange_label(
-    field: str, keys: Collection[str], labels: Collection[str], swapped: Mapping[str, str]
+def _odd_label(
+    field: str,
+    pairs: Sequence[tuple[str, str]],
+    labels: Mapping[str, tuple[str, ...]],
+    swapped: Mapping[str, str],
 ) -> str:
-    """Say which label of a line is the other field's, or that the line has none of its own field.
+    """Say which label of a line is the other field's, or has a value that says nothing.
 
-    Return "" if neither is so: an unknown label beside a known one may be that of a later draft.
+    Or that the line has no label of its own field. Return "" if nothing is so: an unknown label
+    beside a known one may be that of a later draft.
     """
-    for key in keys:
+    for key, _ in pairs:
         if key in swapped:
             return f'"{key}" says nothing in {field}: its label is "{swapped[key]}"'
-    if keys and not set(labels).intersection(keys):
+    if pairs and labels.keys().isdisjoint(dict(pairs)):
         return f"no label of {field} is in this line: {', '.join(labels)}"
+    for key, value in pairs:
+        if key in labels and value not in labels[key]:
+            joint = " and "
+            if key == "use":  # it has more than two values
+                joint = ", "
+            counted = joint.join(labels[key])
+            return f'only {counted} count in {field}: "{key}" says nothing here'
     return ""
 
 
