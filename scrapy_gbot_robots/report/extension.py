@@ -6,17 +6,14 @@ The extension listens to the plugin's signals, and counts.
 from __future__ import annotations
 
 import logging
-import time
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 
 from ..concurrency import run_in_thread
-from ..experimental.preferences import pages_in_words
 from ..obeying.events import DECIDED
 from ..settings import GbotSettings
 from ..signals import override_used, request_forbidden
-from ..sitemaps.discovery import left_out
 from .page import page, try_out, write
 from .summary import CrawlCounts, summary
 
@@ -27,9 +24,7 @@ class RobotsReport:
     """The extension that logs the summary at INFO, and writes the page of `GBOT_ROBOTS_REPORT`."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        settings = GbotSettings.of(crawler.settings)
-        self._path, self._purposes = settings.report, settings.purposes
+        self._path = GbotSettings.of(crawler.settings).report
         try:
             if self._path is not None:
                 try_out(self._path)
@@ -37,7 +32,7 @@ class RobotsReport:
         except (OSError, RuntimeError) as error:
             rule = "GBOT_ROBOTS_REPORT must be the path of a file that can be written"
             raise ValueError(f"{rule}, got {str(self._path)!r}: {error}") from error
-        self._counts = counts = CrawlCounts()
+        self._counts = counts = CrawlCounts(crawler)
         connect = crawler.signals.connect
         connect(counts.count_answer, DECIDED)
         connect(counts.count_refusal, request_forbidden)
@@ -54,8 +49,8 @@ class RobotsReport:
         return cls(crawler)
 
     async def _spider_closed(self, spider: Spider, reason: str) -> None:
-        self._counts.finish_reason = reason
-        counts = self._finished()
+        counts = self._counts
+        counts.finish_reason = reason
         if counts.origins or counts.blocked or counts.overridden:
             logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
@@ -67,16 +62,3 @@ class RobotsReport:
                 logger.info(
                     "What robots.txt did to this crawl is shown in %s", self._path.absolute()
                 )
-
-    def _finished(self) -> CrawlCounts:
-        """Return the counts, with what is known only now."""
-        counts, get = self._counts, self._crawler.stats.get_value
-        if self._crawler.spider is not None:
-            counts.spider = self._crawler.spider.name
-        counts.ended = time.time()
-        counts.obeyed = self._crawler.settings.getbool("ROBOTSTXT_OBEY")
-        counts.waiting = get("gbot_robots/waiting", 0)
-        counts.oldest_secs = get("gbot_robots/stored_age_secs/max", 0)
-        counts.sitemaps_left_out = left_out(self._crawler)
-        counts.preferences = [*pages_in_words(self._purposes, get)]
-        return counts

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -42,11 +43,11 @@ def page(counts: CrawlCounts) -> str:
     sha = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     rules = [(str(rule), blocked) for rule, blocked in counts.rules.most_common(_BARS)]
     off = ""
-    if not counts.obeyed:
+    if not counts.crawler.settings.getbool("ROBOTSTXT_OBEY"):
         off = _OFF
     return Template(_asset("page.html")).substitute(
-        spider=_text(counts.spider),
-        when=f"{_clock(counts.began)} to {_clock(counts.ended)}",
+        spider=_text(getattr(counts.crawler.spider, "name", "")),
+        when=f"{_clock(counts.began)} to {_clock(time.time())}",
         off=off,
         notes="".join(map(_sentence, counts.notes())),
         origins=f"{len(counts.origins):,}",

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt
+from ..experimental.preferences import pages_in_words
 from ..obeying.answer import CachedAnswer, Source
 from ..policy.outages import REFUSALS, Copy, Kind, State, span
 from ..policy.overrides import Override
+from ..settings import GbotSettings
+from ..sitemaps.discovery import left_out
 
 FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
 MOST_ORIGINS = 50_000  # at some 500 bytes each
@@ -101,29 +105,21 @@ _UNCOUNTED = OriginRow(None, None, "", None, None, None, None)
 
 
 class CrawlCounts:
-    """All that a report says of a crawl.
+    """All that a report says of a crawl: what is counted here, and stats of `crawler`."""
 
-    Most of it comes by the plugin's signals, the rest from stats at the end.
-    """
-
-    def __init__(self) -> None:
-        self.spider = ""
-        self.began = self.ended = time.time()
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.began = time.time()
         self.finish_reason = FINISHED
-        self.obeyed = True
         self.blocked = 0
         # The rows are no `Answer`, which would keep all the rules in memory.
         self.origins: dict[Origin, OriginRow] = {}
-        self.oldest_secs = 0  # how old an answer from the storage was, at most
         self.blocking: Tally[Origin] = Tally()  # by requests that were blocked
         self.rules: Tally[BlockingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         # By override: the requests about which it decided, and those that it blocked.
         self.overridden: Counter[Override] = Counter()
         self.blocked_by_override: Counter[Override] = Counter()
-        self.preferences: list[str] = []  # a line for each purpose of the crawl
-        self.waiting = 0  # requests that still waited when the crawl was closed
-        self.sitemaps_left_out: Mapping[str, int] = {}  # by the setting or rule that left them out
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
@@ -187,15 +183,16 @@ class CrawlCounts:
         """Yield what a user should know of the whole crawl, a line for each thing."""
         if self.finish_reason != FINISHED:
             end = f"the crawl ended early ({self.finish_reason})"
-            if self.waiting:
-                end += f"; {count(self.waiting, 'request')} still waited for a robots.txt"
+            waiting = self.crawler.stats.get_value("gbot_robots/waiting", 0)
+            if waiting:
+                end += f"; {count(waiting, 'request')} still waited for a robots.txt"
             yield end
         if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
             yield _INCOMPLETE
         yield from _answers(self)
-        left_out = [f"{number:,} by {why}" for why, number in self.sitemaps_left_out.items()]
-        if left_out:
-            yield f"sitemaps left out: {', '.join(left_out)}"
+        sitemaps = [f"{number:,} by {why}" for why, number in left_out(self.crawler).items()]
+        if sitemaps:
+            yield f"sitemaps left out: {', '.join(sitemaps)}"
         lines = []
         for override, requests in self.overridden.most_common():
             about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
@@ -218,12 +215,13 @@ def summary(counts: CrawlCounts) -> str:
             where = f"{origin.robots_url} ({shown(row.cause)})"
             unreachable.append(f"unreachable: {where}, {of_it} blocked")
     rules = [f"{blocked:,} by {rule}" for rule, blocked in counts.rules.most_common()]
+    stat = counts.crawler.stats.get_value
     lines = [
         first,
         *counts.notes(),
         *_first("unreachable", unreachable),
         *_first("rules", rules),
-        *counts.preferences,
+        *pages_in_words(GbotSettings.of(counts.crawler.settings).purposes, stat),
     ]
     return "\n  ".join(lines)
 
@@ -242,8 +240,9 @@ def _answers(counts: CrawlCounts) -> Iterator[str]:
     words = [f"{sources[source]:,} {source.value}" for source in Source if sources[source]]
     if words:
         line = f"answers: {', '.join(words)}"
-        if counts.oldest_secs:
-            line += f"; the oldest was {span(counts.oldest_secs)} old"
+        oldest_secs = counts.crawler.stats.get_value("gbot_robots/stored_age_secs/max", 0)
+        if oldest_secs:
+            line += f"; the oldest was {span(oldest_secs)} old"
         if sources[None]:
             line += f"; no answer from {count(sources[None], 'origin')}"
         yield line

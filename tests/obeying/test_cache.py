@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
@@ -44,7 +45,7 @@ def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> N
 
 def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report() -> None:
     """The garbage collector visits the origin, its answer, the rules of the one crawler, and what holds them."""
-    cache, counts, crawler = AnswerCache(2000), CrawlCounts(), Crawler.of("testbot")
+    cache, counts, crawler = AnswerCache(2000), CrawlCounts(get_crawler()), Crawler.of("testbot")
     rules = Decision(State.RULES, "", False, 0.0, 0.0)
 
     def settle(numbers: range) -> None:

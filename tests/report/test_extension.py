@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from scrapy import Request, Selector
 from scrapy.crawler import Crawler
+from scrapy.spiders import SitemapSpider
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
@@ -176,8 +177,9 @@ async def test_overrides_stand_in_the_summary_and_on_the_page(
 
 
 def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
-    counts = CrawlCounts()
-    counts.sitemaps_left_out = {"GBOT_ROBOTS_SITEMAPS_MAX": 1_075}
+    crawler = get_crawler(SitemapSpider)
+    crawler.stats.set_value("gbot_robots/sitemaps/capped", 1_075)
+    counts = CrawlCounts(crawler)
     counts.count_answer(unreachable(Origin.of("https://a.example"), "a\nb"), None)
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
     overrides = list(read_overrides(value).values())
@@ -198,14 +200,14 @@ def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_f
 def test_purpose_without_pages_is_left_out_and_what_no_site_says_counts_as_0() -> None:
     crawler = get_crawler(settings_dict={"GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]})
     crawler.stats.set_value("gbot_robots/preference/train-ai/refused", 2)
-    assert summary(RobotsReport.from_crawler(crawler)._finished()).splitlines() == [
+    assert summary(CrawlCounts(crawler)).splitlines() == [
         "robots.txt: 0 origins, 0 requests blocked",
         "  pages for train-ai: 2 refused, 0 granted, 0 not said",
     ]
 
 
 def test_many_overrides_and_rules_are_added_up() -> None:
-    counts = CrawlCounts()
+    counts = CrawlCounts(get_crawler())
     value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
     for override in read_overrides(value).values():
         counts.count_override(override, None)
@@ -357,7 +359,7 @@ def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
                 request=PAGE,
                 error=ForbiddenByRobotsTxt(verdict, origin, answer.state),
             )
-    said = summary(extension._finished())
+    said = summary(extension._counts)
     first = "robots.txt: 12,000 origins (4,000 full disallow, 8,000 with rules), 12,002 requests blocked\n"
     assert said.startswith(first)
     assert '  3 by "Disallow: /" in https://host5.example/robots.txt (line 2)\n' in said
@@ -380,9 +382,9 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     for number in [*range(30), *range(30)]:  # each is met twice and counted once
         meet(number)
     incomplete = "there were more origins or rules than are counted: numbers may be too low"
-    assert incomplete not in summary(extension._finished())
+    assert incomplete not in summary(extension._counts)
     meet(30)
-    assert summary(extension._finished()).splitlines()[:2] == [
+    assert summary(extension._counts).splitlines()[:2] == [
         "robots.txt: 30 origins (30 full disallow), 0 requests blocked",
         f"  {incomplete}",
     ]
@@ -393,7 +395,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
     crawler.signals.send_catch_log(
         request_forbidden, request=PAGE, error=late
     )  # the blocked requests of late origins count, too
-    assert "host30" not in summary(extension._finished()), "which is not known to be unreachable"
+    assert "host30" not in summary(extension._counts), "which is not known to be unreachable"
     ((origin, _, blocked), *_) = extension._counts.most_blocking()
     assert (str(origin), blocked) == ("https://host30.example", 1)
     assert "<td>https://host30.example/robots.txt</td>" in page(extension._counts)
@@ -403,7 +405,7 @@ def test_refusal_without_an_origin_is_counted() -> None:
     crawler, extension = reporting()
     error = ForbiddenByRobotsTxt(Verdict(False))
     crawler.signals.send_catch_log(request_forbidden, request=PAGE, error=error)
-    assert summary(extension._finished()) == "robots.txt: 0 origins, 1 request blocked"
+    assert summary(extension._counts) == "robots.txt: 0 origins, 1 request blocked"
 
 
 @in_reactor

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from scrapy import Selector
+from scrapy import Selector, Spider
+from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
@@ -19,9 +20,11 @@ EVIL = '</td><script>document.title = "taken"</script><img src=x onerror=alert(1
 
 
 def example_counts() -> CrawlCounts:
-    counts = CrawlCounts()
-    counts.spider = counts.finish_reason = EVIL
-    counts.began, counts.ended = 0.0, 3600.0
+    crawler = get_crawler()
+    crawler.spider = Spider(EVIL)
+    crawler.stats.set_value("gbot_robots/stored_age_secs/max", 7_200)
+    counts = CrawlCounts(crawler)
+    counts.finish_reason = EVIL
     counts.blocked = 1117
     for name, blocked in BLOCKED:
         origin = Origin.of(f"https://{name}.example")
@@ -42,7 +45,6 @@ def example_counts() -> CrawlCounts:
         Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
     )
     counts.count_answer(silent, None)
-    counts.oldest_secs = 7_200
     value = {"o.example": {"rules": "ignore", "reason": EVIL}}
     (override,) = read_overrides(value).values()
     counts.count_override(override, None)
@@ -88,7 +90,7 @@ def test_empty_file_becomes_the_page(tmp_path: Path) -> None:
 
 
 def test_page_of_a_crawl_that_met_nothing_says_so() -> None:
-    html = page(CrawlCounts())
+    html = page(CrawlCounts(get_crawler()))
     assert "The crawl met no origin." in html
     assert "No rule blocked a request." in html
 
