@@ -80,33 +80,45 @@ class Addon:
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
         """Put our middleware in the place of Scrapy's, unless the user has decided otherwise."""
-        middlewares: dict[Any, int | None] = {}  # as they will be
+        middlewares: dict[Any, int | None] = {STOCK: None}  # as they will be
         positions: dict[type, int | None] = {RobotsTxtMiddleware: POSITION}  # those for robots.txt
         for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
             cls = _loaded(name)
-            if cls is not RobotsTxtMiddleware:
-                middlewares[name] = at
             if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
                 positions[cls] = at
+            if cls is not RobotsTxtMiddleware:
+                middlewares[name] = at
         position = positions.pop(RobotsTxtMiddleware)
-        ours: set[int | None] = set()  # positions of our middleware, and of subclasses of it
-        others: list[type] = []  # what the user has switched on in place of Scrapy's
-        for cls, at in positions.items():
-            if issubclass(cls, GbotRobotsTxtMiddleware):
-                ours.add(at)
-            elif at is not None:
-                others.append(cls)
-        if position is None and not ours:
-            _warn_of_others(others)
-        elif ours != {None}:
-            middlewares[STOCK] = None
-            if not ours:  # the user has added none
-                middlewares[GbotRobotsTxtMiddleware] = position
+        # Where our middleware is, and subclasses of it; None: the user has switched it off.
+        ours = [at for cls, at in positions.items() if issubclass(cls, GbotRobotsTxtMiddleware)]
+        if position is not None and not ours:
+            ours = [position]
+            middlewares[GbotRobotsTxtMiddleware] = position
+        others = [
+            f"{cls.__module__}.{cls.__qualname__}"
+            for cls, at in positions.items()
+            if at is not None
+        ]
+        if any(at is not None for at in ours):
             _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
-        else:
+        elif ours:
             logger.warning(
                 "DOWNLOADER_MIDDLEWARES disables GbotRobotsTxtMiddleware: this crawl obeys "
                 "robots.txt as Scrapy alone does, though the scrapy-gbot-robots add-on is on"
+            )
+        elif others:
+            logger.warning(
+                "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, so "
+                "the scrapy-gbot-robots add-on adds none: this crawl obeys robots.txt as that "
+                "class does, not as Googlebot does when a robots.txt is redirected, or is answered "
+                "by an error or not at all. Derive the class from "
+                "scrapy_gbot_robots.GbotRobotsTxtMiddleware to have both",
+                ", ".join(others),
+            )
+        else:
+            logger.warning(
+                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the "
+                "scrapy-gbot-robots add-on adds none either: this crawl does not obey robots.txt"
             )
 
 
@@ -124,20 +136,3 @@ def _loaded(name: Any) -> Any:
         return load_object(name)
     except Exception:  # of the module, too; if the component is on, Scrapy raises it
         return name
-
-
-def _warn_of_others(classes: list[type]) -> None:
-    """Warn that in the place of Scrapy's middleware is one of the user's, or none."""
-    if not classes:
-        logger.warning(
-            "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the "
-            "scrapy-gbot-robots add-on adds none either: this crawl does not obey robots.txt"
-        )
-        return
-    logger.warning(
-        "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, so the "
-        "scrapy-gbot-robots add-on adds none: this crawl obeys robots.txt as that class does, not "
-        "as Googlebot does when a robots.txt is redirected, or is answered by an error or not at "
-        "all. Derive the class from scrapy_gbot_robots.GbotRobotsTxtMiddleware to have both",
-        ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in classes),
-    )
