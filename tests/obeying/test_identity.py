@@ -7,8 +7,7 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots.obeying.identity import of_project
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings
-from ..support.web import Site
+from ..support.crawls import Pages
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 
@@ -68,14 +67,3 @@ def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: st
     hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint
     assert (said or "") in hint
     assert hint.startswith("ROBOTSTXT_USER_AGENT") is (said is not None)
-
-
-@pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
-@in_reactor
-async def test_warning_about_the_user_agent_comes_once_in_a_crawl(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    await crawl(Named, urls=[site.url("/a"), site.url("/b")])
-    (hint,) = [text for text in own_warnings(caplog) if "ROBOTSTXT_USER_AGENT" in text]
-    assert hint.startswith("the spider's user_agent, 'Mozilla/5.0")
-    assert hint.endswith("Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'")

@@ -70,41 +70,27 @@ async def test_whole_file_comes_from_the_server_if_only_its_beginning_is_known(
 UNKNOWN = (404, 403, 410, 401, 503, 500, 429)
 
 
+@pytest.mark.parametrize("ours", [False, True])
 @in_reactor
-async def test_request_goes_to_the_server_where_no_file_is_known() -> None:
+async def test_where_no_file_is_known_a_request_goes_to_the_server_but_the_plugins_takes_the_status(
+    ours: bool,
+) -> None:
     with ExitStack() as stack:
         sites = {
             status: stack.enter_context(Site({"/robots.txt": Reply(status, b"no")}))
             for status in UNKNOWN
         }
         urls = [request for site in sites.values() for request in asking(site.url("/robots.txt"))]
-        crawler = await crawl(Pages, urls=urls)
+        for request in urls:
+            request.meta.update({PROBE: False} if ours else {})
+        settings = {"RETRY_ENABLED": ours, "RETRY_TIMES": 5}
+        crawler = await crawl(Pages, settings, urls=urls)
         for status, site in sites.items():
             response = pages(crawler).crawled[site.url("/robots.txt")]
-            assert (response.status, response.body) == (status, b"no")
-            assert ANSWERED not in response.flags
-            assert site.paths() == ["/robots.txt"] * 2
+            assert (response.status, response.body) == (status, b"" if ours else b"no")
+            assert (ANSWERED in response.flags) is ours
+            assert site.paths() == ["/robots.txt"] * (1 if ours else 2)
             assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
-
-
-@in_reactor
-async def test_spider_of_the_plugin_takes_the_status_that_is_known() -> None:
-    with ExitStack() as stack:
-        sites = {
-            status: stack.enter_context(Site({"/robots.txt": Reply(status, b"no")}))
-            for status in UNKNOWN
-        }
-        urls = [
-            request.replace(meta={**request.meta, PROBE: False})
-            for site in sites.values()
-            for request in asking(site.url("/robots.txt"))
-        ]
-        crawler = await crawl(Pages, {"RETRY_ENABLED": True, "RETRY_TIMES": 5}, urls=urls)
-        for status, site in sites.items():
-            response = pages(crawler).crawled[site.url("/robots.txt")]
-            assert (response.status, response.body) == (status, b"")
-            assert ANSWERED in response.flags
-            assert site.paths() == ["/robots.txt"]
         assert "retry/count" not in stats(crawler)
 
 

@@ -163,32 +163,75 @@ async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(
     ]
 
 
-@in_reactor
-async def test_another_parser_set_by_the_user_is_named_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    await crawl(Pages, {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"})
-    assert own_warnings(caplog) == [
-        "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: GbotRobotsTxtMiddleware always uses "
-        "GbotRobotParser"
-    ]
+class OnlyTheHook(GbotRobotsTxtMiddleware):
+    """Overrides a method of Scrapy's middleware that ours does not call."""
+
+    def process_request_2(self, rp: object, request: Request) -> None:
+        raise AssertionError(request)
 
 
+class Browser(Pages):
+    user_agent = "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 Safari/537.36"
+
+
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+OURS = "scrapy_gbot_robots.obeying.middleware.GbotRobotsTxtMiddleware"
+BY_HAND: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
+
+
+@pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
 @pytest.mark.parametrize(
-    ("scrapys", "is_told"), [pytest.param(100, True, id="on"), pytest.param(None, False, id="off")]
+    ("spider", "settings", "told"),
+    [
+        pytest.param(
+            Pages,
+            {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"},
+            "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: "
+            "GbotRobotsTxtMiddleware always uses GbotRobotParser",
+            id="another-parser",
+        ),
+        pytest.param(
+            Pages,
+            {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: 100, OURS: 101}},
+            f"DOWNLOADER_MIDDLEWARES has {STOCK} and {OURS}: each obeys robots.txt by itself and "
+            "fetches it. Set all but one to None, or use "
+            'ADDONS = {"scrapy_gbot_robots.Addon": 500}',
+            id="scrapys-beside-ours",
+        ),
+        pytest.param(
+            Pages,
+            {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: None, OURS: 101}},
+            "",
+            id="ours-alone",
+        ),
+        pytest.param(
+            Pages,
+            {"DOWNLOADER_MIDDLEWARES": {OnlyTheHook: 100}},
+            "OnlyTheHook.process_request_2 is never called: override process_request",
+            id="hook",
+        ),
+        pytest.param(
+            Browser,
+            {},
+            "the spider's user_agent, 'Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 "
+            "Safari/537.36', names no crawler of yours, so that no robots.txt can address this "
+            "crawl. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'",
+            id="user-agent",
+        ),
+    ],
 )
 @in_reactor
-async def test_scrapy_s_middleware_beside_ours_is_named(
-    scrapys: int | None, is_told: bool, caplog: pytest.LogCaptureFixture
+async def test_what_is_probably_a_mistake_is_warned_of_once(
+    spider: type[Pages],
+    settings: dict[str, Any],
+    told: str,
+    site: Site,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    stock = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
-    ours = "scrapy_gbot_robots.GbotRobotsTxtMiddleware"
-    middlewares = {stock: scrapys, ours: 101}
-    await crawl(Pages, {"ROBOTSTXT_OBEY": True, "DOWNLOADER_MIDDLEWARES": middlewares}, addon=False)
-    told = [text for text in own_warnings(caplog) if text.startswith("DOWNLOADER_MIDDLEWARES has ")]
-    assert [stock in text and "each obeys robots.txt by itself" in text for text in told] == (
-        [True] * is_told
-    )
+    site.pages["/robots.txt"] = b""
+    crawler = await crawl(spider, settings, urls=[site.url("/a"), site.url("/b")])
+    assert len(pages(crawler).crawled) == 2
+    assert own_warnings(caplog) == [told] * bool(told)
 
 
 @in_reactor

@@ -4,15 +4,13 @@ import re
 from typing import Any
 
 import pytest
-from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from scrapy.robotstxt import RobotParser
 from scrapy.utils.test import get_crawler
 
 from benchmarks.beside_scrapy import QUESTIONS, verdicts
-from scrapy_gbot_robots import GbotRobotParser, GbotRobotsTxtMiddleware
+from scrapy_gbot_robots import GbotRobotParser
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
+from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.documentation import HOME
 from ..support.web import Site
 
@@ -58,25 +56,6 @@ def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
     body = b"Sitemap: https://e/1\nUser-agent: a\nsite-map: http://f/2\nSitemap: /3\nSitemap: https://e/1\nDisallow: /"
     assert GbotRobotParser.from_crawler(None, body).sitemaps() == ("https://e/1", "http://f/2")  # type: ignore[arg-type]
     assert GbotRobotParser.from_crawler(None, b"Disallow: /").sitemaps() == ()  # type: ignore[arg-type]
-
-
-@in_reactor
-async def test_hooks_of_scrapys_middleware_are_not_called_which_the_log_says(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    class OnlyTheHook(GbotRobotsTxtMiddleware):
-        def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-            raise AssertionError(request)
-
-    crawler = await crawl(
-        Pages, {"DOWNLOADER_MIDDLEWARES": {OnlyTheHook: 100}}, urls=[site.url("/yes")]
-    )
-    assert set(pages(crawler).crawled) == {site.url("/yes")}
-    assert [
-        text
-        for text in own_warnings(caplog)
-        if "OnlyTheHook.process_request_2 is never called" in text
-    ]
 
 
 def rows_of_the_page() -> list[tuple[str, str, str, str]]:
