@@ -13,7 +13,7 @@ user names for one host are as many rows of requests.
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -36,13 +36,7 @@ _RANDOMNESS = "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_d
 logger = logging.getLogger(__name__)
 
 
-class _CrawlDelay(NamedTuple):
-    """What `agent` at `origin` is asked for, in seconds; 0: nothing."""
-
-    origin: Origin
-    agent: RobotsAgent
-    secs: float  # that apply
-    requested: float  # that the rules ask for
+_Asking: TypeAlias = "tuple[Origin, RobotsAgent]"  # where a crawl-delay is asked for, and of whom
 
 
 class _DelayedSlot:
@@ -52,18 +46,18 @@ class _DelayedSlot:
         self._scrapys = slot
         self._own_delay = slot.delay
         self._own_randomness = getattr(slot, _RANDOMNESS)
-        self._secs_of: dict[tuple[Origin, RobotsAgent], float] = {}
+        self._secs_of: dict[_Asking, float] = {}
 
-    def set_delay(self, delay: _CrawlDelay) -> bool:
-        """Let `delay` count from now on; return whether it has changed."""
-        before = self._secs_of.pop((delay.origin, delay.agent), 0.0)
-        if delay.secs:
-            self._secs_of[delay.origin, delay.agent] = delay.secs
-        if delay.secs < before:
+    def set_delay(self, asking: _Asking, secs: float) -> bool:
+        """Let `secs` count from now on, 0: none; return whether that has changed."""
+        before = self._secs_of.pop(asking, 0.0)
+        if secs:
+            self._secs_of[asking] = secs
+        if secs < before:
             self._scrapys.delay = self._own_delay
             setattr(self._scrapys, _RANDOMNESS, self._own_randomness)
         self.raise_delay()
-        return delay.secs != before
+        return secs != before
 
     def raise_delay(self) -> None:
         """Raise the slot's delay to the largest crawl-delay, in case something has lowered it."""
@@ -78,7 +72,8 @@ class CrawlDelays:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
-        self._delays: WeakKeyDictionary[Request, _CrawlDelay] = WeakKeyDictionary()
+        # What requests on their way to the downloader ask for, in seconds; 0.0: nothing.
+        self._delays: WeakKeyDictionary[Request, tuple[_Asking, float]] = WeakKeyDictionary()
         self._delayed: dict[Slot, _DelayedSlot] = {}
         self._slots = DownloadSlots(crawler)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -95,8 +90,7 @@ class CrawlDelays:
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
         """
         requested = answer.crawl_delay(agent) or 0.0
-        secs = min(requested, self._longest_secs)
-        self._delays[request] = _CrawlDelay(answer.origin, agent, secs, requested)
+        self._delays[request] = ((answer.origin, agent), requested)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)
@@ -110,25 +104,27 @@ class CrawlDelays:
         delay = self._delays.pop(request, None)
         if delay is None:
             return
+        asking, requested = delay
+        secs = min(requested, self._longest_secs)
         slots = self._slots.by_key
         delayed = self._delayed.get(slots[key])
         if delayed is None:
-            if not delay.secs:
+            if not secs:
                 return
             if len(self._delayed) >= 2 * len(slots):  # some slots are gone
                 for old in self._delayed.keys() - set(slots.values()):
                     del self._delayed[old]
             delayed = self._delayed[slots[key]] = _DelayedSlot(slots[key])
-        if delayed.set_delay(delay) and delay.secs:
+        if delayed.set_delay(asking, secs) and secs:
             self._crawler.stats.inc_value("gbot_robots/crawl_delay")
-            if delay.secs < delay.requested:
+            if secs < requested:
                 self._crawler.stats.inc_value("gbot_robots/crawl_delay/capped")
                 logger.info(
                     "%s asks for a crawl-delay of %g s; the crawl applies %g s "
                     "(GBOT_ROBOTS_CRAWL_DELAY)",
-                    delay.origin.robots_url,
-                    delay.requested,
-                    delay.secs,
+                    asking[0].robots_url,
+                    requested,
+                    secs,
                 )
 
     def _response_downloaded(self, request: Request) -> None:
