@@ -122,9 +122,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except Closing:
             if handed is not None:
                 return returned(request)
-            verdict = Verdict(
-                allowed=False, rule=None, reason="the crawl closed before robots.txt was known"
-            )
+            why = "the crawl closed before robots.txt was known"
+            verdict = Verdict(allowed=False, reason=why)
             raise ForbiddenByRobotsTxt(verdict, origin) from None
         if answer is None:
             return returned(request)
@@ -155,7 +154,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         try:
             return origin_of(request)
         except ValueError as error:
-            verdict = Verdict(allowed=False, rule=None, reason=str(error))
+            verdict = Verdict(allowed=False, reason=str(error))
             raise self._forbidden(request, verdict, None) from None
 
     async def _answer(
@@ -249,16 +248,16 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             IgnoreRequest: it is a request by this plugin, and the server did not answer.
         """
         is_ours = not _OF_THE_PLUGIN.isdisjoint(request.meta)
+        if answer.state is not State.RULES and not is_ours:
+            return None
         status = answer.status
         body = b""
-        if answer.state is State.RULES:
+        if answer.fetched_at is not None:  # the last fetch may have failed since
             entry = await self._storage.get(str(answer.origin))
             if entry is None or entry.copy is None or (entry.copy.cut and not is_ours):
                 return None
             status = entry.copy.status
             body = entry.copy.body
-        elif not is_ours:
-            return None
         if status is None:
             raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
         # what is known is neither stored twice nor asked again

@@ -1,6 +1,7 @@
 """A spider's own request for a robots.txt: answered by the file that is known, else by the server, with the spider's headers."""
 
 import gzip
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
 
 from scrapy_gbot_robots.meta import ANSWERED, PROBE
+from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
@@ -219,3 +221,28 @@ async def test_robots_txt_that_the_storage_lost_is_fetched_for_the_request(site:
     response = pages(crawler).crawled[site.url("/robots.txt")]
     assert response.body == RULES
     assert ANSWERED not in response.flags
+
+
+class Missing(MemoryStorage):
+    """Knows of each origin that it has no robots.txt, and that asking again has failed since."""
+
+    def get(self, origin: str) -> Entry:
+        now = time.time()
+        copy = Copy(Kind.NONE, 404, f"{origin}/robots.txt", b"", False, "HTTP 404", now, now + 9e4)
+        return Entry(copy, Outage(now, 1, 503, "HTTP 503", now + 60))
+
+
+@in_reactor
+async def test_status_is_that_of_the_answer_that_counts_though_asking_again_has_failed(
+    site: Site,
+) -> None:
+    (request,) = asking(site.url("/robots.txt"))
+    request.meta[PROBE] = False
+    crawler = await crawl(
+        Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Missing"}, urls=[request, site.url("/no")]
+    )
+    crawled = pages(crawler).crawled
+    assert {url: page.status for url, page in crawled.items()} == {
+        site.url("/robots.txt"): 404,
+        site.url("/no"): 200,
+    }
