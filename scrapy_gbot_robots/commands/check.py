@@ -159,7 +159,6 @@ class Check(NamedTuple):
         if state.origin is not None:
             robots_txt = {
                 **entry_facts(state),
-                "hops": state.hops,
                 "from_cache": state.storage is not None,
                 "storage": state.storage,
             }
@@ -234,10 +233,7 @@ def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
         yield "note", "the site refuses it; GBOT_ROBOTS_REFUSED says what that means"
     if facts["failures"] and not is_temporary:
         yield "note", f"the last fetch failed: {facts['last_failure']}; this answer still counts"
-    if len(state.hops) > 1:
-        hops = [f"{hop['status']} {hop['url']}" for hop in state.hops]
-        yield "redirected", ", then ".join(hops)
-    elif facts["served_by"] not in {None, state.where}:
+    if facts["served_by"] not in {None, state.where}:
         yield "served by", facts["served_by"]
     if state.entry.copy is not None:
         yield "fetched", f"{span(facts['age_secs'])} ago"

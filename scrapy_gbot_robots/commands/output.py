@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
@@ -25,7 +23,6 @@ Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its s
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
 _CLEAR = "\r\x1b[K"  # to the beginning of the line, and what stands there goes
 _GAP = "  "
-_LEAST_ROOM = 20  # for the last cell of a row; if there is less, the terminal breaks the line
 _LONGEST = 160  # characters of a line of a robots.txt
 _SILENT_SECS = 1.0  # a longer wait is told
 
@@ -59,15 +56,6 @@ def _printable(part: Part) -> tuple[str, str]:
     return printable(text), style
 
 
-def _broken(text: str, room: int) -> list[str]:
-    """Return a cell in lines of at most `room` columns, at least one."""
-    if cells(text) <= room or room < _LEAST_ROOM:
-        return [text]
-    if not text.isascii():  # characters may be two columns wide
-        room //= 2
-    return textwrap.wrap(text, room, break_on_hyphens=False)
-
-
 class Terminal:
     """One of the process's output streams, for people, or as lines of JSON for programs.
 
@@ -80,9 +68,10 @@ class Terminal:
         self._stream = stream
         self.as_json = as_json
         self.columns: int | None = None  # None if lines may have any length
+        self._obeys_codes = False
         if stream.isatty():
             self.columns = shutil.get_terminal_size().columns
-        self._obeys_codes = stream.isatty() and os.environ.get("TERM") != "dumb"
+            self._obeys_codes = os.environ.get("TERM") != "dumb"
         if os.name == "nt" and "WT_SESSION" not in os.environ:  # an old console of Windows
             self._obeys_codes = False
         self._has_colour = self._obeys_codes and not os.environ.get("NO_COLOR")
@@ -137,23 +126,15 @@ class Terminal:
             self.write(json.dumps(record, default=str) + "\n")
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Write a table. Each column is as wide as its widest cell; the last one has no padding.
-
-        On a terminal that is too narrow, the last column is broken into lines.
-        """
+        """Write a table. Each column is as wide as its widest cell; the last one has no padding."""
         table = [[(title, "strong") for title in titles]]
         table += [list(map(_printable, row)) for row in rows]
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
-        indent = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
-        room = (self.columns or sys.maxsize) - indent
-        for row in table:
+        for *row, last in table:
             parts: list[Part] = []
-            for (text, style), width in zip(row[:-1], widths, strict=False):
+            for (text, style), width in zip(row, widths, strict=False):
                 parts.append((text + " " * (width - cells(text)) + _GAP, style))
-            last, style = row[-1]
-            for line in _broken(last, room):
-                self.say(*parts, (line, style))
-                parts = [" " * indent]
+            self.say(*parts, last)
 
     # One line of a terminal that the next one replaces
 

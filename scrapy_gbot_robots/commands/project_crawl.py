@@ -11,14 +11,13 @@ from __future__ import annotations
 import signal
 import time
 from asyncio import CancelledError
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
-from scrapy import Request, Spider, signals
+from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
-from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -84,20 +83,27 @@ def run_in_crawl(
     except Exception as error:
         raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     result: Future[_T] = Future()
+    terminated_by: list[str] = []
+
+    async def errand(crawler: Crawler) -> None:
+        _note_sigterm(terminated_by)
+        try:
+            crawl = ProjectCrawl(crawler, fetcher_cls, err)
+        except Exception as error:
+            result.set_exception(CommandError(f"the crawl cannot run: {error}"))
+            return
+        try:
+            result.set_result(await work(crawl))
+        except (Exception, KeyboardInterrupt) as error:
+            result.set_exception(error)
+        finally:  # also if Ctrl-C cancels this
+            await crawl.close()
 
     def ended(failure: TwistedFailure) -> None:
         if not result.done() and not isinstance(failure.value, CancelledError):
             result.set_exception(CommandError(f"the crawl cannot run: {failure.value}"))
 
-    terminated_by: list[str] = []
-    crawling: Any = process.crawl(
-        _ErrandSpider,
-        fetcher_cls=fetcher_cls,
-        err=err,
-        work=work,
-        result=result,
-        terminated_by=terminated_by,
-    )
+    crawling: Any = process.crawl(_ErrandSpider, errand=errand)
     if not isinstance(crawling, Deferred):
         crawling = Deferred.fromFuture(crawling)
     crawling.addErrback(ended)
@@ -107,14 +113,41 @@ def run_in_crawl(
     return result.result()
 
 
+class _ErrandSpider(Spider):
+    """Does the work of a sub-command, and yields no request."""
+
+    name = "robots"
+    errand: Callable[[Crawler], Awaitable[None]]
+
+    async def start(self) -> AsyncIterator[Any]:
+        await pause(0)  # until the reactor runs, whose start sets Scrapy's handlers of signals
+        await self.errand(self.crawler)
+        return
+        yield  # makes this an iterator
+
+
+def _note_sigterm(terminated_by: list[str]) -> None:
+    """Tell SIGTERM from Ctrl-C, which Scrapy handles alike."""
+    end_crawl = signal.getsignal(signal.SIGTERM)
+    if not callable(end_crawl):
+        return
+
+    def note_and_end(number: int, frame: FrameType | None) -> None:
+        terminated_by.append("SIGTERM")
+        end_crawl(number, frame)
+
+    signal.signal(signal.SIGTERM, note_and_end)
+
+
 def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
     """Return what `scrapy crawl` would take.
 
     Some download handlers need the loop of asyncio at their start.
     """
-    if not settings.getbool("TWISTED_REACTOR_ENABLED", True):  # a setting of newer Scrapy
-        return AsyncCrawlerProcess(settings)
-    if settings["TWISTED_REACTOR"] == _ASYNCIO and not settings.getbool("FORCE_CRAWLER_PROCESS"):
+    is_async = settings["TWISTED_REACTOR"] == _ASYNCIO
+    if settings.getbool("FORCE_CRAWLER_PROCESS"):
+        is_async = False
+    if is_async or not settings.getbool("TWISTED_REACTOR_ENABLED", True):  # of newer Scrapy
         return AsyncCrawlerProcess(settings)
     return CrawlerProcess(settings)
 
@@ -135,46 +168,6 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     return settings, GbotRobotsTxtMiddleware.fetcher_cls
 
 
-class _ErrandSpider(Spider):
-    """Does the work of a sub-command, and yields no request."""
-
-    name = "robots"
-    fetcher_cls: type[Fetcher]
-    err: Terminal
-    work: Callable[[ProjectCrawl], Awaitable[Any]]
-    result: Future[Any]
-    terminated_by: list[str]
-
-    async def start(self) -> AsyncIterator[Any]:
-        await pause(0)  # until the reactor runs, whose start sets Scrapy's handlers of signals
-        self._note_sigterm()
-        try:
-            crawl = ProjectCrawl(self.crawler, self.fetcher_cls, self.err)
-        except Exception as error:
-            self.result.set_exception(CommandError(f"the crawl cannot run: {error}"))
-            return
-        try:
-            self.result.set_result(await self.work(crawl))
-        except (Exception, KeyboardInterrupt) as error:  # `run_in_crawl` raises it
-            self.result.set_exception(error)
-        finally:  # also if Ctrl-C cancels this
-            await crawl.close()
-        return
-        yield  # makes this an iterator
-
-    def _note_sigterm(self) -> None:
-        """Tell SIGTERM from Ctrl-C, which Scrapy handles alike."""
-        end_crawl = signal.getsignal(signal.SIGTERM)
-        if not callable(end_crawl):
-            return
-
-        def note_and_end(number: int, frame: FrameType | None) -> None:
-            self.terminated_by.append("SIGTERM")
-            end_crawl(number, frame)
-
-        signal.signal(signal.SIGTERM, note_and_end)
-
-
 # stands for a copy where there is none
 _NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
@@ -189,7 +182,6 @@ class RobotsState(NamedTuple):
     origin: Origin | None = None  # of the site; None for a file
     override: Override | None = None  # that counts for the site in a crawl
     storage: str | None = None  # the name of the storage, if it had the answer
-    hops: Sequence[dict[str, Any]] = ()  # the status and the URL of each response
 
     @property
     def copy(self) -> Copy:
@@ -226,8 +218,6 @@ class ProjectCrawl:
         self.overrides = read_overrides(self.settings.overrides, self.settings.parse)
         self._storage = StorageClient.of(self.settings, crawler)
         self._fetcher = fetcher_cls(crawler, self.settings)
-        self._hops: list[dict[str, Any]] = []
-        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
         """Look up the robots.txt of `origin`. A look-up that takes a second is told.
@@ -249,7 +239,6 @@ class ProjectCrawl:
         return {origin: state.decision for origin, state in zip(asked, states, strict=True)}
 
     async def _look_up(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
-        self._hops.clear()  # those of a look-up beside others are not used
         policy = self.settings.policy
         entry = await self._storage.get(str(origin))
         is_stored = True
@@ -268,12 +257,8 @@ class ProjectCrawl:
             origin,
             self.overrides.of(origin, time.time()),
             self.settings.storage if is_stored else None,
-            [*self._hops],
         )
 
     async def close(self) -> None:
         """Close the storage."""
         await self._storage.close()
-
-    def _response_downloaded(self, response: Response, request: Request) -> None:
-        self._hops.append({"status": response.status, "url": request.url})

@@ -49,36 +49,6 @@ def test_tables_are_aligned_by_what_is_seen() -> None:
     assert stream.getvalue() == "A     BB\n日本  x\nc\\n   yy\n"
 
 
-class _Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-RULE = "disallowed by a rule of many words (line 4)"
-
-
-@pytest.mark.parametrize(
-    ("columns", "expected"),
-    [
-        pytest.param(60, f"CRAWLER  BY\nbot      {RULE}\n", id="it-fits"),
-        pytest.param(
-            32,
-            "CRAWLER  BY\nbot      disallowed by a rule of\n         many words (line 4)\n",
-            id="the-last-column-is-broken",
-        ),
-        pytest.param(28, f"CRAWLER  BY\nbot      {RULE}\n", id="the-terminal-breaks-it"),
-    ],
-)
-def test_rows_stay_within_the_terminal(
-    columns: int, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setenv("NO_COLOR", "1")
-    stream = _Screen()
-    Terminal(stream).table(["CRAWLER", "BY"], [["bot", RULE]])
-    assert stream.getvalue() == expected
-
-
 @pytest.mark.parametrize(
     "text", ["\x1b[31m", "a\r\nb", "\x9b31m", "\u202e", "\u2028", "\ud800", "\x00"]
 )
