@@ -103,7 +103,7 @@ def _checked(
             speaking = override.robotstxt or robotstxt
             answer = answer_of(override, origin)
             answer.add_rules(speaking, [asker.crawler])
-            decided = answer.verdict(url, asker.crawler)
+            decided = override.named(answer.verdict(url, asker.crawler))
     stated = speaking.preferences(url, asker.crawler)
     refused = refusal(purposes, stated)
     if refused is not None and decided.allowed and not is_itself:

@@ -39,7 +39,21 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
     """
     out, err = Terminal(sys.stdout, as_json=getattr(options, "json", False)), Terminal(sys.stderr)
     try:
-        status = _status_of(run, options, settings, (out, err), name)
+        try:
+            with handling(signal.SIGTERM, on_sigterm):
+                with wrong_values_in_a_line():
+                    notes = list(mistakes(settings))
+                for text in notes:
+                    err.say((f"note: {text}", "warning"))
+                status = run(options, settings, out, err)
+                out.flush()
+        except CommandError as error:
+            err.say((f"{name}: error: {error}", "bad"))
+            status = FAILED
+        except KeyboardInterrupt as error:
+            status = INTERRUPTED
+            if error.args:
+                status = TERMINATED
         out.flush()
     except BrokenPipeError:
         out.abandon()
@@ -48,33 +62,6 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
         out.abandon()
         err.say((f"{name}: error: the output cannot be written: {error}", "bad"))
         return FAILED
-    return status
-
-
-def _status_of(
-    run: SubCommand,
-    options: Namespace,
-    settings: Settings,
-    streams: tuple[Terminal, Terminal],
-    name: str,
-) -> int:
-    """Return the exit status of any end but that of the output."""
-    out, err = streams
-    try:
-        with handling(signal.SIGTERM, on_sigterm):
-            with wrong_values_in_a_line():
-                notes = list(mistakes(settings))
-            for text in notes:
-                err.say((f"note: {text}", "warning"))
-            status = run(options, settings, out, err)
-            out.flush()
-    except CommandError as error:
-        err.say((f"{name}: error: {error}", "bad"))
-        return FAILED
-    except KeyboardInterrupt as error:
-        if error.args:
-            return TERMINATED
-        return INTERRUPTED
     return status
 
 

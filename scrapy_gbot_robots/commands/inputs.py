@@ -19,7 +19,7 @@ from scrapy.settings import BaseSettings, Settings
 from ..core import asker
 from ..core.asker import NAMED, Asker, hints_on, names_in
 from ..core.crawlers import Crawler
-from ..core.known_crawlers import meant_by
+from ..core.known_crawlers import did_you_mean
 from ..core.lines import without_bom
 from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
@@ -37,6 +37,7 @@ MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB o
 
 # How files begin that are never read as rules, and what they are.
 _NO_RULES = {b"\x1f\x8b": "gzip", b"WARC/": "a WARC", b"PAR1": "Parquet"}
+_RULE = ': a product token has letters, "-" and "_" only'
 _FOR_ARCHIVES = "take the robots.txt files out of an archive first"
 
 
@@ -147,7 +148,8 @@ def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Termina
         try:
             asker = Asker.of(name, NAMED)
         except ValueError as error:
-            raise CommandError(f"--as {error}{_advice_on(name)}") from None
+            advice = did_you_mean(name) or _RULE
+            raise CommandError(f"--as {error}{advice}") from None
         askers[asker.crawler] = asker
     for hint in hints_on(asker.name for asker in askers.values()):
         err.say((f"note: {hint}", "warning"))
@@ -161,14 +163,6 @@ def _own_asker(settings: BaseSettings) -> Asker:
         return Asker(Crawler.of(agents), "GBOT_ROBOTS_AGENTS", ", ".join(agents))
     sent = of_project(settings)
     return Asker(Crawler.of(sent.text), sent.source, sent.text)
-
-
-def _advice_on(name: str) -> str:
-    """Say what to write in the place of a name that names no crawler."""
-    meant = meant_by(name)
-    if meant:
-        return f"; did you mean {' or '.join(meant)}?"
-    return ': a product token has letters, "-" and "_" only'
 
 
 def overrides_checked(settings: Settings) -> Overrides:

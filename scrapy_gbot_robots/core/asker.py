@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from .crawlers import Crawler, cut_token
-from .known_crawlers import meant_by
+from .known_crawlers import did_you_mean
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
@@ -76,10 +76,9 @@ def hints_on(names: Iterable[str]) -> list[str]:
     """Return a hint for each name that is nearly one of a known crawler."""
     hints: list[str] = []
     for name in names:
-        meant = meant_by(name)
-        if meant:
-            names_meant = " or ".join(meant)
-            hints.append(f'no known crawler is called "{name}"; did you mean {names_meant}?')
+        hint = did_you_mean(name)
+        if hint:
+            hints.append(f'no known crawler is called "{name}"{hint}')
     return hints
 
 

@@ -144,6 +144,14 @@ def meant_by(name: str) -> list[str]:
     return names
 
 
+def did_you_mean(name: str) -> str:
+    """Return the end of a message about `name`: which known crawlers it may mean, "" if none."""
+    meant = meant_by(name)
+    if not meant:
+        return ""
+    return f"; did you mean {' or '.join(meant)}?"
+
+
 def _product(name: str) -> str:
     """Return the product that a crawler is named after: "claude" for Claude-User."""
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
