@@ -112,28 +112,19 @@ class OfAProject(RobotsTxtMiddleware):
     """A middleware that a project has derived from Scrapy's."""
 
 
+OURS = "scrapy_gbot_robots.GbotRobotsTxtMiddleware"
+
+
 @pytest.mark.parametrize(
     ("configured", "expected"),
     [
-        pytest.param(
-            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90, STOCK: None},
-            [GbotRobotsTxtMiddleware],
-            id="ours",
-        ),
-        pytest.param(
-            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 90},
-            [GbotRobotsTxtMiddleware],
-            id="ours-alone",
-        ),
-        pytest.param(
-            {"scrapy_gbot_robots.GbotRobotsTxtMiddleware": None},
-            [RobotsTxtMiddleware],
-            id="ours-disabled",
-        ),
-        pytest.param({STOCK: 90}, [GbotRobotsTxtMiddleware], id="stock-at-another-place"),
-        pytest.param({RobotsTxtMiddleware: 90}, [GbotRobotsTxtMiddleware], id="stock-as-a-class"),
-        pytest.param({STOCK: None}, [], id="stock-disabled"),
-        pytest.param({STOCK: None, OfAProject: None}, [], id="all-disabled"),
+        ({OURS: 90, STOCK: None}, [GbotRobotsTxtMiddleware]),
+        ({OURS: 90}, [GbotRobotsTxtMiddleware]),
+        ({OURS: None}, [RobotsTxtMiddleware]),
+        ({STOCK: 90}, [GbotRobotsTxtMiddleware]),
+        ({RobotsTxtMiddleware: 90}, [GbotRobotsTxtMiddleware]),
+        ({STOCK: None}, []),
+        ({STOCK: None, OfAProject: None}, []),
     ],
 )
 def test_middleware_settings_of_the_user_are_respected(

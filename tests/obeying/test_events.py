@@ -139,48 +139,33 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         assert all(isinstance(value, int) for value in found.values())
 
 
-REDIS_HOST = {
-    "GBOT_ROBOTS_STORAGE": "redis",
-    "REDIS_HOST": "queue",
-    "REDIS_PARAMS": {"password": "secret"},
-}
-
-
+REDIS = {"GBOT_ROBOTS_STORAGE": "redis"}
+REDIS_HOST = {**REDIS, "REDIS_HOST": "queue", "REDIS_PARAMS": {"password": "secret"}}
+REDIS_URL = {**REDIS, "REDIS_URL": "redis://:secret@127.0.0.1:7/3"}
 UNUSED = {"GBOT_ROBOTS_SQLITE_PATH": "unused.sqlite"}
+NO_PROJECT = (
+    "memory: there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is "
+    "kept for the next run"
+)
 
 
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        pytest.param(
+        (
             {"GBOT_ROBOTS_STORAGE": "memory", **UNUSED},
             "memory: kept until the crawl ends, for this process",
-            id="memory",
         ),
-        pytest.param(
-            {"GBOT_ROBOTS_STORAGE": "sqlite"},
-            "memory: there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is kept for the next run",
-            id="no-project",
-        ),
-        pytest.param(
+        ({"GBOT_ROBOTS_STORAGE": "sqlite"}, NO_PROJECT),
+        (
             {"GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"},
             f"sqlite at {Path.cwd() / 'robots.sqlite'}",
-            id="relative-path",
         ),
-        pytest.param(
-            {
-                "GBOT_ROBOTS_STORAGE": "redis",
-                "REDIS_URL": "redis://:secret@127.0.0.1:7/3",
-                **UNUSED,
-            },
-            "redis at 127.0.0.1:7, database 3",
-            id="redis-url",
-        ),
-        pytest.param(
-            REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings", id="redis-host"
-        ),
-        pytest.param({"GBOT_ROBOTS_STORAGE": "own.Storage", **UNUSED}, "own.Storage", id="own"),
+        ({**REDIS_URL, **UNUSED}, "redis at 127.0.0.1:7, database 3"),
+        (REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings"),
+        ({"GBOT_ROBOTS_STORAGE": "own.Storage", **UNUSED}, "own.Storage"),
     ],
+    ids=["memory", "no-project", "relative-path", "redis-url", "redis-host", "own"],
 )
 def test_storage_is_named_without_passwords(
     settings: dict[str, Any], named: str, monkeypatch: pytest.MonkeyPatch

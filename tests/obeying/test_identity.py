@@ -38,29 +38,18 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
 @pytest.mark.parametrize(
     ("user_agent", "said"),
     [
-        pytest.param("Scrapy/2.14 (+https://scrapy.org)", None, id="scrapy"),
-        pytest.param(
+        ("Scrapy/2.14 (+https://scrapy.org)", None),
+        (
             "Googlebot",
             "names a well-known crawler: the rules for Googlebot count "
             "(if that is meant, set GBOT_ROBOTS_AGENTS = ['Googlebot'])",
-            id="another-crawler",
         ),
-        pytest.param(
-            "AdsBot-Google",
-            "the rules for AdsBot-Google count (if that is meant",
-            id="ignores-star",
-        ),
-        pytest.param(CHROME, "no robots.txt can address this crawl", id="browser"),
-        pytest.param("1.0 (2)", "names no crawler of yours", id="no-token"),
-        pytest.param("bot2000/1.0", 'is read as "bot": a product token is letters', id="digits"),
-        pytest.param(
-            "Google Favicon", "the rules for Googlebot-Image count", id="two-words-that-are-a-name"
-        ),
-        pytest.param(
-            "Google-Safety",
-            "names Google-Safety, which heeds no robots.txt, so this crawl obeys no rules",
-            id="ignores-robots",
-        ),
+        ("AdsBot-Google", "the rules for AdsBot-Google count (if that is meant"),  # ignores "*"
+        (CHROME, "no robots.txt can address this crawl"),
+        ("1.0 (2)", "names no crawler of yours"),
+        ("bot2000/1.0", 'is read as "bot": a product token is letters'),
+        ("Google Favicon", "the rules for Googlebot-Image count"),  # two words that are a name
+        ("Google-Safety", "names Google-Safety, which heeds no robots.txt, so this crawl obeys no"),
     ],
 )
 def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: str | None) -> None:

@@ -254,23 +254,18 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
     )
 
 
+OF_A_USER = "it exists and is no page of this plugin, so it is not overwritten"
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        pytest.param("directory.html", "it is not a file", id="directory"),
-        pytest.param("file/report.html", "Not a directory", id="below-a-file"),
-        pytest.param(
-            "mine.html",
-            "it exists and is no page of this plugin, so it is not overwritten",
-            id="a-user's-file",
-        ),
-        pytest.param(
-            "index.html",
-            "it exists and is no page of this plugin, so it is not overwritten",
-            id="a-user's-page",
-        ),
-        pytest.param("loop.html", "Too many levels of symbolic links", id="loop"),
-        pytest.param(f"{'r' * 300}.html", "File name too long", id="name"),
+        ("directory.html", "it is not a file"),
+        ("file/report.html", "Not a directory"),
+        ("mine.html", OF_A_USER),
+        ("index.html", OF_A_USER),
+        ("loop.html", "Too many levels of symbolic links"),
+        (f"{'r' * 300}.html", "File name too long"),
     ],
 )
 @in_reactor
