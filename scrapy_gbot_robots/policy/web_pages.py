@@ -22,7 +22,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from html import unescape
 
@@ -64,8 +64,6 @@ _TITLES = {
 }
 
 _SUCCESS = range(200, 300)
-_WALL_TITLE = re.compile(rb"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
-
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
 )
@@ -77,8 +75,8 @@ _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     """Return whose wall a response looks like, and by which mark; "" if it looks like none.
 
-    `headers` has those of `HEADERS`, with names in lower case; `body` is content-decoded, and empty
-    if it is not known.
+    `headers` has those of `HEADERS`, and the Content-Type, with names in lower case; `body` is
+    content-decoded, and empty if it is not known.
     """
     mark = _mark(headers, body)
     if mark and status in _SUCCESS and _speaks_to_crawlers(body):
@@ -91,23 +89,14 @@ def _mark(headers: Mapping[str, str], body: bytes) -> str:
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
-    title = _title_of(body[:_HEAD_BYTES])
+    if not body[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return ""
+    title = _folded(unescape(_inside(_TITLE, _visible(body, headers.get("content-type", "")))))
+    title = " ".join(title.split())
     for beginning, whose in _TITLES.items():
         if title.startswith(beginning):
             return f"{whose}, by its title"
     return ""
-
-
-def _title_of(head: bytes) -> str:
-    """The title of a page, in lower case and with plain apostrophes; "" if it is no page."""
-    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return ""
-    match = _WALL_TITLE.search(head)
-    if match is None:
-        return ""
-    title = unescape(match[1][:_TITLE_CHARS].decode("utf-8", "replace"))
-    title = title.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return " ".join(title.lower().split())
 
 
 def _speaks_to_crawlers(body: bytes) -> bool:
@@ -179,8 +168,25 @@ def says_not_found(body: bytes, content_type: str = "") -> bool:
 
     `content_type` is the header of that name, which may say the charset.
     """
+    page = _visible(body, content_type)
+    sayings = [_inside(_TITLE, page), _inside(_HEADING, page)]
+    if not _OPENING.search(page):
+        sayings = [page.strip()[:_TITLE_CHARS].partition("\n")[0]]
+    return any(map(_is_not_found, sayings))
+
+
+def _visible(body: bytes, content_type: str) -> str:
+    """Return the beginning of a page, in lower case, without what a browser does not show."""
     text = _text(body[:_HEAD_BYTES], content_type[:_TITLE_CHARS])
-    return any(map(_is_not_found, _sayings(text.lower())))
+    return _UNSEEN.sub("<!>", text.lower())  # still markup
+
+
+def _inside(element: re.Pattern[str], page: str) -> str:
+    """Return the text of the first such element; "" if there is none, or it is not closed."""
+    match = element.search(page)
+    if match is None or not match[3]:
+        return ""
+    return _INNER_TAG.sub(" ", match[2])[:_TITLE_CHARS]
 
 
 def _text(head: bytes, content_type: str) -> str:
@@ -191,16 +197,6 @@ def _text(head: bytes, content_type: str) -> str:
         _, text = html_to_unicode(content_type, head, default_encoding="cp1252")
         return text
     return head.decode("cp1252", "replace")
-
-
-def _sayings(page: str) -> Iterator[str]:
-    """Yield the title and the first heading of a page, or the first line of a plain text."""
-    if not _OPENING.search(page):
-        yield page.strip()[:_TITLE_CHARS].partition("\n")[0]
-    visible = _UNSEEN.sub(" ", page)
-    for match in (_TITLE.search(visible), _HEADING.search(visible)):
-        if match is not None and match[3]:  # it is closed
-            yield _INNER_TAG.sub(" ", match[2])[:_TITLE_CHARS]
 
 
 def _is_not_found(saying: str) -> bool:
