@@ -1,25 +1,19 @@
 """The storage as a crawl uses it: which one it is, and calls that are never in the crawl's way.
 
-Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does.
-Calls that come together cost one transaction or one round trip. A storage that fails costs one
-warning and no page.
+Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does. A
+storage that fails costs one warning and no page.
 
-Plan: one thread makes all calls. While it works on a batch, calls wait in a queue; all of them are
-the next batch, which the storage does in few steps. Each batch has a deadline. If the storage fails
-or is late, memory takes its place, and a timer tries it again. When it answers, it is used again,
-and what memory has learnt meanwhile is forgotten: the cache of answers still has it, and other
-processes fetch those few files once more. Memory needs no thread, nor does a crawl that chose it.
+Plan: a few threads make the calls, those of one origin one after another. Each call has a deadline.
+If the storage fails or is late, memory takes its place, and a timer tries it again. When it
+answers, it is used again, and what memory has learnt meanwhile is forgotten: the cache of answers
+still has it, and other processes fetch those few files once more. Memory needs no thread, nor does
+a crawl that chose it.
 
-A trial writes where the failed batch did. So a cluster is used again when the nodes of that batch
-answer, and not while the others do and the next call for that batch's origins would fail again.
+A trial writes where the call failed. So a cluster is used again when the node of that call answers,
+and not while the others do and the next call for that origin would fail again.
 
 Leases: the client remembers the leases of this process, and gives them back at the end of the crawl
 at the latest. The leases of a process that dies, or whose storage fails, end by themselves.
-
-Example: the thread is idle, and `get(a)` comes: the batch is [a]. While the thread works, `find(b)`
-and `find(c)` come: the next batch is [b, c]. Redis stops answering: the batch fails after at most
-`CALL_SECS`. The log warns once, and memory answers its calls and all later ones. 30 s later Redis
-answers the timer's trial, and is in use again.
 
 Warning: a thread cannot be ended. A call in it may end when no coroutine waits for it any more,
 because the caller was cancelled or the deadline is over. A lease taken by such a late call is still
@@ -29,23 +23,23 @@ recorded in `_leases`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from functools import partial
 from inspect import isabstract, isclass
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError
 
 from ..concurrency import OneThread, within
 from ..core.urls import shown
 from ..policy.outages import Entry
 from ..settings import STORAGES, GbotSettings
-from .base import Found, Storage, StorageError
+from .base import Storage, StorageError
 from .memory import MemoryStorage
 
 if TYPE_CHECKING:
@@ -53,13 +47,13 @@ if TYPE_CHECKING:
 
     from .redis import RedisStorage
 
+_T = TypeVar("_T")
 
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
 TRY_AGAIN_SECS = 30.0
-CALL_SECS = 10.0  # the longest wait for a batch
+CALL_SECS = 10.0  # the longest wait for a call
 CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
-# calls in a batch: in a larger one, the first call would wait too long for the last
-MOST_TOGETHER = 32
+THREADS = 8  # that make calls: a server far away serves so many origins at a time
 
 _REMEDIES = {
     "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file "
@@ -81,25 +75,30 @@ class StorageChoice(NamedTuple):
 def choice_of(
     settings: GbotSettings, crawler: Crawler, *, read_only: bool = False
 ) -> StorageChoice:
-    """Return the storage that the settings name, without opening it.
+    """Return the storage that the settings name, without opening it but for a look at its file.
 
     If `read_only`, it never creates or renames a file.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: the setting names an object that is no storage's class.
+        ValueError: a setting names an object that is no storage's class, or another program's file.
     """
     name = settings.storage
     path = settings.sqlite_path
     if name == "sqlite" and path is not None:
-        from .sqlite import SqliteStorage  # noqa: PLC0415  only the module in use is imported
+        # only the module in use is imported
+        from .sqlite import ForeignFileError, SqliteStorage  # noqa: PLC0415
 
-        opens = partial(
-            SqliteStorage,
-            path,
-            max_body=settings.max_bytes,
-            read_only=read_only,
-        )
+        opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
+        reads = partial(opens, read_only=True)
+        try:
+            reads().close()
+        except ForeignFileError as error:
+            raise ValueError(str(error)) from error
+        except StorageError:  # if it lasts, the log says so when a look-up needs the storage
+            pass
+        if read_only:
+            opens = reads
         return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
     if name == "sqlite":
         why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
@@ -178,12 +177,11 @@ class StorageClient:
         # if memory was chosen, or while the storage fails
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
-        self._storage: Storage | None = None  # the thread opens it
-        self._thread = OneThread()
-        self._leases: dict[str, str] = {}  # origin -> token; the thread adds to it, too
-        self._waiting: list[_Call] = []
-        self._batch: list[_Call] | None = None  # that the thread works on
-        self._timer: Any = None  # the deadline of the batch, or the time of the next trial
+        self._storage: Storage | None = None  # a thread opens it
+        self._opening = Lock()
+        self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
+        self._leases: dict[str, str] = {}  # origin -> token; the threads add to it, too
+        self._trial: Any = None  # the timer of the next one
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
@@ -210,8 +208,7 @@ class StorageClient:
 
     async def get(self, origin: str) -> Entry | None:
         """The entry of `origin`, or None."""
-        entry, _ = await self.find(origin, lambda _: True)
-        return entry
+        return await self._ask(origin, lambda storage: storage.get(origin))
 
     async def find(
         self, origin: str, is_good: Callable[[Entry | None], bool]
@@ -221,102 +218,93 @@ class StorageClient:
         If it is not good, take the lease, unless another process has that.
 
         A caller that has the lease (the second result) must fetch, and then call
-        `store_and_release`. `is_good` is called in the thread.
+        `store_and_release`. `is_good` is called in a thread.
         """
-        entry, token = await self._ask(_Find(origin, is_good))
-        return entry, token is not None
+
+        def find(storage: Storage) -> tuple[Entry | None, bool]:
+            entry, token = storage.find(origin, is_good, self._lease_secs)
+            if token is not None:
+                self._leases[origin] = token
+            return entry, token is not None
+
+        return await self._ask(origin, find)
 
     async def store_and_release(self, origin: str, entry: Entry | None) -> None:
         """Store an entry, if there is one, and give the lease back that `find` may have taken."""
-        await self._ask(_Store(origin, entry, self._leases.pop(origin, "")))
+        token = self._leases.pop(origin, "")
+        await self._ask(origin, lambda storage: storage.store_and_release(origin, entry, token))
 
     async def close(self) -> None:
         """Give back all leases, and close the storage."""
         self._closed = True
         try:
             if self._storage is not None:
-                await within(CLOSE_SECS, self._thread.run(self._close, self._storage))
+                await within(CLOSE_SECS, self._close(self._storage))
         except Exception as error:  # a storage of the user's may raise anything
             if not self._uses_memory:
                 logger.warning(
                     "The robots.txt storage could not be closed properly: %s",
                     _in_words(error, CLOSE_SECS),
                 )
-        if self._timer is not None:
-            self._timer.cancel()
-        self._thread.end()
+        if self._trial is not None:
+            self._trial.cancel()
+        for thread in self._threads.values():
+            thread.end()
 
-    async def _ask(self, act: _Find | _Store) -> Found:
-        """Let the storage do `act`, or memory while the storage fails."""
+    async def _close(self, storage: Storage) -> None:
+        for thread in self._threads.values():
+            await thread.run(int)  # all earlier calls have ended
+
+        def end() -> None:
+            try:
+                if not self._uses_memory:
+                    for origin, token in self._leases.items():
+                        storage.release(origin, token)
+            finally:
+                storage.close()
+
+        await self._threads[0].run(end)
+
+    async def _ask(self, origin: str, act: Callable[[Storage], _T]) -> _T:
+        """Let the storage act on an origin, or memory while the storage fails."""
         if not self._uses_memory:
-            over: Deferred[Found | None] = Deferred()
-            self._waiting.append(_Call(act, over))
-            if self._batch is None:
-                self._begin_batch()
-            result = await maybe_deferred_to_future(over)
-            if result is not None:
+            try:
+                result: _T = await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
+            except CancelledError:  # Twisted's: the caller was cancelled
+                raise
+            except Exception as error:
+                self._stats.inc_value("gbot_robots/storage/errors")
+                self._fall_back(error, origin)
+            else:
                 self._note_use()
                 return result
-            self._stats.inc_value("gbot_robots/storage/errors")
-        return self._do(self._memory, [act])[0]
+        return act(self._memory)
 
-    def _begin_batch(self) -> None:
-        """Hand the calls that wait to the thread, as one batch."""
-        self._batch = self._waiting[:MOST_TOGETHER]
-        self._waiting = self._waiting[MOST_TOGETHER:]
-        end = partial(self._end_batch, self._batch)
-        self._timer = call_later(CALL_SECS, end, None, TimeoutError())
-        acts = [act for act, _ in self._batch]
-        self._thread.call(lambda: self._do(self._opened(), acts), end)
+    def _thread_of(self, origin: str) -> OneThread:
+        return self._threads[hash(origin) % THREADS]
 
-    def _end_batch(
-        self, batch: list[_Call], results: list[Found] | None, error: Exception | None
-    ) -> None:
-        """Let the calls of a batch return, and begin the next one."""
-        if batch is not self._batch:  # it was late
-            return
-        self._batch = None
-        self._timer.cancel()
-        if error is not None:  # the calls behind it do not ask a storage that has just failed
-            if not self._closed:
-                self._fall_back(error, {act.origin for act, _ in batch})
-            batch = batch + self._waiting
-            self._waiting = []
-        elif self._waiting:
-            self._begin_batch()
-        for (_, over), result in zip_longest(batch, results or ()):
-            over.callback(result)  # nothing happens if the caller was cancelled
+    def _do(self, act: Callable[[Storage], _T]) -> _T:
+        """In a thread: let the storage act, unless it has failed while the call waited."""
+        if self._uses_memory:
+            raise StorageError("it has just failed")
+        return act(self._opened())
 
     def _opened(self) -> Storage:
-        """In the thread: the storage."""
-        if self._storage is None:
-            self._storage = self._choice.opens()
-        return self._storage
+        """In a thread: the storage."""
+        with self._opening:
+            if self._storage is None:
+                self._storage = self._choice.opens()
+            return self._storage
 
-    def _do(self, storage: Storage, acts: Sequence[_Find | _Store]) -> list[Found]:
-        """Let `storage` do acts of both kinds together; return their results in order."""
-        stores = [act for act in acts if isinstance(act, _Store)]
-        finds = [act for act in acts if isinstance(act, _Find)]
-        if stores:
-            storage.store_and_release(stores)
-        answers = iter(storage.find(finds, self._lease_secs))
-        results: list[Found] = []
-        for act in acts:
-            result: Found = (None, None)
-            if isinstance(act, _Find):
-                result = next(answers)
-                if result[1]:
-                    self._leases[act.origin] = result[1]
-            results.append(result)
-        return results
-
-    def _fall_back(self, error: Exception, origins: Iterable[str]) -> None:
-        """Let memory take the place of the storage, which has failed for these origins."""
+    def _fall_back(self, error: Exception, origin: str) -> None:
+        """Let memory take the place of the storage, which has failed for `origin`."""
+        if self._uses_memory or self._closed:
+            return
         says_it_all = isinstance(error, (StorageError, TimeoutError))
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
-        self._timer = call_later(TRY_AGAIN_SECS, self._try_again, origins)
+        self._trial = call_later(TRY_AGAIN_SECS, self._try_again, origin)
         logger.warning(
             "The robots.txt storage failed: %s. Until it answers again, "
             "this process keeps robots.txt files in memory, for itself. %s",
@@ -325,64 +313,31 @@ class StorageClient:
             exc_info=None if says_it_all else error,
         )
 
-    def _try_again(self, origins: Iterable[str]) -> None:
-        """Write to the storage where it has failed: for these origins. Use it if that works."""
-        self._thread.call(
-            lambda: self._try_out(origins), lambda _, error: self._end_trial(origins, error)
-        )
+    def _try_again(self, origin: str) -> None:
+        """Write to the storage where it has failed: for `origin`. Use it if that works.
 
-    def _end_trial(self, origins: Iterable[str], error: Exception | None) -> None:
-        if self._closed:
-            return
-        if error is not None:  # the log has said so already
-            self._stats.inc_value("gbot_robots/storage/errors")
-            self._timer = call_later(TRY_AGAIN_SECS, self._try_again, origins)
-            return
-        self._uses_memory = False
-        self._stats.set_value("gbot_robots/storage/fallback", 0)
-        logger.info("The robots.txt storage answers again and is used again")
-
-    def _try_out(self, origins: Iterable[str]) -> None:
-        """In the thread: raise an error unless the storage can write for these origins.
-
-        No origin has a brace, so no other process waits for these leases. A cluster, whose keys
-        have the origin in braces, places it by what is before the brace: where the origin's own
-        keys are.
+        No origin has a brace, so no other process waits for this lease. A cluster, whose keys have
+        the origin in braces, places it by what is before the brace: where the origin's own keys
+        are.
         """
-        storage = self._opened()
-        names = [f"{origin}}}" for origin in origins]
-        answers = storage.find([(name, lambda _: False) for name in names], 1)
-        storage.store_and_release(
-            [(name, None, token or "") for name, (_, token) in zip(names, answers, strict=True)]
-        )
 
-    def _close(self, storage: Storage) -> None:
-        """In the thread, after all earlier calls: close the storage."""
-        try:
-            if self._leases and not self._uses_memory:
-                storage.store_and_release(
-                    [(origin, None, token) for origin, token in self._leases.items()]
-                )
-        finally:
-            storage.close()
+        def write() -> None:
+            storage = self._opened()
+            token = storage.lease(f"{origin}}}", 1)
+            storage.release(f"{origin}}}", token or "")
 
+        def end(_: None, error: Exception | None) -> None:
+            if self._closed:
+                return
+            if error is not None:  # the log has said so already
+                self._stats.inc_value("gbot_robots/storage/errors")
+                self._trial = call_later(TRY_AGAIN_SECS, self._try_again, origin)
+                return
+            self._uses_memory = False
+            self._stats.set_value("gbot_robots/storage/fallback", 0)
+            logger.info("The robots.txt storage answers again and is used again")
 
-class _Find(NamedTuple):
-    origin: str
-    is_good: Callable[[Entry | None], bool]
-
-
-class _Store(NamedTuple):
-    origin: str
-    entry: Entry | None
-    token: str = ""
-
-
-class _Call(NamedTuple):
-    """One act of the storage, for which a coroutine waits."""
-
-    act: _Find | _Store
-    over: Deferred[Found | None]  # None if the storage failed
+        self._thread_of(origin).call(write, end)
 
 
 def _in_words(error: Exception, secs: float) -> str:

@@ -2,23 +2,16 @@
 
 Needs redis-py: the extra `redis`.
 
-Operations wanted: a batch of calls costs one round trip, since the server may be far away. Of all
-processes, one gets the lease of an origin. No value can harm this process, since other programs may
-write to that Redis, too.
+Operations wanted: a call costs one round trip, since the server may be far away. Of all processes,
+one gets the lease of an origin. No value can harm this process, since other programs may write to
+that Redis, too.
 
-Plan: a pipeline sends the commands of a batch together. Each origin of `find` costs one script,
-which returns the entry, or else takes the lease. Only this process can tell whether an entry is
-good, so an entry that is not good costs the batch a second round trip, for its lease. Only the
-codec reads values, and it never reads more bytes than an entry can have.
+Plan: `find` is one script, which returns the entry, or else takes the lease. Only this process can
+tell whether an entry is good, so an entry that is not good costs a second round trip, for its
+lease. Only the codec reads values, and it never reads more bytes than an entry can have.
 
 Times in entries are by the server's clock: each process turns them into its own. So the clocks of
 machines may differ by years, or be set while a crawl runs.
-
-Example: `find` for a, which is stored and good, b, which is stored and too old, and c, which is
-unknown:
-
-    find a, find b, find c    ->  entry of a, entry of b, lease of c
-    lease b                   ->  entry of b, lease of b
 
 The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys
 of an origin are on one node, where one script can reach them.
@@ -31,15 +24,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from ..core.lines import MAX_BYTES
-from ..policy.outages import KEEP_DAYS, Copy, Entry, Outage
-from .base import BatchStorage, Found, Result, StorageError, Wanted
+from ..policy.outages import KEEP_DAYS, Entry
+from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
 try:
@@ -53,13 +46,10 @@ except ImportError as error:
         "GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots[redis]'"
     ) from error
 
-_Part = TypeVar("_Part", "Copy | None", "Outage | None")
-
 _KEEP_SECS = KEEP_DAYS * 86_400
 _TIMEOUT_SECS = 2.0  # for a connection, and for each answer
 _CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
 _SCAN_KEYS = 1000  # looked at in one step
-_TIMES = ("fetched_at", "fresh_until", "since", "retry_at", "failed_at")  # facts of an entry
 
 # A script is one step for the server: no other client's command comes between the check and what
 # follows.
@@ -96,7 +86,7 @@ def place_of(url: str) -> str:
     return f"{server}, database {where.get('db', 0)}"
 
 
-class RedisStorage(BatchStorage):
+class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
@@ -126,8 +116,9 @@ class RedisStorage(BatchStorage):
             self.server = place_of(server)
             make_client = partial(_client_of, server, timeout)
         self._make_client = make_client
-        self._ahead: int | None = None  # by these seconds the server's clock is ahead of ours
-        self._client = self._new_client()  # None after a failure
+        self._ahead = 0  # by these seconds the server's clock is ahead of ours
+        self._is_cluster = False
+        self._client: Any = self._new_client()  # None after a failure
 
     def _new_client(self) -> Any:
         """Make a client of the server as it is now."""
@@ -140,10 +131,11 @@ class RedisStorage(BatchStorage):
                 f"the client of {self.server} must return bytes: "
                 "make it with decode_responses=False"
             )
+        self._is_cluster = isinstance(client, RedisCluster)
         return client
 
     def _key(self, kind: str, origin: str) -> str:
-        if isinstance(self._client, RedisCluster):
+        if self._is_cluster:
             origin = f"{{{origin}}}"
         return f"gbot_robots:{kind}:{origin}"
 
@@ -153,15 +145,25 @@ class RedisStorage(BatchStorage):
 
         The error names the server and not the password.
         """
-        if self._client is None:
-            self._client = self._new_client()
+        client = self._client
+        if client is None:
+            client = self._client = self._new_client()
         try:
-            yield self._client
+            yield client
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             with suppress(Exception):
-                self._client.close()
+                client.close()
             self._client = None
             raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
+
+    def get(self, origin: str) -> Entry | None:
+        """Return the entry of `origin`."""
+        entry, _ = self._look(origin, "", 1)
+        return entry
+
+    def put(self, origin: str, entry: Entry) -> None:
+        """Store `entry` for `origin`; the server deletes it after `KEEP_DAYS`."""
+        self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
@@ -179,65 +181,60 @@ class RedisStorage(BatchStorage):
                     listed.add(origin)
                     yield origin
 
-    def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
-        """Return entries, and take leases, in one round trip."""
-        token = secrets.token_hex(8)
-        options = _millisecs(secs), int(again), most_bytes(self._max_body)
-        with self._connected() as client, client.pipeline(transaction=False) as pipe:
-            for origin, is_good in wanted:
-                wish = token
-                if is_good(None):  # where no entry is good enough, too, no lease is needed
-                    wish = ""
-                keys = self._key("entry", origin), self._key("lease", origin)
-                pipe.execute_command("EVAL", _FIND, 2, *keys, wish, *options)
-            # what is no Redis may answer anything
-            looks = [self._read(*answer) for answer in pipe.execute()]
-        found: list[Found] = []
-        for (origin, is_good), (entry, is_taken) in zip(wanted, looks, strict=True):
-            lease = None
-            if is_taken and is_good(entry):  # the last holder stored it since the last look
-                self.release(origin, token)
-            elif is_taken:
-                lease = token
-            found.append((entry, lease))
-        return found
+    def lease(self, origin: str, secs: float) -> str | None:
+        """Take the lease of `origin` if it is free or has run out."""
+        _, token = self.find(origin, lambda _: False, secs)
+        return token
 
-    def _read(self, value: bytes, is_taken: int, now: bytes) -> tuple[Entry | None, int]:
-        """Return an entry, timed by our clock, of what `_FIND` has answered."""
-        ahead = self._seconds_ahead(int(now))
-        entry = decode(value, self._max_body)
-        if entry is not None:
-            entry = _shifted(entry, -ahead)
-        return entry, is_taken
+    def release(self, origin: str, token: str) -> None:
+        """End the lease if it is the token's."""
+        self.store_and_release(origin, None, token)
 
-    def _seconds_ahead(self, now: int) -> int:
-        """By how many seconds the server's clock, at `now`, is ahead of ours.
+    def find(
+        self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
+    ) -> tuple[Entry | None, str | None]:
+        """Return the entry, or take the lease if there is none, in one round trip.
 
-        It stays the same as long as the clocks do, so that an entry has the same times whenever it
-        is read.
+        An entry that is not good takes a second one.
         """
-        ahead = now - time.time()
-        if self._ahead is None:
-            self._ahead = 0
+        token = secrets.token_hex(8)
+        entry, is_leased = self._look(origin, token, secs)
+        if not is_leased and not is_good(entry):
+            entry, is_leased = self._look(origin, token, secs, beside=True)
+        if not is_leased:
+            return entry, None
+        if is_good(entry):  # the last holder stored it since the first look
+            self.release(origin, token)
+            return entry, None
+        return entry, token
+
+    def _look(
+        self, origin: str, token: str, secs: float, *, beside: bool = False
+    ) -> tuple[Entry | None, bool]:
+        """Return the entry, by our clock, and whether the lease was taken: `beside` one, too."""
+        keys = self._key("entry", origin), self._key("lease", origin)
+        options = token, max(1, round(secs * 1000)), int(beside), most_bytes(self._max_body)
+        with self._connected() as client:
+            # what is no Redis may answer anything
+            value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
+            ahead = int(now) - time.time()
+            entry = decode(value, self._max_body)
+        # It stays the same as long as the clocks do, so that an entry has the same times whenever
+        # it is read.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
-        return self._ahead
+        if entry is not None:
+            entry = _shifted(entry, -self._ahead)
+        return entry, bool(is_leased)
 
-    def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store entries, timed by the server's clock, and end leases, in one round trip.
-
-        The server deletes an entry after `KEEP_DAYS`.
-        """
-        if self._ahead is None and results:
-            self.get(results[0][0])  # which also asks for the time
+    def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
+        """Store an entry, timed by the server's clock, and end a lease, in one round trip."""
         with self._connected() as client, client.pipeline(transaction=False) as pipe:
-            for origin, entry, token in results:
-                if entry is not None:
-                    value = encode(_shifted(entry, self._ahead or 0))
-                    pipe.set(self._key("entry", origin), value, ex=_KEEP_SECS)
-                if token:
-                    lease = self._key("lease", origin)
-                    pipe.execute_command("EVAL", _RELEASE, 1, lease, token)
+            if entry is not None:
+                value = encode(_shifted(entry, self._ahead))
+                pipe.set(self._key("entry", origin), value, ex=_KEEP_SECS)
+            if token:
+                pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
             pipe.execute()
 
     def close(self) -> None:
@@ -268,15 +265,15 @@ def _client_of(url: str, timeout: float) -> Any:
 
 def _shifted(entry: Entry, secs: int) -> Entry:
     """Return `entry` with times that are `secs` seconds later: by another clock."""
-    return Entry(_later(entry.copy, secs), _later(entry.outage, secs))
-
-
-def _later(part: _Part, secs: int) -> _Part:
-    if part is None:
-        return part
-    times = [name for name in part.__slots__ if name in _TIMES]
-    return replace(part, **{name: getattr(part, name) + secs for name in times})
-
-
-def _millisecs(secs: float) -> int:
-    return max(1, round(secs * 1000))
+    copy = entry.copy
+    if copy is not None:
+        copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)
+    outage = entry.outage
+    if outage is not None:
+        outage = replace(
+            outage,
+            since=outage.since + secs,
+            retry_at=outage.retry_at + secs,
+            failed_at=outage.failed_at + secs,
+        )
+    return Entry(copy, outage)

@@ -1,17 +1,12 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-Operations wanted: each method for one origin in one statement, and for many origins in one
-transaction. A process that only reads waits for no other. Of all processes, one gets the lease of
-an origin.
-
-Plan: `find` reads first, without a lock. In a crawl that was here before, most entries are good and
-nothing is left to do. For the others, one transaction reads again, since another process may have
-stored a good entry meanwhile, and takes the leases.
+Operations wanted: each method in one statement. A process that only reads waits for no other. Of
+all processes, one gets the lease of an origin.
 
 The file has a write-ahead log, so readers go on while one process writes. It survives a kill at any
 time. A file that is broken, or of another version of this module, is renamed, and a new one begun,
-but only if its own bytes say that it is ours. Any other file, a database or not, is refused and
-stays as it is. Reading alone creates and renames nothing.
+but only if its own bytes say that it is ours. Any other file, a database or not, is refused
+(`ForeignFileError`) and stays as it is. Reading alone creates and renames nothing.
 
 Warning: another process may set a broken file aside and begin a new one while this process has the
 old one open. So each call compares the file at the path with the open one.
@@ -24,19 +19,17 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
-from .base import BatchStorage, Found, Result, StorageError, Wanted
+from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
-
-_T = TypeVar("_T")
 
 _APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
 # its place in a file: 4 bytes, big-endian (sqlite.org/fileformat.html, "The Database Header")
@@ -94,7 +87,11 @@ _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 logger = logging.getLogger(__name__)
 
 
-class SqliteStorage(BatchStorage):
+class ForeignFileError(StorageError):
+    """The file does not say that it is ours: it stays as it is."""
+
+
+class SqliteStorage(Storage):
     """A `Storage` in one SQLite file.
 
     Args:
@@ -105,7 +102,8 @@ class SqliteStorage(BatchStorage):
         clock: returns seconds since the epoch.
 
     Raises:
-        StorageError: the file cannot be opened for writing.
+        ForeignFileError: the file does not say that it is ours.
+        StorageError: it cannot be opened now, or not for writing.
     """
 
     def __init__(
@@ -123,74 +121,53 @@ class SqliteStorage(BatchStorage):
         self._lock = Lock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # the file that `_connection` has open
-        self._run(self._sweep_leases)  # which opens the file
+        if read_only:
+            self._run("SELECT 1")  # which opens the file
+        else:
+            self._run(_SWEEP_LEASES, (clock(),))
+
+    def get(self, origin: str) -> Entry | None:
+        """Return the entry, unless it is too old or too long."""
+        values = origin, self._today() - KEEP_DAYS, most_bytes(self._max_body)
+        rows, _ = self._run(_GET, values)
+        if not rows:
+            return None
+        return decode(rows[0][0], self._max_body)
+
+    def put(self, origin: str, entry: Entry) -> None:
+        """Store an entry, and delete some old ones."""
+        today = self._today()
+        self._run(_PUT, (origin, today, encode(entry)))
+        self._run(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS))
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
-        deleted = self._run(lambda connection: connection.execute(_DELETE, (origin,)))
-        return bool(deleted.rowcount)
+        _, deleted = self._run(_DELETE, (origin,))
+        return bool(deleted)
+
+    def lease(self, origin: str, secs: float) -> str | None:
+        """Take the lease of `origin` if it is free or has run out."""
+        token = secrets.token_hex(8)
+        now = self._clock()
+        _, taken = self._run(_LEASE, (origin, token, now, now + secs))
+        if not taken:
+            return None
+        return token
+
+    def release(self, origin: str, token: str) -> None:
+        """End the lease if it is the token's."""
+        self._run(_RELEASE, (origin, token))
 
     def origins(self) -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
         oldest = self._today() - KEEP_DAYS
-        start = b""
-        while page := self._run(self._origins, start, oldest):
+        page, _ = self._run(_ORIGINS, (b"", oldest, _PAGE))
+        while page:
             for (origin,) in page:
                 with suppress(UnicodeDecodeError):
                     yield origin.decode()
             start = page[-1][0] + b"\0"  # the next text in order
-
-    @staticmethod
-    def _origins(connection: sqlite3.Connection, start: bytes, oldest: int) -> list[Any]:
-        return connection.execute(_ORIGINS, (start, oldest, _PAGE)).fetchall()
-
-    def _look(self, wanted: Sequence[Wanted], secs: float, *, again: bool) -> list[Found]:
-        if again:
-            return self._run(self._leased, wanted, secs)
-        return self._run(self._stored, wanted)
-
-    def _stored(self, connection: sqlite3.Connection, wanted: Sequence[Wanted]) -> list[Found]:
-        return [(self._get(connection, origin), None) for origin, _ in wanted]
-
-    def _leased(
-        self, connection: sqlite3.Connection, wanted: Sequence[Wanted], secs: float
-    ) -> list[Found]:
-        answers: list[Found] = []
-        now = self._clock()
-        with _transaction(connection):
-            for origin, is_good in wanted:
-                entry = self._get(connection, origin)
-                token = None
-                if not is_good(entry):
-                    new = secrets.token_hex(8)
-                    if connection.execute(_LEASE, (origin, new, now, now + secs)).rowcount:
-                        token = new
-                answers.append((entry, token))
-        return answers
-
-    def _get(self, connection: sqlite3.Connection, origin: str) -> Entry | None:
-        """Return the entry, unless it is too old or too long."""
-        values = origin, self._today() - KEEP_DAYS, most_bytes(self._max_body)
-        row = connection.execute(_GET, values).fetchone()
-        if row is None:
-            return None
-        return decode(row[0], self._max_body)
-
-    def store_and_release(self, results: Sequence[Result]) -> None:
-        """Store entries, end leases, and delete some old entries, in one transaction."""
-        self._run(self._store_and_release, results)
-
-    def _store_and_release(self, connection: sqlite3.Connection, results: Sequence[Result]) -> None:
-        today = self._today()
-        puts = [(origin, today, encode(entry)) for origin, entry, _ in results if entry is not None]
-        with _transaction(connection):
-            connection.executemany(_PUT, puts)
-            connection.executemany(_RELEASE, [(origin, token) for origin, _, token in results])
-            connection.execute(_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS))
-
-    def _sweep_leases(self, connection: sqlite3.Connection) -> None:
-        if not self._read_only:
-            connection.execute(_SWEEP_LEASES, (self._clock(),))
+            page, _ = self._run(_ORIGINS, (start, oldest, _PAGE))
 
     def _today(self) -> int:
         return int(self._clock() // 86400)
@@ -200,22 +177,26 @@ class SqliteStorage(BatchStorage):
         with self._lock:
             self._disconnect()
 
-    def _run(self, act: Callable[..., _T], *args: object) -> _T:
-        """Let `act` use the file.
+    def _run(self, statement: str, values: tuple[object, ...] = ()) -> tuple[list[Any], int]:
+        """Return the rows of a statement, and how many it has changed.
 
-        If the file is broken, set it aside and call `act` again on a new one.
+        If the file is broken, set it aside and run the statement on a new one.
         """
         with self._lock:
             try:
                 try:
-                    return act(self._current(), *args)
+                    return self._execute(statement, values)
                 except _BROKEN as error:
-                    if self._read_only or type(error) not in _BROKEN:
+                    if type(error) not in _BROKEN:
                         raise
                     self._set_aside(error)
-                    return act(self._current(), *args)
+                    return self._execute(statement, values)
             except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
+
+    def _execute(self, statement: str, values: tuple[object, ...]) -> tuple[list[Any], int]:
+        cursor = self._current().execute(statement, values)
+        return cursor.fetchall(), cursor.rowcount
 
     def _current(self) -> sqlite3.Connection:
         """Return a connection to the file at the path now.
@@ -237,7 +218,7 @@ class SqliteStorage(BatchStorage):
         """Open the file, or make it. Reading alone has an empty table where there is none.
 
         Raises:
-            StorageError: the file is another program's.
+            ForeignFileError: the file is another program's.
             sqlite3.DatabaseError: the file is broken, or of another version, or no database.
             sqlite3.OperationalError: it cannot be used now.
         """
@@ -292,7 +273,7 @@ class SqliteStorage(BatchStorage):
         # SQLite takes a file of one byte for an empty one
         is_one_byte = self._file is not None and self._path.stat().st_size == 1
         if application_id or version or tables or is_one_byte:
-            raise StorageError(
+            raise ForeignFileError(
                 f"{self._path} is another program's and stays as it is; "
                 "set GBOT_ROBOTS_SQLITE_PATH to another file"
             )
@@ -302,17 +283,20 @@ class SqliteStorage(BatchStorage):
         """Rename the file that `_current` has found broken, unless another process has.
 
         Raises:
-            StorageError: the file does not say that it is ours.
+            ForeignFileError: the file does not say that it is ours.
+            sqlite3.DatabaseError: this storage may only read.
         """
         # To close a file that SQLite has open here, as a look into it does, would end SQLite's
         # locks on it.
         self._disconnect()
         if not _says_it_is_ours(self._path) and _identity(self._path) == self._file:
-            raise StorageError(
+            raise ForeignFileError(
                 f"{self._path} cannot be read ({error}), and does not say that it is "
                 "this plugin's: it stays as it is. Delete it if you know that it is, "
                 "or set GBOT_ROBOTS_SQLITE_PATH to another file"
             ) from error
+        if self._read_only:
+            raise error
         with _alone(self._path):
             if _identity(self._path) != self._file:
                 return
@@ -354,12 +338,4 @@ def _alone(path: Path) -> Iterator[None]:
     """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
-        yield
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write everything inside in one transaction, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")  # fails if the file cannot be written
-    with connection:
         yield

@@ -180,8 +180,8 @@ async def test_log_names_the_storage_that_has_answered_and_not_one_that_fails_at
     site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    path, notes = tmp_path / "robots.sqlite", tmp_path / "notes"
-    notes.write_text("a user's own notes")
+    path, nowhere = tmp_path / "robots.sqlite", tmp_path / "notes" / "robots.sqlite"
+    nowhere.parent.write_text("a file, and no directory")
     crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/page")])
     (message,) = said(caplog, "storage.client", logging.INFO)
     assert message.startswith(f"This crawl stores robots.txt files in sqlite at {path}")
@@ -193,7 +193,7 @@ async def test_log_names_the_storage_that_has_answered_and_not_one_that_fails_at
             "Redis at",
             "GBOT_ROBOTS_REDIS_URL",
         ),
-        (in_sqlite(notes), str(notes), "GBOT_ROBOTS_SQLITE_PATH"),
+        (in_sqlite(nowhere), str(nowhere), "GBOT_ROBOTS_SQLITE_PATH"),
         (
             {"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"},
             "the disk is on fire",

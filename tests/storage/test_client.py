@@ -3,7 +3,7 @@
 import logging
 import threading
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 from typing_extensions import Self
 
-from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
@@ -95,29 +94,30 @@ async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCapture
 
 
 class Gated(MemoryStorage):
-    """Remembers the batches of `find`, and waits for `go` before each."""
+    """Remembers the calls of `find`, and waits for `go` in each."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.batches: list[list[str]] = []
+        self.calls: list[str] = []
         self.go = threading.Event()
 
-    def find(self, wanted: Sequence[Any], secs: float) -> list[Any]:
-        self.batches.append([origin for origin, _ in wanted])
+    def find(
+        self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
+    ) -> tuple[Entry | None, str | None]:
+        self.calls.append(origin)
         assert self.go.wait(20)
-        if "https://13.example" in self.batches[-1]:
+        if origin == "https://13.example":
             raise OSError("it is away")
-        return super().find(wanted, secs)
+        return super().find(origin, is_good, secs)
 
     def close(self) -> None:
         """Stay open, so that a test can look into it."""
 
 
 @as_scrapy_runs_it
-async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_is_cancelled(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+async def test_several_origins_are_asked_for_at_a_time_and_the_storage_is_opened_once(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(client_module, "MOST_TOGETHER", 3)
     gated, threads, opened_in = Gated(), set(threading.enumerate()), []
 
     def opens() -> Storage:
@@ -125,18 +125,17 @@ async def test_calls_that_wait_go_together_in_order_up_to_the_limit_also_if_one_
         return gated
 
     async with opened(opens, caplog) as entries:
-        calls = [under_way(entries.find("0", is_there))]
-        await until(lambda: gated.batches)
-        calls += [under_way(entries.find(str(number), is_there)) for number in range(1, 8)]
-        await pause(0.01)
-        calls.pop(2).addErrback(lambda _: None).cancel()
+        calls = [under_way(entries.find(str(number), is_there)) for number in range(200)]
+        await until(lambda: len(gated.calls) == client_module.THREADS)  # and none has ended
+        calls.pop().addErrback(lambda _: None).cancel()
         gated.go.set()
         assert await together(*calls) == [(None, True)] * len(calls)
-        assert gated.batches == [["0"], ["1", "2", "3"], ["4", "5", "6"], ["7"]]
-    (used,) = opened_in
-    assert used not in threads
-    used.join(10)  # it ends with the client
-    assert not used.is_alive()
+        used = set(threading.enumerate()) - threads
+    (first,) = opened_in
+    assert first in used
+    for thread in used:  # they end with the client
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 class Lingering(MemoryStorage):
@@ -188,6 +187,7 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
 ) -> None:
     monkeypatch.setattr(client_module, "CALL_SECS", 0.2)
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.1)
+    monkeypatch.setattr(client_module, "THREADS", 1)
     gated = Gated()
     async with opened(lambda: gated, caplog) as entries:
         calls = [under_way(entries.find(origin, is_there)) for origin in (ORIGIN, OTHER)]
@@ -196,11 +196,7 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
         assert "no answer within 0.2 s. Until" in caplog.text
         gated.go.set()
         await until(lambda: WORKS in entries.said)
-        # Of the trials, too, none is for the call behind.
-        assert {tuple(batch) for batch in gated.batches} == {
-            (ORIGIN,),
-            ("https://example.com:443}",),
-        }
+        assert gated.calls == [ORIGIN]
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert gated.lease(ORIGIN, 60)  # what came too late was given back
 
@@ -212,7 +208,7 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(
     gated = Gated()
     async with opened(lambda: gated, caplog) as entries:
         seeking = under_way(entries.find(ORIGIN, is_there)).addErrback(lambda _: None)
-        await until(lambda: gated.batches)
+        await until(lambda: gated.calls)
         seeking.cancel()
         gated.go.set()
     assert entries.said == []
@@ -324,3 +320,22 @@ def test_what_is_no_class_of_a_storage_is_refused_at_the_start(
         error, match=f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"
     ):
         choice_of(GbotSettings.of(crawler.settings), crawler)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pytest.param(b"BOT_NAME = 'example'\n", id="text"),
+        pytest.param(b"SQLite format 3\0" + bytes(5000), id="broken-database"),
+    ],
+)
+def test_another_programs_file_stops_the_crawl_at_its_start_and_stays(
+    theirs: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "theirs"
+    path.write_bytes(theirs)
+    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_SQLITE_PATH": str(path)})
+    with pytest.raises(ValueError, match=f"^{path} .*it stays as it is.*GBOT_ROBOTS_SQLITE_PATH"):
+        StorageClient.of(GbotSettings.of(crawler.settings), crawler)
+    assert [*tmp_path.iterdir()] == [path]
+    assert path.read_bytes() == theirs

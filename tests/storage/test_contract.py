@@ -84,7 +84,8 @@ def test_a_lease_alone_is_no_stored_origin(storage: Storage) -> None:
 
 def test_many_origins_are_listed_once_each_and_others_write_meanwhile(storage: Storage) -> None:
     many = [f"https://host{number}.example:443" for number in range(2500)]
-    storage.store_and_release([(origin, Entry(None, GONE), "") for origin in many])
+    for origin in many:
+        storage.put(origin, Entry(None, GONE))
     listed = []
     for origin in storage.origins():
         listed.append(origin)
@@ -123,51 +124,44 @@ def test_threads_use_it_at_once_and_one_of_them_gets_the_lease(storage: Storage)
     assert len(list(storage.origins())) == 201
 
 
-# Many origins at once
+# Both steps of a look-up
 
 
-def test_what_is_found_for_many_is_the_entry_or_the_lease_or_neither(
-    opened: Callable[[], Storage],
+@pytest.mark.parametrize(
+    ("entry", "is_leased_elsewhere", "gets_lease"),
+    [
+        pytest.param(Entry(RULES), False, False, id="good"),
+        pytest.param(Entry(RULES, DOWN), False, True, id="not-good"),
+        pytest.param(Entry(RULES, DOWN), True, False, id="not-good-but-leased"),
+        pytest.param(None, False, True, id="new"),
+        pytest.param(None, True, False, id="new-but-leased"),
+    ],
+)
+def test_what_is_found_is_a_good_entry_or_the_lease_or_neither(
+    entry: Entry | None, is_leased_elsewhere: bool, gets_lease: bool, opened: Callable[[], Storage]
 ) -> None:
     with closing(opened()) as storage, closing(opened()) as other:
-        storage.put("https://known.example", Entry(RULES))
-        storage.put("https://down.example", Entry(RULES, DOWN))
-        storage.put("https://leased-and-down.example", Entry(RULES, DOWN))
-        for origin in ("https://leased.example", "https://leased-and-down.example"):
-            assert other.lease(origin, 60)
-        assert storage.get("https://new.example") is None  # which takes no lease
-        origins = ["known", "new", "leased", "down", "leased-and-down"]
-        wanted = [(f"https://{name}.example", good) for name in origins]
-        found = storage.find(wanted, 60)
-        assert [entry for entry, _ in found] == [
-            Entry(RULES),
-            None,
-            None,
-            Entry(RULES, DOWN),
-            Entry(RULES, DOWN),
-        ]
-        assert [token is not None for _, token in found] == [False, True, False, True, False]
-        assert other.lease("https://new.example", 60) is None
-        assert other.lease("https://known.example", 60)
-        ended = [
-            (origin, Entry(MISSING), token or "")
-            for (origin, _), (_, token) in zip(wanted, found, strict=True)
-        ]
-        storage.store_and_release(ended)
-        assert [other.get(origin) for origin, _ in wanted] == [Entry(MISSING)] * 5
-        assert other.lease("https://new.example", 60)
-        assert other.lease("https://leased.example", 60) is None
-        assert storage.find([], 60) == []
-        storage.store_and_release([])
+        if entry is not None:
+            storage.put(ORIGIN, entry)
+        if is_leased_elsewhere:
+            assert other.lease(ORIGIN, 60)
+        assert storage.get(ORIGIN) == entry  # which takes no lease
+        found, token = storage.find(ORIGIN, good, 60)
+        assert (found, token is not None) == (entry, gets_lease)
+        assert bool(other.lease(ORIGIN, 60)) == (not gets_lease and not is_leased_elsewhere)
+        storage.store_and_release(ORIGIN, Entry(MISSING), token or "")
+        assert other.get(ORIGIN) == Entry(MISSING)
+        assert bool(other.lease(ORIGIN, 60)) == gets_lease
 
 
-def test_leases_are_released_together(storage: Storage) -> None:
-    tokens = {origin: storage.lease(origin, 60) or "" for origin in "abc"} | {
-        "b": "0123456789abcdef"
-    }
-    storage.store_and_release([(origin, None, token) for origin, token in tokens.items()])
-    assert [bool(storage.lease(origin, 60)) for origin in "abc"] == [True, False, True]
-    assert [storage.get(origin) for origin in "abc"] == [None] * 3
+def test_a_lease_alone_is_released(storage: Storage) -> None:
+    token = storage.lease(ORIGIN, 60)
+    assert token
+    storage.store_and_release(ORIGIN, None, "0123456789abcdef")
+    assert storage.lease(ORIGIN, 60) is None
+    storage.store_and_release(ORIGIN, None, token)
+    assert storage.lease(ORIGIN, 60)
+    assert storage.get(ORIGIN) is None
 
 
 def test_entry_that_comes_between_look_and_lease_is_found() -> None:
@@ -177,5 +171,5 @@ def test_entry_that_comes_between_look_and_lease_is_found() -> None:
             return super().lease(origin, secs)
 
     storage = Late()
-    assert storage.find([(ORIGIN, good)], 60) == [(Entry(RULES), None)]
+    assert storage.find(ORIGIN, good, 60) == (Entry(RULES), None)
     assert storage.lease(ORIGIN, 60)  # it is free

@@ -3,7 +3,6 @@
 import logging
 import signal
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
@@ -316,25 +315,6 @@ async def crawled_by(url: str, origins: int) -> Crawler:
         assert len(pages(crawler).crawled) == origins
         assert [fetches(site) for site in sites] == [1] * origins
         return crawler
-
-
-@in_reactor
-async def test_many_new_origins_cost_few_round_trips(
-    server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trips = 0
-    execute = redis.client.Pipeline.execute
-
-    def late(pipeline: Any, *args: Any, **kwargs: Any) -> Any:
-        nonlocal trips
-        trips += 1
-        time.sleep(0.1)
-        return execute(pipeline, *args, **kwargs)
-
-    monkeypatch.setattr(redis.client.Pipeline, "execute", late)
-    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 20)
-    await crawled_by(server.url, 40)
-    assert trips <= 30  # one after another they would be 80, two for each origin
 
 
 @in_reactor

@@ -107,7 +107,8 @@ def test_of_a_huge_value_nothing_is_read(path: Path) -> None:
 def test_origin_that_is_no_text_harms_no_other(path: Path) -> None:
     others = [f"https://host{number:04}.example" for number in range(1001)]
     with closing(SqliteStorage(path)) as storage:
-        storage.store_and_release([(origin, Entry(RULES), "") for origin in others])
+        for origin in others:
+            storage.put(origin, Entry(RULES))
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("INSERT INTO entries SELECT x'7a7a', used, value FROM entries LIMIT 1")
             database.executemany(
