@@ -7,6 +7,7 @@ import logging
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -93,52 +94,48 @@ async def test_archive_has_each_robots_txt_as_it_was_served_with_headers(
         assert stats(crawler)["gbot_robots/archive/written"] == 2
 
 
-@in_reactor
-async def test_each_origin_s_robots_txt_is_kept_once(tmp_path: Path) -> None:
-    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.jsonl")}
-    other = b"user-agent: *\ndisallow: /other\n\xff"
-    with (
-        Site({"/robots.txt": RULES}) as one,
-        Site({"/robots.txt": RULES}) as alike,
-        Site({"*": other}) as another,
-        Site({"/robots.txt": Reply(404, b"nothing here")}) as missing,
-    ):
-        sites = (one, alike, another, missing)
-        await crawl(Pages, archive, urls=[*(site.url("/a") for site in sites), one.url("/b")])
-    text = (tmp_path / "robots.jsonl").read_text()
-    assert text.count("\n") == 4
-    rows = records(tmp_path / "robots.jsonl")
-    bodies = [rows[site.url("/robots.txt")].get("body") for site in sites]
-    assert bodies == [RULES.decode(), RULES.decode(), None, "nothing here"]
-    assert base64.b64decode(rows[another.url("/robots.txt")]["body_base64"]) == other
+LONG = RULES + b"#" * 100_000
+ELSEWHERE = "/r\u00e8gles?\u65e5"
+# What an origin serves; of the line about it, status, whether it is cut, and the body.
+ORIGINS: list[tuple[bytes | Reply, int, bool, bytes | None]] = [
+    (RULES, 200, False, RULES),
+    (RULES, 200, False, RULES),
+    (RULES + b"\xff", 200, False, RULES + b"\xff"),
+    (Reply(404, b"nothing here"), 404, False, b"nothing here"),
+    (Reply(404, b"#" * 1_000_000), 404, True, None),  # its beginning
+    (Reply(403, b"no", {"cf-mitigated": "challenge"}), 403, False, b"no"),
+    (LONG, 200, True, LONG[:500]),
+    (Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"}), 200, True, LONG[:500]),
+    (
+        Reply(301, b"", {"Location": ELSEWHERE.encode().decode("latin-1")}),
+        200,
+        False,
+        b"ok",
+    ),
+]
 
 
 @in_reactor
-async def test_archive_says_what_was_cut_and_what_a_wall_answered_in_place_of_a_site(
+async def test_each_origin_has_one_line_with_what_it_served_and_whether_that_was_cut(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "robots.jsonl"
-    long = RULES + b"#" * 100_000
-    packed = Reply(200, gzip.compress(long), {"Content-Encoding": "gzip"})
-    wall = Reply(403, b"no", {"cf-mitigated": "challenge"})
-    with (
-        Site({"/robots.txt": long, "*": b"ok"}) as site,
-        Site({"/robots.txt": packed, "*": b"ok"}) as small,
-        Site({"/robots.txt": wall, "*": b"ok"}) as walled,
-        Site({"/robots.txt": Reply(404, b"#" * 1_000_000), "*": b"ok"}) as missing,
-    ):
-        settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "GBOT_ROBOTS_MAX_BYTES": 500}
-        sites = (site, small, walled, missing)
-        await crawl(Pages, settings, urls=[each.url("/a") for each in sites])
-    rows = [records(path)[each.url("/robots.txt")] for each in sites]
-    assert [(row["status"], row["cut"]) for row in rows] == [
-        (200, True),
-        (200, True),
-        (403, False),
-        (404, True),
-    ]
-    assert [rows[0]["body"], rows[1]["body"]] == [long[:500].decode()] * 2
-    assert "Cloudflare" in rows[2]["why"]
+    settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"), "GBOT_ROBOTS_MAX_BYTES": 500}
+    with ExitStack() as stack:
+        sites = [
+            stack.enter_context(Site({"/robots.txt": reply, "*": b"ok"})) for reply, *_ in ORIGINS
+        ]
+        urls = [site.url(page) for site in sites for page in ("/a", "/b")]
+        await crawl(Pages, settings, urls=urls)
+    rows = list(map(records(tmp_path / "r.jsonl").get, (site.url("/robots.txt") for site in sites)))
+    assert len(lines_of(tmp_path / "r.jsonl")) == len(ORIGINS)
+    for row, (_, status, is_cut, body) in zip(rows, ORIGINS, strict=True):
+        assert row is not None
+        kept = row.get("body", "").encode() or base64.b64decode(row["body_base64"])
+        assert (row["status"], row["cut"]) == (status, is_cut)
+        assert kept == body or (body is None and 0 < len(kept) <= 65_536)
+    assert "Cloudflare" in str(rows[5])
+    locations = [row["location"] for row in rows if row is not None]
+    assert locations == [None] * 8 + [sites[8].url(ELSEWHERE)]
 
 
 @in_reactor
@@ -216,20 +213,6 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
         "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: "
     )
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
-
-
-@in_reactor
-async def test_robots_txt_behind_a_redirect_to_any_url_is_archived(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    with Site({"*": RULES}) as site:
-        site.pages["/robots.txt"] = Reply(
-            301, b"", {"Location": "/r\u00e8gles?\u65e5".encode().decode("latin-1")}
-        )
-        await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[site.url("/a")])
-        (row,) = records(path).values()
-        assert row["url"] == site.url("/robots.txt")
-        assert row["location"] == site.url("/r\u00e8gles?\u65e5")
-        assert row["body"] == RULES.decode()
 
 
 def transfer(url: str, headers: dict[str, str]) -> tuple[Fetched, Request, Response, Headers]:
