@@ -147,37 +147,6 @@ async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
     return await _READING.run(func, *args)
 
 
-class Turnstile:
-    """Lets all waiting coroutines go on at once, and all later ones straight through.
-
-    Each waiter has a Deferred of its own: a shared one would give its result to the first waiter
-    only.
-    """
-
-    __slots__ = ("_opened", "_waiting")
-
-    def __init__(self) -> None:
-        self._opened = False
-        self._waiting: set[Deferred[None]] = set()
-
-    async def wait(self) -> None:
-        """Wait until `open` is called. Cancelling one waiter does not affect the others."""
-        if self._opened:
-            return
-        turn: Deferred[None] = Deferred()
-        self._waiting.add(turn)
-        try:
-            await maybe_deferred_to_future(turn)
-        finally:
-            self._waiting.discard(turn)
-
-    def open(self) -> None:
-        """Let all waiters go on."""
-        self._opened = True
-        for turn in list(self._waiting):
-            turn.callback(None)  # nothing happens if it was cancelled
-
-
 class Places:
     """Lets at most `number` coroutines at a time into `async with`.
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from scrapy_gbot_robots.concurrency import Background, Turnstile, pause, run_in_thread, within
+from scrapy_gbot_robots.concurrency import Background, pause, run_in_thread, within
 
 from .support.crawls import QUIET, as_scrapy_runs_it, together, under_way
 
@@ -53,19 +53,6 @@ async def test_what_is_done_in_time_gives_its_result_or_its_own_error() -> None:
     assert await within(30, result()) == 7
     with pytest.raises(ZeroDivisionError):
         await within(30, error())
-
-
-@as_scrapy_runs_it
-async def test_turnstile_lets_all_go_on_but_those_that_were_cancelled() -> None:
-    turnstile, outcomes = Turnstile(), list[str]()
-    waiting = [under_way(outcome_of(turnstile.wait(), outcomes, name)) for name in "abc"]
-    await pause(0)
-    assert outcomes == []
-    waiting[1].cancel()
-    turnstile.open()
-    await together(waiting[0], waiting[2])
-    await turnstile.wait()  # open for later ones, too
-    assert sorted(outcomes) == ["a done", "b CancelledError", "c done"]
 
 
 @as_scrapy_runs_it

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from functools import partial
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 
-from ..concurrency import Closing, Turnstile, within
+from ..concurrency import Closing, pause, within
 from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import without_a_place
 from .answer import CachedAnswer, is_waited_for
-from .lines import Occupancy
 from .lookup import Lookup
 from .patience import Patience
 
 QUICK_SECS = 1.0  # a look-up that takes longer is not waited for when the wait is over
+_LOOK_SECS = 0.1  # between two looks whether the crawl is closing
 
 
 class InPlace:
@@ -33,22 +34,14 @@ class InPlace:
         keeps_crawl_open: whether the front counts them. Otherwise Scrapy has to, in the downloader.
     """
 
-    def __init__(
-        self, crawler: Crawler, lookup: Lookup, patience: Patience, occupancy: Occupancy
-    ) -> None:
+    def __init__(self, crawler: Crawler, lookup: Lookup, patience: Patience) -> None:
         self.number = 0
         self.keeps_crawl_open = False
         self._crawler = crawler
         self._lookup = lookup
         self._patience = patience
-        self._occupancy = occupancy
         self._most = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self._waiting = 0  # for an unreachable robots.txt
-        self._closing = Turnstile()
-
-    def close(self) -> None:
-        """Let those go that wait: the crawl is closing."""
-        self._closing.open()
 
     async def answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
         """Return the answer for `request`, as soon as it is to wait no more.
@@ -66,52 +59,44 @@ class InPlace:
             self.number -= 1
 
     async def _answer(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
-        """Wait for the answer for `request`.
+        """Wait for the answer for `request`, and for a better one if the robots.txt is unreachable.
 
-        No more than a quarter of `CONCURRENT_REQUESTS` waits for an unreachable robots.txt. When
-        the wait for the origin is over, requests wait only for a look-up that is quick.
+        No more than a quarter of `CONCURRENT_REQUESTS` waits for a better one. The others, and all
+        when the wait for the origin is over, wait only for a look-up that is due, and quick.
         """
+        look_up = partial(self._looked_up, origin, agent, request)
         answer = self._lookup.last(origin)
         if answer is None or not is_waited_for(answer, request):
-            answer = await self._lookup.ask(origin, agent, request)
-            self._patience.note(answer.trouble, time.monotonic())
-            if not is_waited_for(answer, request):
-                return answer
-        if self._waiting >= self._most:
-            if not answer.is_good(time.time()):
-                self._lookup.look_up(origin, agent, request)  # for those that come later
+            answer = await look_up(None)
+        if self._waiting >= self._most or not self._is_to_wait(answer, request):
+            if is_waited_for(answer, request) and not answer.is_good(time.time()):
+                with suppress(TimeoutError):
+                    answer = await within(QUICK_SECS, look_up(answer))
             return answer
+        self._crawler.stats.inc_value("gbot_robots/held")
         self._waiting += 1
         try:
-            return await self._better(answer, agent, request)
+            while self._is_to_wait(answer, request):
+                await self._until(self._patience.look_again_at(answer.trouble, time.monotonic()))
+                answer = await look_up(answer)
+            return answer
         finally:
             self._waiting -= 1
 
-    async def _better(
-        self, answer: CachedAnswer, agent: RobotsAgent, request: Request
+    async def _looked_up(
+        self, origin: Origin, agent: RobotsAgent, request: Request, before: CachedAnswer | None
     ) -> CachedAnswer:
-        """Wait for a better answer than one that is unreachable."""
-        if self._is_to_wait(answer, request):
-            self._occupancy.count_held(1)
-        elif not answer.is_good(time.time()):
-            with suppress(TimeoutError):
-                answer = await within(QUICK_SECS, self._next(answer, agent, request))
-        while self._is_to_wait(answer, request):
-            now = time.monotonic()
-            secs = self._patience.look_again_at(answer.trouble, now) - now
-            with suppress(TimeoutError):
-                await within(secs, self._closing.wait())
-                raise Closing
-            answer = await self._next(answer, agent, request)
-        return answer
-
-    async def _next(
-        self, before: CachedAnswer, agent: RobotsAgent, request: Request
-    ) -> CachedAnswer:
-        answer = await self._lookup.ask(before.origin, agent, request)
-        answer.go_on_from(before)  # which the cache may have lost
+        answer = await self._lookup.ask(origin, agent, request)
+        if before is not None:  # which the cache may have lost
+            answer.go_on_from(before)
         self._patience.note(answer.trouble, time.monotonic())
         return answer
+
+    async def _until(self, at: float) -> None:
+        while time.monotonic() < at:
+            await pause(_LOOK_SECS)
+            if self._lookup.is_closing:
+                raise Closing
 
     def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
         if not is_waited_for(answer, request):

@@ -63,7 +63,11 @@ class PendingLookup:
 
 
 class Lookup:
-    """Answers by origin, for one crawl."""
+    """Answers by origin, for one crawl.
+
+    Attributes:
+        is_closing: whether nothing is looked up any more.
+    """
 
     def __init__(
         self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher
@@ -77,7 +81,7 @@ class Lookup:
         self._events = CrawlEvents(crawler, settings, self._background)
         self._cache = AnswerCache(settings.cache_size)
         self._pending: dict[Origin, PendingLookup] = {}
-        self._closing = False
+        self.is_closing = False
         self._began_at = time.time()
 
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
@@ -184,7 +188,7 @@ class Lookup:
         pending.agents.add(agent)
         if then is not None:
             pending.then.append(then)
-        if is_new and self._closing:
+        if is_new and self.is_closing:
             self._finish(pending)
         elif is_new:  # without asyncio it may end at once
             self._background.start(self._look_up(pending), then=lambda: self._finish(pending))
@@ -194,8 +198,8 @@ class Lookup:
 
         Requests that wait, or come later, get `Closing`.
         """
-        if not self._closing:
-            self._closing = True
+        if not self.is_closing:
+            self.is_closing = True
             self._background.cancel()
 
     async def close(self) -> None:
@@ -210,7 +214,7 @@ class Lookup:
         try:
             pending.answer = await self._answer_from(pending, *await self._entry(pending))
         except Exception as error:
-            if self._closing:  # it was cancelled
+            if self.is_closing:  # it was cancelled
                 raise
             self._events.failed("Looking up", pending.origin, error)
             pending.answer = failed_look_up(pending.origin)

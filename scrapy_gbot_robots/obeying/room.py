@@ -103,7 +103,7 @@ class Room:
         self.on_the_way = OnTheWay(crawler)
         self.ready = ReadyLines(self._slots, self.on_the_way)
         self.occupancy = Occupancy(crawler)
-        self.in_place = InPlace(crawler, lookup, self._patience, self.occupancy)
+        self.in_place = InPlace(crawler, lookup, self._patience)
 
         # Sites that wait for something; a heap has entries that hold no more.
         self._to_ask: list[tuple[int, int, Site]] = []  # a heap, the most urgent first
@@ -320,7 +320,6 @@ class Room:
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()
-        self.in_place.close()
 
     def _ask_more(self) -> None:
         """Look up as many origins as may be, but not far ahead of the pages."""

@@ -1,14 +1,12 @@
 """Crawls whose clock jumps back and forth by days: no request waits for the calendar, and no server gets a storm of fetches."""
 
 import time
-from collections.abc import Coroutine
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots.concurrency import pause, within
+from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.obeying import in_place, lookup
 from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.storage import redis as redis_module
@@ -31,11 +29,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         secs.append(for_secs)
         await pause(for_secs)
 
-    async def noted_within(for_secs: float, work: Coroutine[Any, Any, None]) -> None:
-        secs.append(for_secs)
-        await within(for_secs, work)
-
-    monkeypatch.setattr(in_place, "within", noted_within)
+    monkeypatch.setattr(in_place, "pause", noted)
     monkeypatch.setattr(lookup, "pause", noted)
     return secs
 
