@@ -62,6 +62,7 @@ LISTENER = "gbot_robots_listener"
 # headers out, and flags such a body "partial".
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
+_ONLY_SLOT = "*"  # no host has this name
 _IDLE_SLOT = Slot(2**31, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
 
 # Their order is known, so that the room may take their place.
@@ -135,25 +136,26 @@ class DownloadSlots:
 
     When Scrapy's throttler comes (pull request 6931), its scopes take the place of slots:
     `throttler.get_scopes_key` that of `key`, and the load of a scope that of `active`.
+
+    Attributes:
+        are_apart: whether each request has the slot that its downloader gives it. Otherwise all are
+            in one, which has no limit.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        self.are_apart = True
         self._crawler = crawler
 
     @property
     def by_key(self) -> dict[str, Slot]:
         """The downloader's slots; none if this downloader does not say."""
-        return getattr(self._downloader, "slots", None) or {}
-
-    @property
-    def _downloader(self) -> Any:
-        return getattr(self._crawler.engine, "downloader", None)
+        return getattr(_downloader(self._crawler), "slots", None) or {}
 
     def key(self, request: Request) -> str:
         """The key of the slot of `request`; the same for all if this downloader does not say."""
-        key = getattr(self._downloader, "get_slot_key", None)
-        if key is None:
-            return ""
+        key = getattr(_downloader(self._crawler), "get_slot_key", None)
+        if key is None or not self.are_apart:
+            return _ONLY_SLOT
         return str(key(request))
 
     def of(self, key: str) -> Slot:
@@ -162,8 +164,9 @@ class DownloadSlots:
 
     def make(self, request: Request) -> None:
         """Let the slot of `request` exist."""
-        if isinstance(self._downloader, Downloader):
-            self._downloader._get_slot(request)  # noqa: SLF001
+        downloader = _downloader(self._crawler)
+        if isinstance(downloader, Downloader):
+            downloader._get_slot(request)  # noqa: SLF001
 
 
 async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
@@ -173,7 +176,7 @@ async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
     the engine does not wait for it when it closes.
     """
     engine: Any = crawler.engine
-    downloader: Any = getattr(engine, "downloader", None)
+    downloader = _downloader(crawler)
     send = getattr(downloader, "_enqueue_request", None)
     is_scrapys = isinstance(downloader, Downloader) and (type(downloader).fetch is Downloader.fetch)
     if send is None or not is_scrapys:  # one of the user's own, or a mocked engine
@@ -215,7 +218,7 @@ def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
 
     It is with a downloader middleware. Another request may have its place in the downloader.
     """
-    active = getattr(getattr(crawler.engine, "downloader", None), "active", None)
+    active = getattr(_downloader(crawler), "active", None)
     if not isinstance(active, set) or request not in active:
         yield
         return
@@ -303,7 +306,7 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
 
 def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
     """The downloader middlewares of a crawl; none if its downloader does not say."""
-    manager = getattr(getattr(crawler.engine, "downloader", None), "middleware", None)
+    manager = getattr(_downloader(crawler), "middleware", None)
     return tuple(getattr(manager, "middlewares", ()))
 
 
@@ -374,17 +377,11 @@ class RobotsConnections:
     def __init__(self, crawler: Crawler, number: int) -> None:
         self._crawler = crawler
         self._number = number
-        self._seconds: dict[type, Any] = {}  # None: the class could not be made twice
-        crawler.signals.connect(self._close, signals.engine_stopped)
+        self._seconds: dict[str, Any] = {}  # by scheme; None: pages need no other connections
 
     async def send(self, send: Send, request: Request) -> Response:
         """Send a robots.txt request: by `send`, or through a second handler."""
-        kind = self._bounded_kind(request)
-        if kind is None:
-            return await send(request)
-        if kind not in self._seconds:
-            self._seconds[kind] = self._made_again(kind)
-        second = self._seconds[kind]
+        second = self._second(request)
         if second is None:
             return await send(request)
         response: Response = await second.download_request(request)
@@ -392,19 +389,23 @@ class RobotsConnections:
 
     def flags_no_unknown_length(self, request: Request) -> bool:
         """Whether the handler of `request` returns a body of unknown length without a flag."""
-        return self._bounded_kind(request) is not None
+        return self._second(request) is not None
 
-    def _bounded_kind(self, request: Request) -> type | None:
-        """The class of the handler of `request`, if it bounds its connections."""
+    def _second(self, request: Request) -> Any:
+        scheme = request.url.partition(":")[0].lower()
+        if scheme not in self._seconds:
+            self._seconds[scheme] = self._made_again(scheme)
+        return self._seconds[scheme]
+
+    def _made_again(self, scheme: str) -> Any:
+        """A second handler, if the first one bounds its connections; else None."""
         handler_of = getattr(_download_handlers(self._crawler), "_get_handler", None)
         if handler_of is None:
             return None
-        kind = type(handler_of(request.url.partition(":")[0].lower()))
-        if any(cls.__name__ in _BOUNDED for cls in kind.__mro__):
-            return kind
-        return None
-
-    def _made_again(self, kind: type) -> Any:
+        first = handler_of(scheme)
+        kind = type(first)
+        if _BOUNDED.isdisjoint(cls.__name__ for cls in kind.__mro__):
+            return None
         crawler = copy(self._crawler)
         crawler.settings = Settings(self._crawler.settings)
         for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
@@ -412,24 +413,25 @@ class RobotsConnections:
         # The first handler has logged that it is experimental.
         quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
-            return build_from_crawler(quiet, crawler)
+            second = build_from_crawler(quiet, crawler)
         except Exception:  # a subclass of the user's own that there may be once only
             logger.warning(
                 "%s could not be made again, so robots.txt files take connections from pages",
                 kind.__name__,
                 exc_info=True,
             )
-            return None
+            return first
+        crawler.signals.connect(second.close, signals.engine_stopped)
+        return second
 
-    async def _close(self) -> None:
-        for second in self._seconds.values():
-            if second is not None:
-                await second.close()
+
+def _downloader(crawler: Crawler) -> Any:
+    return getattr(crawler.engine, "downloader", None)
 
 
 def _download_handlers(crawler: Crawler) -> Any:
     """The download handlers of a crawl; None if its downloader does not say."""
-    return getattr(getattr(crawler.engine, "downloader", None), "handlers", None)
+    return getattr(_downloader(crawler), "handlers", None)
 
 
 def _engine_slot(crawler: Crawler) -> Any:

@@ -46,7 +46,7 @@ def test_engine_without_the_parts_is_not_changed(made: Any) -> None:
     if not isinstance(made, MagicMock):
         engine.pull_soon(crawler)
         assert not engine.is_closing(crawler)
-        assert engine.DownloadSlots(crawler).key(Request("http://site.local/")) == ""
+        assert engine.DownloadSlots(crawler).key(Request("http://site.local/")) == "*"
         assert len(engine.DownloadSlots(crawler).of("").active) == 0
 
 

@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator
-from types import new_class
+from collections.abc import Collection
 from typing import Any
 
 from scrapy import Request
@@ -132,7 +131,7 @@ class Front:
         self._most_usable = USABLE * max(1, crawler.settings.getint("CONCURRENT_REQUESTS"))
         queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
         is_scrapys = Scheduler in type(self).__mro__
-        room.ready.has_slots = is_scrapys and issubclass(queue, DownloaderAwarePriorityQueue)
+        room.slots.are_apart = is_scrapys and issubclass(queue, DownloaderAwarePriorityQueue)
         if not is_scrapys:
             return
         try:
@@ -258,12 +257,18 @@ class Front:
     def close(self, reason: str) -> Any:
         """Give back what is held, and close the scheduler."""
         if self.room is not None and not self._is_in_place():
-            lost = self._give_back(self.room.take_all(), GIVE_BACK_SECS)
+            lost = 0
+            stop_at = float("inf")
+            for request in self.room.take_all():
+                # Each call may end in a time-out.
+                if time.monotonic() >= stop_at or not self._takes_back(request):
+                    lost += 1
+                    stop_at = min(stop_at, time.monotonic() + GIVE_BACK_SECS)
             if lost:
                 logger.error(
                     "The scheduler failed as the crawl closed: %d requests that waited for their "
                     "robots.txt are lost: %r",
-                    len(lost),
+                    lost,
                     self._last_error,
                 )
         self.room = None
@@ -274,32 +279,21 @@ class Front:
 
     def _give_back_surplus(self, room: Room) -> None:
         """Give back what can go on beyond some seconds' work; what does not go back stays."""
-        left = self._give_back(room.take_surplus(self._most_usable), 0.0)
-        for request in left:
-            room.put(request)
-        if left:
-            self._ask_at = time.monotonic() + ASK_AGAIN_SECS
+        for request in room.take_surplus(self._most_usable):
+            if not self._takes_back(request):
+                room.put(request)
+                self._ask_at = time.monotonic() + ASK_AGAIN_SECS
+                return
 
-    def _give_back(self, requests: Iterator[Request], secs: float) -> list[Request]:
-        """Give `requests` back to the user's scheduler; return those that it does not take.
-
-        After the first failure it is tried for `secs` more seconds.
-        """
+    def _takes_back(self, request: Request) -> bool:
+        """Give `request` back to the user's scheduler; return whether that worked."""
         theirs: Any = super()
-        left: list[Request] = []
-        stop_at = 0.0
-        for request in requests:
-            if left and time.monotonic() >= stop_at:  # as when each call ends in a time-out
-                left.append(request)
-                continue
-            try:
-                theirs.enqueue_request(returned(request))
-            except Exception as error:
-                self._last_error = error
-                if not left:
-                    stop_at = time.monotonic() + secs
-                left.append(request)
-        return left
+        try:
+            theirs.enqueue_request(returned(request))
+        except Exception as error:
+            self._last_error = error
+            return False
+        return True
 
 
 def _length(scheduler: Any) -> int:
@@ -328,5 +322,4 @@ def with_front(scheduler_cls: type) -> type:
     methods: dict[str, Any] = {"__module__": scheduler_cls.__module__}
     if hasattr(scheduler_cls, "__len__"):
         methods["__len__"] = _length
-    name = f"{scheduler_cls.__name__}WithFront"
-    return new_class(name, (Front, scheduler_cls), exec_body=lambda body: body.update(methods))
+    return type(f"{scheduler_cls.__name__}WithFront", (Front, scheduler_cls), methods)

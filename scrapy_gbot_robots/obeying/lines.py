@@ -129,14 +129,6 @@ class Occupancy:
         site.standing = standing
         self._tell()
 
-    def count_held(self, number: int) -> None:
-        """Count requests that have to wait for an unreachable robots.txt."""
-        self._stats.inc_value("gbot_robots/held", number)
-
-    def count_gone(self) -> None:
-        """Count a host that is gone."""
-        self._stats.inc_value("gbot_robots/gone")
-
     def _tell(self) -> None:
         waiting = self.waiting
         self._stats.set_value("gbot_robots/waiting", waiting)
@@ -195,15 +187,9 @@ class OnTheWay:
 
 
 class ReadyLines:
-    """The lines whose first request may go on.
-
-    Attributes:
-        has_slots: whether priorities count in each slot for itself. Otherwise all lines are in one
-            slot without a name, which has no limit.
-    """
+    """The lines whose first request may go on."""
 
     def __init__(self, slots: DownloadSlots, on_the_way: OnTheWay) -> None:
-        self.has_slots = True
         self._slots = slots
         self._on_the_way = on_the_way
         # A heap for each slot; the slot that was served last is at the end.
@@ -248,8 +234,6 @@ class ReadyLines:
 
     def _has_enough(self, key: str, under_way: int, *, others_wait: bool) -> bool:
         """Whether the slot with `key` could not use one more request soon."""
-        if not self.has_slots:
-            return False
         slot = self._slots.of(key)
         # Under asyncio Scrapy sends all that is queued in a slot as soon as one place is free.
         if under_way >= slot.concurrency:

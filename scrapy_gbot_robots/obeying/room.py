@@ -5,12 +5,12 @@
 The way of a request:
 
 1. `put` adds it to the line of its site and slot. A new site gets its answer from memory.
-2. `_fate` says whether the first request of a line may go on. If so, the line is ready.
+2. `_may_go` says whether the first request of a line may go on. If so, the line is ready.
 3. Otherwise the line stands at its site, which is shut and queues for its look-up (`_shut`).
 4. `_ask_more` takes the most urgent site, and looks its robots.txt up; `_take` gets the answer.
 5. If that is unreachable, the site gets a date (`_due`) at which `_tick` looks again. Otherwise it
    is open, and its lines are ready (`_settle`).
-6. `next` takes the ready line whose turn it is, asks `_fate` again, and hands its first request
+6. `next` takes the ready line whose turn it is, asks `_may_go` again, and hands its first request
    out, with the answer of its site.
 7. `arrived`: the middleware has the request, and judges it by that answer, whatever the room would
    say now. One that was handed out without an answer, and needs one after all, comes back with the
@@ -25,7 +25,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from enum import Enum
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -61,14 +60,6 @@ FEWEST_AT_A_TIME = 16  # look-ups
 LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
 
 
-class Fate(Enum):
-    """What becomes of the first request of a line."""
-
-    WAITS = "its site needs an answer, or a better one"
-    GOES = "the middleware judges it by the answer of its site, if there is one"
-    SEES = "it goes without an answer, to see whether it needs one"
-
-
 class Room:
     """The requests of one crawl that wait, and those that are ready.
 
@@ -76,6 +67,7 @@ class Room:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
 
     Attributes:
+        slots: the download slots. If they are apart, priorities count in each for itself.
         occupancy: how many requests are in the room.
         ready: the lines that have a turn.
         on_the_way: the requests that were handed out.
@@ -95,13 +87,13 @@ class Room:
         self._identity = identity
         self._is_subject = is_subject
         self._patience = Patience(wait_secs)
-        self._slots = DownloadSlots(crawler)
+        self.slots = DownloadSlots(crawler)
         self._most_at_a_time = max(FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
 
         # All requests in the room.
         self._sites: dict[Origin | None, Site] = {}
         self.on_the_way = OnTheWay(crawler)
-        self.ready = ReadyLines(self._slots, self.on_the_way)
+        self.ready = ReadyLines(self.slots, self.on_the_way)
         self.occupancy = Occupancy(crawler)
         self.in_place = InPlace(crawler, lookup, self._patience)
 
@@ -123,29 +115,30 @@ class Room:
 
     # What decides.
 
-    def _fate(self, line: SiteLine) -> Fate:
-        """What becomes of the first request of `line` now."""
+    def _may_go(self, line: SiteLine) -> bool:
+        """Whether the first request of `line` may go on now.
+
+        The middleware judges it by the answer of its site, if there is one.
+        """
         site = line.site
         if site.origin is None:
-            return Fate.GOES
+            return True
         answer = site.answer
         if answer is None:
-            return Fate.WAITS
+            return False
         first = line[0]
-        if is_waited_for(answer, first.request) and self._is_to_wait(answer):
-            if self._requests_see and not line.has_returned:
-                return Fate.SEES
-            return Fate.WAITS
+        if self._bars(answer, first.request):
+            return self._requests_see and not line.has_returned  # it goes without an answer
         now = time.time()
         if answer.is_good(now):
-            return Fate.GOES
+            return True
         has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
-        if has_waited and now < answer.given_at + SERVED_SECS:
-            return Fate.GOES
-        return Fate.WAITS
+        return has_waited and now < answer.given_at + SERVED_SECS
 
-    def _is_to_wait(self, answer: CachedAnswer) -> bool:
-        """Whether requests wait for a better answer than an unreachable one."""
+    def _bars(self, answer: CachedAnswer, request: Request) -> bool:
+        """Whether `request` waits for a better answer than `answer`, an unreachable one."""
+        if not is_waited_for(answer, request):
+            return False
         if answer.portion is not None and answer.portion.left > 0:
             return self._patience.is_to_wait(answer.trouble, time.monotonic())
         return self._is_hopeful(answer)
@@ -166,9 +159,7 @@ class Room:
         """
         has_returned = RETURNED in request.meta
         site = self._site(request, has_returned=has_returned)
-        slot = ""
-        if self.ready.has_slots:
-            slot = self._slots.key(request)
+        slot = self.slots.key(request)
         line = site.lines.get((slot, has_returned))
         if line is None:
             line = site.lines[slot, has_returned] = SiteLine(slot, site, has_returned)
@@ -176,7 +167,7 @@ class Room:
         heappush(line, entry)
         self.occupancy.add(line, 1)
         if site.standing is Standing.UNREACHABLE and not has_returned:
-            self.occupancy.count_held(1)
+            self._crawler.stats.inc_value("gbot_robots/held")
         if line[0] is entry:
             self._place(line)
 
@@ -240,7 +231,7 @@ class Room:
     def _place(self, line: SiteLine) -> None:
         """Let `line`, which has another first request, wait for its turn, or at its site."""
         site = line.site
-        if line.turn or self._fate(line) is not Fate.WAITS:
+        if line.turn or self._may_go(line):
             self.ready.add(line)
         elif site.standing is Standing.OPEN:
             self._stand(site, Standing.ASKED)
@@ -265,22 +256,20 @@ class Room:
     def _next_ready(self) -> Request | None:
         others_wait = self.occupancy.waiting > 0
         while (line := self.ready.take(others_wait=others_wait)) is not None:
-            fate = self._fate(line)
-            if fate is not Fate.WAITS:
-                return self._hand_out(line, fate)
+            if self._may_go(line):
+                return self._hand_out(line)
             self._place(line)
         return None
 
-    def _hand_out(self, line: SiteLine, fate: Fate) -> Request:
+    def _hand_out(self, line: SiteLine) -> Request:
         site, slot = line.site, line.slot
         request = self._take_out(line, heappop(line))
-        answer = None
-        if fate is Fate.GOES:
-            answer = site.answer
-            if answer is not None and answer.portion is not None:
-                answer.portion.left -= 1
-        if self.ready.has_slots:
-            self._slots.make(request)
+        answer = site.answer
+        if answer is not None and self._bars(answer, request):
+            answer = None  # it goes to see whether it needs one
+        elif answer is not None and answer.portion is not None:
+            answer.portion.left -= 1
+        self.slots.make(request)
         restore(request)
         handed = Handed(slot, site.origin, request.url, answer, line.has_returned)
         self.on_the_way.add(request, handed)
@@ -390,16 +379,16 @@ class Room:
         if self._is_hopeful(answer):
             self._unused.discard(site)
             if site.standing is not Standing.UNREACHABLE:
-                self.occupancy.count_held(site.size)
+                self._crawler.stats.inc_value("gbot_robots/held", site.size)
                 self._stand(site, Standing.UNREACHABLE)
             look_again_at = self._patience.look_again_at(answer.trouble, now)
             heappush(self._due, (look_again_at, next(self._numbers), site))
         else:
             if is_waited_for(answer) and self._patience.is_gone(answer.trouble, now):
-                self.occupancy.count_gone()
+                self._crawler.stats.inc_value("gbot_robots/gone")
             self._stand(site, Standing.OPEN)
         for line in site.waiting():
-            if site.standing is Standing.OPEN or self._fate(line) is not Fate.WAITS:
+            if site.standing is Standing.OPEN or self._may_go(line):
                 self.ready.add(line)
         pull_soon(self._crawler)
 
