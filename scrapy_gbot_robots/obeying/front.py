@@ -62,25 +62,24 @@ class RoomAsQueue:
     def __init__(self, room: Room, queue: type, start_queue: type | None) -> None:
         self.pop = room.next
         self._room = room
-        self._steps = {False: _step(queue), True: _step(start_queue)}
-        self._has_starts = start_queue is not None
+        self._queue = queue
+        self._start_queue = start_queue
 
     def __len__(self) -> int:
         return self._room.occupancy.size
 
     def push(self, request: Request) -> None:
         """Take in `request`, in the order of `ScrapyPriorityQueue`: start requests are last."""
-        is_start = self._has_starts and bool(request.meta.get("is_start_request"))
-        step = self._steps[is_start]
-        if RETURNED in request.meta:  # they come back in the order in which they went
+        queue = self._queue
+        is_start = False
+        if self._start_queue is not None and request.meta.get("is_start_request"):
+            queue = self._start_queue
+            is_start = True
+        step = -1
+        # Those that come back do so in the order in which they went.
+        if queue is FifoMemoryQueue or RETURNED in request.meta:
             step = 1
         self._room.put(request, is_start=is_start, step=step)
-
-
-def _step(queue: type | None) -> int:
-    if queue is FifoMemoryQueue:
-        return 1
-    return -1
 
 
 class Front:
@@ -228,18 +227,17 @@ class Front:
         Return None if it has none, or fails while some are held.
         """
         theirs: Any = super()
-        request: Request | None
-        if not room.occupancy.size:
-            request = theirs.next_request()
-            return request
-        if time.monotonic() < self._ask_at:
+        holds_some = room.occupancy.size > 0
+        if holds_some and time.monotonic() < self._ask_at:
             return None
         try:
             # Some schedulers wait for a request if they have none.
-            if not theirs.has_pending_requests():
+            if holds_some and not theirs.has_pending_requests():
                 return None
-            request = theirs.next_request()
+            request: Request | None = theirs.next_request()
         except Exception as error:
+            if not holds_some:
+                raise
             self._ask_at = time.monotonic() + ASK_AGAIN_SECS
             if self._last_error is None:
                 logger.warning(

@@ -22,7 +22,7 @@ from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
 from .answer import CachedAnswer
 
-AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time, while other requests wait
+AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time
 _MOST_LOOKED_AT = 1000  # slots, for one request
 
 
@@ -206,7 +206,7 @@ class ReadyLines:
         else:
             heappush(heap, place)
 
-    def take(self, *, others_wait: bool) -> SiteLine | None:
+    def take(self) -> SiteLine | None:
         """Take out the line whose turn it is; None if there is none for now."""
         best = None
         fewest = float("inf")
@@ -219,7 +219,7 @@ class ReadyLines:
                 continue
             self._heaps.move_to_end(slot)
             under_way = len(self._slots.of(slot).active) + self._on_the_way.by_slot[slot]
-            if under_way >= fewest or self._has_enough(slot, under_way, others_wait=others_wait):
+            if under_way >= fewest or self._has_enough(slot, under_way):
                 continue
             best = slot
             fewest = under_way
@@ -232,13 +232,11 @@ class ReadyLines:
         line.turn = 0
         return line
 
-    def _has_enough(self, key: str, under_way: int, *, others_wait: bool) -> bool:
+    def _has_enough(self, key: str, under_way: int) -> bool:
         """Whether the slot with `key` could not use one more request soon."""
         slot = self._slots.of(key)
         # Under asyncio Scrapy sends all that is queued in a slot as soon as one place is free.
         if under_way >= slot.concurrency:
             return True
-        if not others_wait:
-            return False
         queued = self._on_the_way.by_slot[key] + len(slot.queue)
         return queued * slot.delay >= AHEAD_SECS

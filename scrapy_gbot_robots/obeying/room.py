@@ -108,8 +108,8 @@ class Room:
         self._counted: dict[Site, float] = {}  # look-ups that are not late, and when they began
         self._unused: set[Site] = set()  # fetched, and no request of the site handed out since
         self._is_asking = False
-        self._is_open = False  # the crawl runs: not before its spider is open, nor as it closes
         self._requests_see = False
+        # It runs as the crawl does: not before its spider is open, nor as it closes.
         self._clock = create_looping_call(self._tick)
         crawler.signals.connect(self._server_answered, signals.response_received)
 
@@ -254,8 +254,7 @@ class Room:
         self._forget_if_over(site)
 
     def _next_ready(self) -> Request | None:
-        others_wait = self.occupancy.waiting > 0
-        while (line := self.ready.take(others_wait=others_wait)) is not None:
+        while (line := self.ready.take()) is not None:
             if self._may_go(line):
                 return self._hand_out(line)
             self._place(line)
@@ -299,13 +298,11 @@ class Room:
 
     def start(self) -> None:
         """Begin to look up origins: the spider is open."""
-        self._is_open = True
         self._clock.start(LOOK_SECS, now=False)
         self._ask_more()
 
     def close(self) -> None:
         """Look nothing up any more, and let requests go that wait in the downloader."""
-        self._is_open = False
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()
@@ -318,7 +315,7 @@ class Room:
         late = time.monotonic() - LATE_SECS
         while self._counted and next(iter(self._counted.values())) < late:
             del self._counted[next(iter(self._counted))]
-        while self._to_ask and self._is_open and self._running < MOST_UNDER_WAY:
+        while self._to_ask and self._clock.running and self._running < MOST_UNDER_WAY:
             if len(self._counted) + len(self._unused) >= self._most_at_a_time:
                 break
             rank, _, site = heappop(self._to_ask)
@@ -355,8 +352,7 @@ class Room:
         """Take the answer of a look-up; None: the crawl is closing."""
         self._running -= 1
         self._counted.pop(site, None)
-        if answer is None or not self._is_open:
-            self._is_open = False
+        if answer is None:
             return
         if answer.source is Source.FETCHED and site.size:
             self._unused.add(site)

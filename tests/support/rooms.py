@@ -30,6 +30,18 @@ SLOT = {"download_slot": "s"}
 STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
 
 
+class Idle:
+    """A looping call that makes none."""
+
+    running = False
+
+    def start(self, *args: object, **named: object) -> None:
+        self.running = True
+
+    def stop(self) -> None:
+        self.running = False
+
+
 class World:
     """A scheduler with the room in it, a downloader that only counts, look-ups that the test ends, and a clock."""
 
@@ -47,8 +59,7 @@ class World:
         monkeypatch.setattr(room_module, "time", clock)
         monkeypatch.setattr(front_module, "time", clock)
         # The test ticks.
-        idle = SimpleNamespace(start=lambda *args, **named: None, running=False)
-        monkeypatch.setattr(room_module, "create_looping_call", lambda look: idle)
+        monkeypatch.setattr(room_module, "create_looping_call", lambda look: Idle())
         monkeypatch.setattr(answer_module, "time", clock)
         self.crawler: Any = get_crawler(
             settings_dict={"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
