@@ -18,7 +18,7 @@ from scrapy_gbot_robots.obeying.subject import returned
 
 from ..support.crawls import own_warnings
 from ..support.rooms import World, path_of
-from ..support.schedulers import Fifo
+from ..support.schedulers import Fifo, Prefetches, ReplacesItsQueue
 
 CONCURRENT = 4
 
@@ -169,26 +169,6 @@ def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.Mo
     assert (world.room.occupancy.size, len(world.scheduler)) == (2, 2)
 
 
-class ReplacesItsQueue(RobotsScheduler):
-    """Puts a queue of its own in place, after it was opened."""
-
-    def replace(self) -> None:
-        self.mqs: Any = self._mq()
-
-
-class Prefetches(Scheduler):  # type: ignore[misc, unused-ignore]
-    """Takes two requests out of its queue at a time."""
-
-    def next_request(self) -> Request | None:
-        fetched = self.__dict__.setdefault("fetched", [])
-        while len(fetched) < 2 and (request := super().next_request()) is not None:
-            fetched.append(request)
-        return fetched.pop(0) if fetched else None
-
-    def has_pending_requests(self) -> bool:
-        return bool(self.__dict__.get("fetched")) or bool(super().has_pending_requests())
-
-
 class HasAnotherQueue(ScrapyPriorityQueue):
     """A priority queue of the project's own."""
 
@@ -196,7 +176,9 @@ class HasAnotherQueue(ScrapyPriorityQueue):
 @pytest.mark.parametrize(
     ("scheduler", "queue"),
     [
-        pytest.param(ReplacesItsQueue, DownloaderAwarePriorityQueue, id="replaces-its-queue"),
+        pytest.param(
+            with_front(ReplacesItsQueue), DownloaderAwarePriorityQueue, id="replaces-its-queue"
+        ),
         pytest.param(with_front(Prefetches), DownloaderAwarePriorityQueue, id="prefetches"),
         pytest.param(RobotsScheduler, HasAnotherQueue, id="another-priority-queue"),
     ],
@@ -205,8 +187,6 @@ def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
     scheduler: type, queue: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(monkeypatch, queue, scheduler)
-    if type(world.scheduler) is ReplacesItsQueue:
-        world.scheduler.replace()
     urls = [f"{host}.x/{number}" for number in range(5) for host in "ab"]
     world.push(*urls)
     assert world.room.occupancy.size == 0

@@ -24,12 +24,18 @@ from ..support.crawls import (
     together,
 )
 from ..support.schedulers import (
+    CannotCount,
     Duck,
     Fifo,
     NamesItself,
     OwnAwareQueue,
     OwnPriorityQueue,
+    Prefetches,
+    ReplacesItsQueue,
+    SaysNone,
     Slotted,
+    TooLong,
+    TooShort,
 )
 from ..support.until import until
 from ..support.visits import Gate, fetches
@@ -48,6 +54,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "names itself": {"SCHEDULER": NamesItself},
     "duck": {"SCHEDULER": Duck},
     "slots": {"SCHEDULER": Slotted},
+    "too long": {"SCHEDULER": TooLong},
+    "too short": {"SCHEDULER": TooShort},
+    "says none": {"SCHEDULER": SaysNone},
+    "cannot count": {"SCHEDULER": CannotCount},
+    "prefetches": {"SCHEDULER": Prefetches},
+    "replaces its queue": {"SCHEDULER": ReplacesItsQueue},
     "own queue by slots": {"SCHEDULER_PRIORITY_QUEUE": OwnAwareQueue},
     "own queue across": {"SCHEDULER": Renamed, "SCHEDULER_PRIORITY_QUEUE": OwnPriorityQueue},
 }
@@ -70,7 +82,8 @@ async def test_requests_wait_before_any_scheduler_and_come_as_they_were(kind: st
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 4
     assert crawler.spider.scheduled == 50
-    assert stats(crawler)["gbot_robots/waiting_most"] > 4
+    least = 0 if kind == "says none" else 4  # while some are held, it is not asked for more
+    assert stats(crawler)["gbot_robots/waiting_most"] > least
     assert stats(crawler)["gbot_robots/waiting"] == 0
     crawled = [response.request for response in pages(crawler).crawled.values()]
     assert len(crawled) == 40

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any, ClassVar
 
 from scrapy import Request
-from scrapy.core.scheduler import BaseScheduler
+from scrapy.core.scheduler import BaseScheduler, Scheduler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 
@@ -42,6 +42,62 @@ class NamesItself(Fifo):
     @classmethod
     def from_crawler(cls, crawler: Any) -> Any:
         return NamesItself()
+
+
+class TooLong(Fifo):
+    """Says that it has more requests than it has."""
+
+    def __len__(self) -> int:
+        return len(self.requests) + 1000
+
+
+class TooShort(Fifo):
+    """Says that it has fewer."""
+
+    def __len__(self) -> int:
+        return len(self.requests) // 2
+
+
+class SaysNone(Fifo):
+    """Says that it has none."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def has_pending_requests(self) -> bool:
+        return False
+
+
+class CannotCount(Fifo):
+    """Cannot say how many it has."""
+
+    def __len__(self) -> int:
+        raise ConnectionError("the queue is away")
+
+
+class Prefetches(Scheduler):
+    """Takes two requests out of Scrapy's queue at a time."""
+
+    def next_request(self) -> Request | None:
+        fetched = self.__dict__.setdefault("fetched", [])
+        while len(fetched) < 2 and (request := super().next_request()) is not None:
+            fetched.append(request)
+        return fetched.pop(0) if fetched else None
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.__dict__.get("fetched")) or bool(super().has_pending_requests())
+
+
+class ReplacesItsQueue(Scheduler):
+    """Puts a queue of its own in place when its first request comes."""
+
+    has_replaced = False
+
+    def enqueue_request(self, request: Request) -> bool:
+        if not self.has_replaced:
+            self.has_replaced = True
+            self.mqs: Any = self._mq()
+        return bool(super().enqueue_request(request))
 
 
 class Slotted(BaseScheduler):
