@@ -130,7 +130,8 @@ class Front:
         self._most_usable = USABLE * max(1, crawler.settings.getint("CONCURRENT_REQUESTS"))
         queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
         is_scrapys = Scheduler in type(self).__mro__
-        room.slots.are_apart = is_scrapys and issubclass(queue, DownloaderAwarePriorityQueue)
+        is_aware = issubclass(queue, DownloaderAwarePriorityQueue)
+        room.download_slots.are_apart = is_scrapys and is_aware
         if not is_scrapys:
             return
         try:

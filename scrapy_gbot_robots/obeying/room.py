@@ -67,7 +67,7 @@ class Room:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
 
     Attributes:
-        slots: the download slots. If they are apart, priorities count in each for itself.
+        download_slots: if they are apart, priorities count in each for itself.
         occupancy: how many requests are in the room.
         ready: the lines that have a turn.
         on_the_way: the requests that were handed out.
@@ -87,13 +87,13 @@ class Room:
         self._identity = identity
         self._is_subject = is_subject
         self._patience = Patience(wait_secs)
-        self.slots = DownloadSlots(crawler)
+        self.download_slots = DownloadSlots(crawler)
         self._most_at_a_time = max(FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
 
         # All requests in the room.
         self._sites: dict[Origin | None, Site] = {}
         self.on_the_way = OnTheWay(crawler)
-        self.ready = ReadyLines(self.slots, self.on_the_way)
+        self.ready = ReadyLines(self.download_slots, self.on_the_way)
         self.occupancy = Occupancy(crawler)
         self.in_place = InPlace(crawler, lookup, self._patience)
 
@@ -159,7 +159,7 @@ class Room:
         """
         has_returned = RETURNED in request.meta
         site = self._site(request, has_returned=has_returned)
-        slot = self.slots.key(request)
+        slot = self.download_slots.key(request)
         line = site.lines.get((slot, has_returned))
         if line is None:
             line = site.lines[slot, has_returned] = SiteLine(slot, site, has_returned)
@@ -268,7 +268,7 @@ class Room:
             answer = None  # it goes to see whether it needs one
         elif answer is not None and answer.portion is not None:
             answer.portion.left -= 1
-        self.slots.make(request)
+        self.download_slots.make(request)
         restore(request)
         handed = Handed(slot, site.origin, request.url, answer, line.has_returned)
         self.on_the_way.add(request, handed)
