@@ -101,7 +101,7 @@ class Answer:
         """
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
-        return Verdict(allowed=self.state is State.FULL_ALLOW, rule=None, reason=self._why)
+        return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self._why)
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt says about the use of a page; nothing if `url` is disallowed."""

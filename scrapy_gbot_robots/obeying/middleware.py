@@ -115,7 +115,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.subject_to_robots(request):
             request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
             return None
-        origin = self._origin(request, handed)
+        if handed is not None and handed.origin is not None and handed.url == request.url:
+            origin = handed.origin
+        else:
+            try:
+                origin = origin_of(request)
+            except ValueError as error:
+                verdict = Verdict(allowed=False, reason=str(error))
+                raise self._forbidden(request, verdict) from None
         agent = self._identity.agent(request)
         try:
             answer = await self._answer(origin, agent, request, handed)
@@ -147,15 +154,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         robots.txt by another method than GET.
         """
         return is_subject(request)
-
-    def _origin(self, request: Request, handed: Handed | None) -> Origin:
-        if handed is not None and handed.origin is not None and handed.url == request.url:
-            return handed.origin
-        try:
-            return origin_of(request)
-        except ValueError as error:
-            verdict = Verdict(allowed=False, reason=str(error))
-            raise self._forbidden(request, verdict, None) from None
 
     async def _answer(
         self, origin: Origin, agent: RobotsAgent, request: Request, handed: Handed | None
@@ -234,7 +232,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._preferences is not None:
             refusal = self._preferences.after(request, response)
             if refusal is not None:
-                raise self._forbidden(request, refusal, None)
+                raise self._forbidden(request, refusal)
         return response
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
@@ -273,7 +271,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         )
 
     def _forbidden(
-        self, request: Request, verdict: Verdict, answer: CachedAnswer | None
+        self, request: Request, verdict: Verdict, answer: CachedAnswer | None = None
     ) -> ForbiddenByRobotsTxt:
         error = ForbiddenByRobotsTxt(verdict)
         source = ""
