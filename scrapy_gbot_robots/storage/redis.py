@@ -53,9 +53,11 @@ _SCAN_KEYS = 1000  # looked at in one step
 
 # A script is one step for the server: no other client's command comes between the check and what
 # follows.
-_RELEASE = (
-    'if redis.pcall("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
-)
+# Stores an entry, if there is one, and ends the lease of a token.
+_STORE = """
+    if ARGV[1] ~= "" then redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2]) end
+    if redis.pcall("GET", KEYS[2]) == ARGV[3] then redis.call("DEL", KEYS[2]) end
+"""
 # Returns the entry, whether the lease was taken, and the server's time. Only the caller can tell
 # whether an entry is good. Without a token no lease is taken, and beside an entry one only if
 # ARGV[3] is "1". A lease without an end, or of more than a day, is none of ours, and is replaced.
@@ -229,13 +231,12 @@ class RedisStorage(Storage):
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
         """Store an entry, timed by the server's clock, and end a lease, in one round trip."""
-        with self._connected() as client, client.pipeline(transaction=False) as pipe:
-            if entry is not None:
-                value = encode(_shifted(entry, self._ahead))
-                pipe.set(self._key("entry", origin), value, ex=_KEEP_SECS)
-            if token:
-                pipe.execute_command("EVAL", _RELEASE, 1, self._key("lease", origin), token)
-            pipe.execute()
+        value = b""
+        if entry is not None:
+            value = encode(_shifted(entry, self._ahead))
+        keys = self._key("entry", origin), self._key("lease", origin)
+        with self._connected() as client:
+            client.execute_command("EVAL", _STORE, 2, *keys, value, _KEEP_SECS, token)
 
     def close(self) -> None:
         """Close the connections."""
