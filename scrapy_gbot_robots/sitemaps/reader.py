@@ -8,37 +8,34 @@ So the first entry comes before the whole file is read. Reading costs no more th
 work and little memory, whatever the file contains. A file that ends early is used as far as it
 goes. It knows no crawl and no network.
 
-Many sitemaps are no well-formed XML. So XML is read tag by tag, without a tree: an element that is
-never closed, or an end tag too many, costs the entry around it and no other. There is nothing to
-expand or to fetch: an entity other than the five of XML is text, and so is a DTD.
+XML is read tag by tag: what is broken in it costs the entry around it and no other.
 Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
-"Entity escaping"; for characters XML 1.0, 2.2, 2.7, 4.1 and appendix F; for dates W3C Datetime, and
-RSS 2.0, "pubDate" and "guid"; RSS 1.0, which is RDF; Namespaces in XML 1.0, 6.
+"Entity escaping"; for charsets XML 1.0, appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate"
+and "guid"; RSS 1.0, which is RDF.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
 from ..policy.decoding import Pieces, gunzipped
+from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Attributes, Tag, tags_of, unescaped
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
 
 _MOST_CHARS = 8_191  # of a value
 _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
-_MOST_KEPT = 2**16  # of the attributes of a tag, and of a value before its escapes are undone
 _PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
 _HEAD = 1_024  # bytes that tell the charset, and characters that show the format
 _GZIP = b"\x1f\x8b"
@@ -50,28 +47,18 @@ _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compress
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 # Two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
 _UTF_16 = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
-_SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
-# XML 1.0, 2.2; and DEL
-_NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-
 _URL_LINE = re.compile(r"^[ \t]*https?://\S", re.MULTILINE | re.IGNORECASE)
-_ABSOLUTE = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
+_ABSOLUTE = re.compile(
+    rf"(?=.{{,{_MOST_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
+)
 _WRAPS = re.compile(r"[\t\n\r]")  # browsers drop them anywhere in a URL (URL standard, 4.4)
 # A URL with a scheme; or a relative one, whose first segment has no colon (RFC 3986, 4.2) and does
 # not begin with a quotation mark, a bracket or an invisible character.
 _URL = re.compile(
-    r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$&'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
 _XML_START = re.compile(r"<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b")
-
-# Where a part without tags begins, behind its "<", with what ends it.
-_VERBATIM = {"![CDATA[": "]]>", "!--": "-->", "?": "?>"}
-_CDATA_ENDS = "]]>"
-_FLUSH = "</end><"  # behind a file, it brings out the last tag
-_ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));", re.ASCII)
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 # A W3C date, with a time as people write it. "2026" is a whole year.
 _DATE = re.compile(
@@ -85,32 +72,25 @@ _DATE = re.compile(
 # elements by their names.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-Prefixes: TypeAlias = Mapping[str, str]  # of namespaces; "" is that of elements without a prefix
 
 
 class _NotASitemapError(ValueError):
     """The file has no sitemap format, or nothing more can be read from it."""
 
 
-# The elements of entries, by the root. Sitemaps may stand among pages, and pages among sitemaps.
-_OF_SITEMAPS = frozenset({"url", "sitemap"})
-_ENTRIES = {
-    "urlset": _OF_SITEMAPS,
-    "sitemapindex": _OF_SITEMAPS,
-    "rss": frozenset({"item"}),
-    "RDF": frozenset({"item"}),
-    "feed": frozenset({"entry"}),
-}
 _SITEMAPS_ORG = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _DUBLIN_CORE = frozenset({"http://purl.org/dc/elements/1.1/", "dc"})  # has the date of RSS 1.0
-# Which values of an entry are its URL and its date, by the element of the entry. They count if they
-# are in its namespace; so does the date of RSS 1.0.
-_OF_PAGES = {"loc": "loc", "lastmod": "lastmod"}
-_KEYS: dict[str, dict[str, str]] = {
-    "url": _OF_PAGES,
-    "sitemap": _OF_PAGES,
-    "item": {"link": "loc", "pubDate": "lastmod"},
-    "entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"},
+# The elements of entries, by the root, with the elements in them that are the URL and the date.
+# These count if they are in the namespace of the entry. Sitemaps may stand among pages.
+_LISTED = {"loc": "loc", "lastmod": "lastmod"}
+_OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
+_OF_RSS = {"item": {"link": "loc", "pubDate": "lastmod", "date": "lastmod"}}
+_ENTRIES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "urlset": _OF_SITEMAPS,
+    "sitemapindex": _OF_SITEMAPS,
+    "rss": _OF_RSS,
+    "RDF": _OF_RSS,
+    "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
 # Keys that no other element may have: Scrapy has a list for "alternate", made of links.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
@@ -131,14 +111,13 @@ class SitemapReader:
 
     def __init__(self, body: bytes) -> None:
         self._body = body
+        self._root: Tag | None = None  # of XML
+        self._kinds: Mapping[str, Mapping[str, str]] = {}  # of the elements of entries
+        self._entry: _Entry | None = None  # that is being read
         self.is_index = False
         self.entries = self.broken = 0
         self.over_limit = False
         self.trouble = ""
-        self._kinds: frozenset[str] = frozenset()  # of the elements of entries, by the root of XML
-        self._prefixes: Prefixes = {}  # that the root declares
-        self._namespace = ""  # of the root
-        self._entry: _Entry | None = None  # that is being read
 
     def __iter__(self) -> Entries:
         try:
@@ -186,44 +165,46 @@ class SitemapReader:
             self.trouble = str(error) or "the compressed data ends too early"
 
     def _lines(self, texts: Iterator[str]) -> Entries:
-        """Read one absolute URL a line.
-
-        Other lines are broken, a relative URL, too: what a headline or a column would be resolved
-        to is a guess.
-        """
+        """Read one absolute URL a line."""
         rest = ""
-        for text in chain(texts, (None,)):
-            if text is None and (self.over_limit or self.trouble):
-                return  # the last line may be cut
-            rest += "\n" if text is None else text
-            *lines, rest = rest.replace("\r", "\n").split("\n")
+        for text in texts:
+            *lines, rest = (rest + text).replace("\r", "\n").split("\n")
             rest = rest[: _MOST_CHARS + 1]
-            for line in filter(None, map(str.strip, lines)):
-                if _is_usable(line) and _ABSOLUTE.fullmatch(line):
-                    yield {"loc": line}
-                else:
-                    self.broken += 1
+            yield from map(self._line, lines)
             yield None
+        if not (self.over_limit or self.trouble):  # else the last line may be cut
+            yield self._line(rest)
+
+    def _line(self, line: str) -> SitemapEntry | None:
+        """Read a line, which is broken unless it is empty or an absolute URL.
+
+        So is a relative URL: what a headline or a column would be resolved to is a guess.
+        """
+        line = line.strip()
+        if _ABSOLUTE.fullmatch(line):
+            return {"loc": line}
+        self.broken += bool(line)
+        return None
 
     def _xml(self, texts: Iterator[str]) -> Entries:
-        markup = _Markup()
         barren = 0  # characters since the last entry
-        for text in chain(texts, (_FLUSH,)):
-            barren += len(text)
-            for tag in markup.tags(text):
-                entry = self._entry_before(tag)
-                if entry is not None:
-                    barren = 0
-                    yield from self._counted(entry)
-            yield None
-            if barren > _MOST_BARREN:
-                raise _NotASitemapError(f"{_MOST_BARREN} characters in a row complete no entry")
+        for tag in tags_of(texts):
+            if not isinstance(tag, Tag):
+                barren += tag
+                if barren > _MOST_BARREN:
+                    raise _NotASitemapError(f"{_MOST_BARREN} characters in a row complete no entry")
+                yield None
+                continue
+            entry = self._entry_before(tag)
+            if entry is not None:
+                barren = 0
+                yield self._ended(entry)
         if self._entry is not None:
-            yield from self._counted(self._entry)
-        if not self._kinds and not self.trouble:
+            yield self._ended(self._entry)
+        if self._root is None and not self.trouble:
             raise _NotASitemapError("there is no element in it")
 
-    def _entry_before(self, tag: _Tag) -> _Entry | None:
+    def _entry_before(self, tag: Tag) -> _Entry | None:
         """Take the next tag, and return the entry that ends with it or before it.
 
         An entry that is never closed ends where the next one begins.
@@ -231,129 +212,41 @@ class SitemapReader:
         Raises:
             _NotASitemapError: the tag is the first, and no sitemap begins so.
         """
-        name = tag.name.rpartition(":")[2].removeprefix("/")
         entry = self._entry
-        if not self._kinds:
-            if name not in _ENTRIES:
-                raise _NotASitemapError(f"its first element is <{shown(name, 40)}>")
-            self._kinds = _ENTRIES[name]
-            self._prefixes = tag.prefixes()
-            self._namespace = tag.namespace()
-        elif entry is not None and not (name in self._kinds and entry.has(tag)):
+        if self._root is None:
+            if tag.local not in _ENTRIES:
+                raise _NotASitemapError(f"its first element is <{shown(tag.local, 40)}>")
+            self._root = tag
+            self._kinds = _ENTRIES[tag.local]
+        elif entry is not None and not (tag.local in self._kinds and entry.has(tag)):
             entry.add(tag)
-        elif self._is_foreign(tag):
+        elif self._kinds is _OF_SITEMAPS and _is_foreign(tag, self._root):
             pass
-        elif name in self._kinds:
-            self._entry = None if tag.is_end else _Entry(name, tag, self._prefixes)
+        elif tag.local in self._kinds:
+            self._entry = None
+            if not tag.is_end:
+                self._entry = _Entry(tag, self._kinds[tag.local], self._root.attributes)
             return entry
-        elif name == "loc" and not tag.is_end and self._kinds is _OF_SITEMAPS:
+        elif tag.local == "loc" and not tag.is_end and self._kinds is _OF_SITEMAPS:
             self.broken += 1
         return None
 
-    def _is_foreign(self, tag: _Tag) -> bool:
-        """Whether a tag outside of all entries belongs to another vocabulary than sitemaps."""
-        namespace = tag.namespace(self._prefixes)
-        is_declared = ":" in namespace  # else it is a prefix
-        ours = (self._namespace, _SITEMAPS_ORG)
-        return self._kinds is _OF_SITEMAPS and is_declared and namespace not in ours
-
-    def _counted(self, entry: _Entry) -> Entries:
-        """Yield what an entry lists, if it has a URL; count what is broken of it."""
+    def _ended(self, entry: _Entry) -> SitemapEntry | None:
+        """Return what an entry lists, if it has a URL; count what is broken of it."""
         self.broken += entry.surplus
         loc = entry.values.get("loc") or entry.permalink
-        if loc:
-            self.is_index = entry.kind == "sitemap"
-            yield {**entry.values, "loc": loc}
-        else:
+        if not loc:
             self.broken += 1
+            return None
+        self.is_index = entry.kind == "sitemap"
+        return {**entry.values, "loc": loc}
 
 
-def _is_usable(text: str) -> bool:
-    return 0 < len(text) <= _MOST_CHARS and _SPOILT not in text
-
-
-class _Tag(NamedTuple):
-    """A tag, with the text up to the next tag."""
-
-    name: str  # with its prefix; an end tag's with its slash
-    attributes: str
-    is_empty: bool  # whether the element ends with its start tag
-    text: str
-
-    @property
-    def is_end(self) -> bool:
-        return self.name.startswith("/")
-
-    def attribute(self, name: str, default: str = "") -> str:
-        """The value of an attribute."""
-        for key, double, single in _ATTRIBUTE.findall(self.attributes):
-            if key == name:
-                return _unescaped(double or single).strip()
-        return default
-
-    def prefixes(self) -> Prefixes:
-        """The namespaces that the element declares, by their prefixes."""
-        if "xmlns" not in self.attributes:
-            return {}
-        declared = {}
-        for key, double, single in _ATTRIBUTE.findall(self.attributes):
-            word, _, prefix = key.partition(":")
-            if word == "xmlns":
-                declared[prefix] = _unescaped(double or single).strip()
-        return declared
-
-    def namespace(self, *outer: Prefixes) -> str:
-        """The namespace of the element, which it declares itself or one of the `outer` does.
-
-        It is the prefix if none does, because many files do not declare theirs.
-        """
-        prefix = self.name.removeprefix("/").rpartition(":")[0]
-        for prefixes in (self.prefixes(), *outer):
-            if prefix in prefixes:
-                return prefixes[prefix]
-        return prefix
-
-
-class _Markup:
-    """Finds the tags of XML, piece by piece."""
-
-    def __init__(self) -> None:
-        self._rest = ""  # what stands behind the last "<": the next piece may go on with it
-        self._end = ""  # what ends the part without tags that is being read
-        self._tag: tuple[str, str, bool] | None = None  # the last tag
-        self._texts: list[str] = []  # behind it
-
-    def tags(self, piece: str) -> Iterator[_Tag]:
-        """Yield the tags whose text is complete with the next piece."""
-        *parts, self._rest = (self._rest + piece).split("<")
-        for part in parts:
-            if self._end or part.startswith(("!", "?")):
-                self._read_verbatim(part)
-                continue
-            words, end, text = part.partition(">")
-            name, *attributes = words.removesuffix("/").split(None, 1) or [""]
-            if not (end and name):
-                self._texts.append(_SPOILT)  # a bare "<"
-                continue
-            if self._tag is not None:
-                yield _Tag(*self._tag, "".join(self._texts))
-            self._tag = (name, "".join(attributes)[:_MOST_KEPT], words.endswith("/"))
-            self._texts = [text]
-
-    def _read_verbatim(self, part: str) -> None:
-        """Read a CDATA section, whose text counts, or what does not: a comment, an instruction."""
-        if self._end:
-            part = f"<{part}"
-        for beginning, end in _VERBATIM.items():
-            if not self._end and part.startswith(beginning):
-                self._end = end
-                part = part.removeprefix(beginning)
-        inside, end, behind = part.partition(self._end or ">")  # else it is a declaration
-        if self._end == _CDATA_ENDS:
-            self._texts.append(inside.replace("&", "&amp;"))
-        if end:
-            self._end = ""
-            self._texts.append(behind)
+def _is_foreign(tag: Tag, root: Tag) -> bool:
+    """Whether a tag outside of all entries belongs to another vocabulary than sitemaps."""
+    namespace = tag.namespace(root.attributes)
+    is_declared = ":" in namespace  # else it is a prefix
+    return is_declared and namespace not in (root.namespace(), _SITEMAPS_ORG)
 
 
 class _Entry:
@@ -366,76 +259,74 @@ class _Entry:
         surplus: how many values of `loc` follow the first one.
     """
 
-    def __init__(self, kind: str, tag: _Tag, outer: Prefixes) -> None:
-        self.kind = kind
+    def __init__(self, tag: Tag, keys: Mapping[str, str], outer: Attributes) -> None:
+        self.kind = tag.local
         self.values: SitemapEntry = {}
         self.permalink = ""
         self.surplus = 0
-        self._outer = (tag.prefixes(), outer)
+        self._keys = keys
+        self._outer = (tag.attributes, outer)
         self._namespace = tag.namespace(outer)
-        self._child: _Tag | None = None  # the element in it that is open
-        self._is_plain = True  # whether the child has only text
+        self._child: Tag | None = None  # the element in it that is open
 
-    def has(self, tag: _Tag) -> bool:
+    def has(self, tag: Tag) -> bool:
         """Whether an element is in the namespace of the entry."""
         return tag.namespace(*self._outer) == self._namespace
 
-    def add(self, tag: _Tag) -> None:
+    def add(self, tag: Tag) -> None:
         """Take the next tag in the entry."""
-        if self._child is None:
+        child = self._child
+        if child is None:
             if tag.is_empty:
-                self._add(tag, "")
+                self._add(tag._replace(text=""))
             elif not tag.is_end:
                 self._child = tag
-                self._is_plain = True
-        elif tag.name == f"/{self._child.name}":
-            self._add(self._child, self._child.text if self._is_plain else "")
+        elif tag.name == f"/{child.name}":
+            self._add(child)
             self._child = None
-        else:
-            self._is_plain = False
+        else:  # the child has not only text
+            self._child = child._replace(text=SPOILT)
 
-    def _add(self, element: _Tag, text: str) -> None:
+    def _add(self, element: Tag) -> None:
         """Add what an element says."""
-        name = element.name.rpartition(":")[2]
-        value = _usable(text)
-        if name == "link" and self.kind != "item":
+        key = self._key(element)
+        value = _usable(element.text)
+        if element.local == "link" and self.kind != "item":
             value = _target(element)
             if value and self.kind != "entry":
                 self.values.setdefault("alternate", []).append(value)
-        key = self._key(name, element)
-        if not key:
-            return
         if key in ("loc", "guid"):
             value = _url(value)
-        if not self.values.get(key):
+        if key and not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
         elif key == "loc" and value and self.kind != "entry":
             self.surplus += 1
         if key == "guid" and self._is_permalink(element) and _ABSOLUTE.fullmatch(value):
             self.permalink = value
 
-    def _key(self, name: str, element: _Tag) -> str:
-        """The key for what an element says; empty if there is none."""
-        key = ""
-        if self.has(element):
-            key = _KEYS[self.kind].get(name, "")
-        elif name == "date" and element.namespace(*self._outer) in _DUBLIN_CORE:
-            key = "lastmod"
-        if not key and name not in _TAKEN:
-            key = name
-        return key
-
-    def _is_permalink(self, guid: _Tag) -> bool:
+    def _is_permalink(self, guid: Tag) -> bool:
         """Whether a `guid` is of RSS, and does not say that it is no URL."""
-        says_no = guid.attribute("isPermaLink", "true").lower() == "false"
+        says_no = guid.attributes.get("isPermaLink", "").lower() == "false"
         return self.kind == "item" and self.has(guid) and not says_no
 
+    def _key(self, element: Tag) -> str:
+        """The key for what an element says; empty if there is none."""
+        name = element.local
+        if name in self._keys:
+            namespace = element.namespace(*self._outer)
+            is_date = name == "date" and namespace in _DUBLIN_CORE
+            if is_date or namespace == self._namespace:
+                return self._keys[name]
+        if name in _TAKEN:
+            return ""
+        return name
 
-def _target(link: _Tag) -> str:
+
+def _target(link: Tag) -> str:
     """Where a link with an `href` leads, if to the same page in another form or language."""
-    if link.attribute("rel", "alternate") != "alternate":
+    if link.attributes.get("rel", "alternate") != "alternate":
         return ""
-    return _url(_usable(link.attribute("href")))
+    return _url(_usable(link.attributes.get("href", "")))
 
 
 def _url(value: str) -> str:
@@ -448,30 +339,12 @@ def _url(value: str) -> str:
 
 def _usable(text: str) -> str:
     """A value without its escapes; empty if it is too long, or has what is no character."""
-    if len(text) > _MOST_KEPT:
+    value = ""
+    if len(text) <= MOST_KEPT:
+        value = unescaped(text).strip()
+    if len(value) > _MOST_CHARS or SPOILT in value:
         return ""
-    value = _unescaped(text).strip()
-    return value if _is_usable(value) else ""
-
-
-def _unescaped(text: str) -> str:
-    """Undo XML's escapes; an ampersand that a sitemap should have escaped stays.
-
-    The halves of a character are joined: "&#xD83D;&#xDE00;" becomes the one character U+1F600.
-    """
-    if "&" not in text:
-        return text
-    text = _ESCAPE.sub(_character, text)
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _NO_CHARACTER.sub(_SPOILT, text)
-
-
-def _character(match: re.Match[str]) -> str:
-    decimal, hexadecimal, name = match.groups()
-    if name:
-        return _NAMED[name]
-    code = int(decimal) if decimal else int(hexadecimal, 16)
-    return chr(code) if code <= sys.maxunicode else _SPOILT
+    return value
 
 
 def _cut(pieces: Iterable[bytes]) -> Pieces:
@@ -506,7 +379,7 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
     else:
         charset = _charset_of(first)
     for text in codecs.iterdecode(chain((first,), pieces), charset, "replace"):
-        yield _NO_CHARACTER.sub(_SPOILT, text)
+        yield NO_CHARACTER.sub(SPOILT, text)
 
 
 def _charset_of(first: bytes) -> str:

@@ -272,6 +272,8 @@ NO_URLS = (
     "http://e/x\u200b",
     "\u200b/x",
     "a%3A:b/x",
+    "&x;1",
+    "&nbsp;http://e/x",
 )
 
 

@@ -1,0 +1,133 @@
+"""The tags of XML that may be broken, piece by piece, without a tree.
+
+Many sitemaps are no well-formed XML: an element that is never closed, or an end tag too many, costs
+no other tag. There is nothing to expand or to fetch: an entity other than the five of XML is text,
+and so is a DTD. It knows no sitemaps.
+Source: XML 1.0, 2.2, 2.7 and 4.1; Namespaces in XML 1.0, 6.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+MOST_KEPT = 2**16  # of the attributes of a tag, and of a value before its escapes are undone
+SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
+# XML 1.0, 2.2; and DEL
+NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+# What has no tags in it, by what stands behind its "<": with what ends it.
+_CDATA_ENDS = "]]>"
+_VERBATIM = {"![CDATA[": _CDATA_ENDS, "!--": "-->", "?": "?>", "!": ">"}
+_FLUSH = "</end><"  # behind a file, it brings out the last tag
+_ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));", re.ASCII)
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+Attributes: TypeAlias = Mapping[str, str]
+
+
+class Tag(NamedTuple):
+    """A tag, with the text up to the next tag."""
+
+    name: str  # with its prefix; an end tag's with its slash
+    local: str  # without both
+    attributes: Attributes
+    is_empty: bool  # whether the element ends with its start tag
+    text: str
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is an end tag."""
+        return self.name.startswith("/")
+
+    def namespace(self, *outer: Attributes) -> str:
+        """The namespace of the element, which it declares itself or an element around it does.
+
+        It is the prefix if none does, because many files do not declare theirs.
+        """
+        prefix = self.name.removeprefix("/").rpartition(":")[0]
+        declaration = "xmlns"
+        if prefix:
+            declaration = f"xmlns:{prefix}"
+        for attributes in (self.attributes, *outer):
+            if declaration in attributes:
+                return attributes[declaration]
+        return prefix
+
+
+def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
+    """Yield the tags of XML, each when its text is complete; the length of each piece behind it."""
+    rest = ""  # what stands behind the last "<": the next piece may go on with it
+    end = ""  # what ends the part without tags that is being read
+    tag: tuple[str, str, Attributes, bool] | None = None  # the last one
+    behind: list[str] = []  # the text behind it
+    for piece in chain(texts, (_FLUSH,)):
+        *parts, rest = (rest + piece).split("<")
+        for part in parts:
+            if end or part.startswith(("!", "?")):
+                end, text = _verbatim(part, end)
+                behind.append(text)
+                continue
+            words, closed, text = part.partition(">")
+            name, *more = words.removesuffix("/").split(None, 1) or [""]
+            if not (closed and name):
+                behind.append(SPOILT)  # a bare "<"
+                continue
+            if tag is not None:
+                yield Tag(*tag, "".join(behind))
+            local = name.removeprefix("/").rpartition(":")[2]
+            tag = (name, local, _attributes(more), words.endswith("/"))
+            behind = [text]
+        yield len(piece)
+
+
+def _verbatim(part: str, end: str) -> tuple[str, str]:
+    """Read a part without tags, or what a tag in it begins: a comment, an instruction, CDATA.
+
+    Returns what ends the rest of it, and the text in CDATA and behind all.
+    """
+    if end:
+        part = f"<{part}"
+    else:
+        beginning = next(filter(part.startswith, _VERBATIM))
+        end = _VERBATIM[beginning]
+        part = part.removeprefix(beginning)
+    inside, is_over, text = part.partition(end)
+    if end == _CDATA_ENDS:
+        text = inside.replace("&", "&amp;") + text
+    if is_over:
+        end = ""
+    return end, text
+
+
+def _attributes(texts: Iterable[str]) -> Attributes:
+    """The attributes of a tag, as far as they stand in the first `MOST_KEPT` characters."""
+    attributes = {}
+    for text in texts:
+        for key, double, single in _ATTRIBUTE.findall(text[:MOST_KEPT]):
+            attributes[key] = unescaped(double or single).strip()
+    return attributes
+
+
+def unescaped(text: str) -> str:
+    """Undo XML's escapes; an ampersand that a sitemap should have escaped stays.
+
+    The halves of a character are joined: "&#xD83D;&#xDE00;" becomes the one character U+1F600.
+    """
+    if "&" not in text:
+        return text
+    text = _ESCAPE.sub(_character, text)
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return NO_CHARACTER.sub(SPOILT, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    decimal, hexadecimal, name = match.groups()
+    if name:
+        return _NAMED[name]
+    code = int(hexadecimal or decimal, 16 if hexadecimal else 10)
+    return chr(code) if code <= sys.maxunicode else SPOILT
