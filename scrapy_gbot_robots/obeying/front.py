@@ -86,7 +86,7 @@ class Front:
     """What a scheduler with a front does before the user's own class, the next in `__mro__`."""
 
     room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
-    _crawler: Crawler | None = None
+    _crawler: Any = None
     _most_usable = 0
     _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
     _late_since: float | None = None  # since when look-ups have been late, on the monotonic clock
@@ -148,9 +148,14 @@ class Front:
                 error,
             )
 
-    def _is_in_place(self) -> bool:
-        """Whether the room is the scheduler's queue. A subclass may have replaced that."""
-        return isinstance(getattr(self, "mqs", None), RoomAsQueue)
+    def _holding(self) -> Room | None:
+        """The room, if it holds what was taken from the scheduler.
+
+        It may be the scheduler's queue instead, unless a subclass has replaced that.
+        """
+        if isinstance(getattr(self, "mqs", None), RoomAsQueue):
+            return None
+        return self.room
 
     def has_pending_requests(self) -> bool:
         """Whether requests are held or scheduled, or wait in the downloader without a place."""
@@ -165,8 +170,9 @@ class Front:
 
         One that was handed out and comes back is held: their scheduler may fail now.
         """
-        if self.room is not None and RETURNED in request.meta and not self._is_in_place():
-            self.room.put(request)
+        room = self._holding()
+        if room is not None and RETURNED in request.meta:
+            room.put(request)
             return True
         theirs: Any = super()
         return bool(theirs.enqueue_request(request))
@@ -174,14 +180,9 @@ class Front:
     def next_request(self) -> Request | None:
         """Return the next request that need not wait; None if there is none for now."""
         theirs: Any = super()
-        room, crawler = self.room, self._crawler
+        room = self._holding()
         request: Request | None
-        if (
-            room is None
-            or crawler is None
-            or self._is_in_place()
-            or not (room.occupancy.size or crawler.crawling)
-        ):
+        if room is None or not (room.occupancy.size or self._crawler.crawling):
             request = theirs.next_request()
             return request
         if room.occupancy.usable > SURPLUS * self._most_usable and time.monotonic() >= self._ask_at:
@@ -196,7 +197,7 @@ class Front:
             room.put(pulled)
             request = room.next()
             if request is None and time.monotonic() >= stop_at:
-                pull_soon(crawler)
+                pull_soon(self._crawler)
                 break
         return request
 
@@ -255,10 +256,11 @@ class Front:
 
     def close(self, reason: str) -> Any:
         """Give back what is held, and close the scheduler."""
-        if self.room is not None and not self._is_in_place():
+        room = self._holding()
+        if room is not None:
             lost = 0
             stop_at = float("inf")
-            for request in self.room.take_all():
+            for request in room.take_all():
                 # Each call may end in a time-out.
                 if time.monotonic() >= stop_at or not self._takes_back(request):
                     lost += 1
@@ -298,8 +300,9 @@ class Front:
 def _length(scheduler: Any) -> int:
     """`len` of a scheduler whose own class has one."""
     size = int(super(Front, scheduler).__len__())
-    if scheduler.room is not None and not scheduler._is_in_place():  # noqa: SLF001  ours
-        size += scheduler.room.occupancy.size
+    room = scheduler._holding()  # noqa: SLF001  ours
+    if room is not None:
+        size += room.occupancy.size
     return size
 
 

@@ -44,6 +44,8 @@ class Standing(Enum):
     LATE = "the same, and for more than a second"
     UNREACHABLE = "the robots.txt is unreachable: they wait for a better answer"
 
+    __hash__ = object.__hash__  # each move looks it up, and that of `Enum` is slow
+
 
 @dataclass(slots=True, eq=False)
 class Site:
@@ -161,8 +163,7 @@ class OnTheWay:
 
     def add(self, request: Request, handed: Handed) -> None:
         """Note that `request` was handed out."""
-        if request in self._handed:  # the same object was scheduled twice
-            self.arrived(request)
+        self.arrived(request)  # the same object may have been scheduled twice
         self._handed[request] = handed
         self.by_slot[handed.slot] += 1
 
