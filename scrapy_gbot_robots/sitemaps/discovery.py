@@ -379,3 +379,9 @@ def request_maker(spider: SitemapSpider) -> Callable[..., Request | None]:
 
 def _plain_request(url: str, callback: Callable[..., Any], entry: object, **_: object) -> Request:
     return Request(url, callback)
+
+
+def forget_file(request: Request) -> None:
+    """Remove from a new request what code may copy of the meta of the file that lists its URL."""
+    if request.meta.pop(SITEMAP, None) is not None:
+        request.meta.pop("allow_offsite", None)

@@ -37,6 +37,7 @@ from .discovery import (
     count,
     feeds,
     feeds_itself,
+    forget_file,
     reads_sitemaps,
     takes_found_sitemaps,
 )
@@ -119,8 +120,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         source = response.meta.get(SITEMAP, {})
         if response.url.partition(":")[0] in check.schemes:  # the spider's local file may list all
             check.listed(request.url, response.url)
-        if request.meta.pop(SITEMAP, None) is not None:  # the spider's code may copy a file's meta
-            request.meta.pop("allow_offsite", None)
+        forget_file(request)
         if not is_sitemap:
             return
         if "robotstxt" in source:

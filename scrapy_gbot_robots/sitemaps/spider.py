@@ -30,7 +30,7 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
-from .discovery import SitemapDiscovery, SitemapFeed, count, request_maker
+from .discovery import SitemapDiscovery, SitemapFeed, count, forget_file, request_maker
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, origins_of, survey
 
@@ -73,6 +73,14 @@ _TURN_REQUESTS = 5
 _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
 # `meta.SITEMAP` of a sitemap that no robots.txt lists
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
+# The signals of Scrapy that the spider hears, each by its method of that name.
+_HEARD = (
+    "request_dropped",
+    "response_downloaded",
+    "response_received",
+    "spider_opened",
+    "spider_closed",
+)
 _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
 
 _BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
@@ -161,12 +169,8 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _prepare(self) -> None:
         self._gbot = GbotSettings.of(self.settings)
-        connect = self.crawler.signals.connect
-        connect(self._request_dropped, signals.request_dropped)
-        connect(self._response_downloaded, signals.response_downloaded)
-        connect(self._response_received, signals.response_received)
-        connect(self._spider_opened, signals.spider_opened)
-        connect(self._spider_closed, signals.spider_closed)
+        for name in _HEARD:
+            self.crawler.signals.connect(getattr(self, f"_{name}"), getattr(signals, name))
 
     async def _spider_opened(self) -> None:
         """Prepare what the crawl needs before its first request.
@@ -378,10 +382,14 @@ class RobotsSitemapSpider(SitemapSpider):
                 locs = self._locs(entry)
                 found += len(locs)
                 for loc in locs:
-                    request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
-                    if request is not None:
-                        made += 1
-                        yield request
+                    try:
+                        request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
+                    except Refused as refusal:
+                        self._count(refusal.reason)
+                        logger.debug("%s: %s", response.url, refusal)
+                        continue
+                    made += 1
+                    yield request
             if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
                 await pause(0)
                 turn = time.monotonic()
@@ -418,59 +426,45 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _request_of(
         self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
-    ) -> Request | None:
-        """Return the request for one URL of a file; None if it must not be followed."""
-        try:
-            if is_sitemap:
-                request = self._request_below(loc, entry, response)
-                self._count("sitemap")
-            else:
-                request = self._page_request(loc, entry, response)
-        except Refused as refusal:
-            self._count(refusal.reason)
-            logger.debug("%s: %s", response.url, refusal)
-            return None
-        return request
-
-    def _request_below(self, loc: str, entry: SitemapEntry, response: Response) -> Request:
-        """Return the request for a sitemap that a file lists.
-
-        Raises:
-            Refused: it must not be followed.
-        """
-        whole, url, _ = self._feed.check.listed(loc, response.url)
-        above = response.meta.get(SITEMAP, _NO_SOURCE)
-        source = self._feed.check.below(url, response.url, above)
-        if not follows_sitemap(self, whole):
-            raise Refused("follow", url)
-        request = self._make(
-            url, self._parse_sitemap, entry, source="sitemapindex", response=response
-        )
-        if request is None:
-            raise Refused("vetoed", url)
-        request.meta.update(self._meta, **{SITEMAP: source})
-        if "guessed" in source and request.errback is None:
-            request.errback = self._guess_failed
-        return request
-
-    def _page_request(self, loc: str, entry: SitemapEntry, response: Response) -> Request:
-        """Return the request for a page that a file lists.
+    ) -> Request:
+        """Return the request for one URL of a file.
 
         Raises:
             Refused: it must not be followed.
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
+        if is_sitemap:
+            above = response.meta.get(SITEMAP, _NO_SOURCE)
+            source = self._feed.check.below(url, response.url, above)
+            if not follows_sitemap(self, whole):
+                raise Refused("follow", url)
+            request = self._made(url, self._parse_sitemap, entry, "sitemapindex", response)
+            request.meta.update(self._meta, **{SITEMAP: source})
+            if "guessed" in source and request.errback is None:
+                request.errback = self._guess_failed
+            self._count("sitemap")
+            return request
         if self.scope == "hosts" and not covers(self._scope, origin):
             raise Refused("host", url, "scope = 'hosts'")
         callback = page_callback(self, whole)
         if callback is None:
             raise Refused("rules", url, "the spider's sitemap_rules")
-        request = self._make(url, callback, entry, source="urlset", response=response)
+        request = self._made(url, callback, entry, "urlset", response)
+        request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+        return request
+
+    def _made(
+        self, url: str, callback: Any, entry: SitemapEntry, source: str, response: Response
+    ) -> Request:
+        """Let the spider's hook make a request.
+
+        Raises:
+            Refused: the hook makes none.
+        """
+        request = self._make(url, callback, entry, source=source, response=response)
         if request is None:
             raise Refused("vetoed", url)
-        if request.meta.pop(SITEMAP, None) is not None:  # the hook may copy the meta of the file
-            request.meta.pop("allow_offsite", None)
-        request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+        forget_file(request)
         return request
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
