@@ -169,11 +169,11 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     return directives
 
 
-def said_by(response: Response | None) -> Directives | None:
-    """What the middleware has read of the page; None if it has not."""
-    if response is None or response.request is None:
-        return None
-    directives: Directives | None = response.request.meta.get(TAGS)
+def said_by(response: Response | None) -> Directives:
+    """What the middleware has read of the page; nothing if it has not."""
+    directives: Directives = {}
+    if response is not None and response.request is not None:
+        directives = response.request.meta.get(TAGS, directives)
     return directives
 
 

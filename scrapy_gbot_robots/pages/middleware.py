@@ -85,10 +85,8 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         ):
             return request
         if response not in self._links_not_to_follow:
-            directives = said_by(response)
-            whole_page = directives is not None and "nofollow" in directives
             self._links_not_to_follow[response] = links_not_to_follow(
-                response, whole_page=whole_page
+                response, whole_page="nofollow" in said_by(response)
             )
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request
@@ -98,11 +96,8 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Drop an item if its page's directives say so; log, count and signal it."""
-        directives = said_by(response)
-        if response is None or directives is None:
-            return item
-        reasons = sorted(self._drop.intersection(directives))
-        if not reasons:
+        reasons = sorted(self._drop.intersection(said_by(response)))
+        if response is None or not reasons:
             return item
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
