@@ -79,12 +79,6 @@ def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(
     )
 
 
-def test_body_of_no_bytes_is_an_empty_file_unless_the_connection_ended() -> None:
-    headers = {"Content-Encoding": "gzip"}
-    assert outcome(b"", headers=headers) == Fetched(200, URL, b"", False, None)
-    assert isinstance(outcome(b"", 200, "partial", headers=headers), Unreachable)
-
-
 @pytest.mark.parametrize(
     ("status", "protocol", "headers", "is_flagged"),
     [

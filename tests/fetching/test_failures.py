@@ -1,5 +1,7 @@
 """What an exception of a download means: by its name, its reasons and its causes, whoever raised it."""
 
+from typing import Any
+
 import pytest
 from OpenSSL import SSL
 from scrapy.exceptions import IgnoreRequest, NotSupported
@@ -79,46 +81,78 @@ def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> No
     assert outcome.why.startswith(failure.value)
 
 
+NO_HOST = twisted.DNSLookupError("no results for proxy.example")
+REFUSED = twisted.ConnectionRefusedError(111, "Connection refused")  # type: ignore[no-untyped-call]
+SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds.")
+
+
 @pytest.mark.parametrize(
-    ("error", "why"),
+    ("error", "more", "why"),
     [
+        # what the message adds to the failure
+        pytest.param(SLOW, {}, "no answer in time", id="time-out"),
+        pytest.param(REFUSED, {}, "connection refused", id="refused"),
+        pytest.param(
+            twisted.ConnectError(101, "Network is unreachable"),  # type: ignore[no-untyped-call]
+            {},
+            "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
+            id="no-route",
+        ),
+        pytest.param(
+            IgnoreRequest("not on my list"),
+            {},
+            "another middleware dropped the request (not on my list)",
+            id="dropped-request",
+        ),
+        pytest.param(
+            with_reasons(SSL.Error([("SSL routines", "", "wrong version number")])),
+            {},
+            "TLS failed ([<Error: wrong version number>])",
+            id="openssl",
+        ),
+        pytest.param(
+            SLOW,
+            {"redirected_to": "http://b.example/r.txt"},
+            "no answer in time (redirected to http://b.example/r.txt)",
+            id="redirect",
+        ),
+        # the proxy was not reached, or the site behind it was not
         pytest.param(
             named("TunnelError")("Could not open CONNECT tunnel: connection refused"),
+            {"proxied": True},
             "the proxy failed (Could not open CONNECT tunnel: connection refused)",
             id="tunnel",
         ),
         pytest.param(
-            twisted.ConnectionRefusedError(111, "Connection refused"),  # type: ignore[no-untyped-call]
-            "the proxy failed (connection refused)",
-            id="refused",
+            REFUSED, {"proxied": True}, "the proxy failed (connection refused)", id="proxy-refuses"
         ),
         pytest.param(
-            twisted.DNSLookupError("no results for proxy.example"),
+            NO_HOST,
+            {"proxied": True},
             "the proxy failed (the host name does not resolve: DNS lookup failed: no results for "
             "proxy.example.)",
-            id="not-found",
+            id="no-such-proxy",
         ),
+        pytest.param(SLOW, {"proxied": True}, "no answer in time", id="slow-behind-a-proxy"),
+        # a resolver that takes no IPv6 address
+        pytest.param(
+            NO_HOST,
+            {"host": "[::1]"},
+            "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or "
+            "DNS_RESOLVER in an older Scrapy, to 'scrapy.resolver.CachingHostnameResolver')",
+            id="ipv6",
+        ),
+        pytest.param(
+            NO_HOST,
+            {"host": "a.example"},
+            "the host name does not resolve (DNS lookup failed: no results for proxy.example.)",
+            id="name",
+        ),
+        pytest.param(SLOW, {"host": "[::1]"}, "no answer in time", id="slow-ipv6"),
     ],
 )
-def test_failure_to_reach_a_proxy_is_the_proxys(error: BaseException, why: str) -> None:
-    outcome = failure_of(error, proxied=True)
-    assert (outcome.failure, outcome.why) == (Failure.PROXY, why)
-
-
-def test_ipv6_address_that_a_resolver_does_not_take_names_the_setting() -> None:
-    error = twisted.DNSLookupError("no results for hostname lookup: ::1")
-    outcome = failure_of(error, host="[::1]")
-    assert outcome.failure is Failure.DNS
-    assert outcome.why == (
-        "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older "
-        "Scrapy, to 'scrapy.resolver.CachingHostnameResolver')"
-    )
-    assert "DNS_RESOLVER" not in failure_of(error, host="a.example").why
-    assert "DNS_RESOLVER" not in failure_of(TimeoutError(), host="[::1]").why
-
-
-def test_failure_behind_a_proxy_is_what_it_is() -> None:
-    assert failure_of(TimeoutError(), proxied=True).failure is Failure.TIMEOUT
+def test_reason_is_told_for_people(error: BaseException, more: dict[str, Any], why: str) -> None:
+    assert failure_of(error, **more).why == why
 
 
 def test_causes_that_go_in_a_circle_end() -> None:
@@ -141,35 +175,6 @@ def test_message_is_kept_without_passwords_and_at_no_length() -> None:
     assert len(failure_of(ValueError("x" * 100_000)).why) < 300
 
 
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        pytest.param(
-            TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds."),
-            "no answer in time",
-            id="time-out",
-        ),
-        pytest.param(
-            twisted.ConnectionRefusedError(111, "Connection refused"),  # type: ignore[no-untyped-call]
-            "connection refused",
-            id="refused",
-        ),
-        pytest.param(
-            twisted.ConnectError(101, "Network is unreachable"),  # type: ignore[no-untyped-call]
-            "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
-            id="no-route",
-        ),
-        pytest.param(
-            IgnoreRequest("not on my list"),
-            "another middleware dropped the request (not on my list)",
-            id="dropped-request",
-        ),
-    ],
-)
-def test_reason_has_what_the_message_adds_to_the_failure(error: BaseException, why: str) -> None:
-    assert failure_of(error).why == why
-
-
 def test_exception_that_cannot_be_shown_is_named() -> None:
     assert "UnspeakableError" in failure_of(UnspeakableError()).why
 
@@ -178,22 +183,4 @@ def test_reasons_of_twisted_are_told_without_their_wrapping() -> None:
     why = failure_of(with_reasons(KeyError(b"gzip, chunked"), twisted.ConnectionLost("cut"))).why
     assert why.startswith(
         "not an HTTP answer ([<KeyError: b'gzip, chunked'>, <ConnectionLost: Connection to the other side"
-    )
-
-
-def test_reason_of_openssl_is_told_in_words() -> None:
-    error = SSL.Error([("SSL routines", "", "wrong version number")])
-    assert failure_of(with_reasons(error)).why == "TLS failed ([<Error: wrong version number>])"
-
-
-def test_url_that_a_redirect_led_to_is_named() -> None:
-    slow = TimeoutError("Getting http://b.example/r.txt took longer than 9.5 seconds.")
-    assert (
-        failure_of(slow, "http://b.example/r.txt").why
-        == "no answer in time (redirected to http://b.example/r.txt)"
-    )
-    cut = twisted.ConnectionLost("cut off")
-    assert failure_of(cut, "http://b.example/r.txt").why == (
-        "connection lost (redirected to http://b.example/r.txt: Connection to the other side was lost in a non-clean "
-        "fashion: cut off.)"
     )
