@@ -71,7 +71,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
         packed = facts["body"]["zlib"] is True
         if packed:
             body = _unpacked(body, max_body)
-        entry = Entry(_copy(facts["copy"], body), _outage(facts["outage"]))
+        entry = _read(facts["copy"], facts["outage"], body)
         is_as_written = head == _facts(entry, packed=packed)
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
@@ -113,19 +113,15 @@ def _body(entry: Entry) -> bytes:
     return entry.copy.body
 
 
-def _copy(facts: dict[str, Any] | None, body: bytes) -> Copy | None:
-    if facts is None:
-        return None
-    return Copy(**{**facts, "kind": Kind(facts["kind"]), "body": body})
-
-
-def _outage(facts: dict[str, Any] | None) -> Outage | None:
-    if facts is None:
-        return None
-    failure = facts["failure"]
-    if failure is not None:
-        failure = Failure[failure]
-    return Outage(**{**facts, "failure": failure})
+def _read(copy: Any, outage: Any, body: bytes) -> Entry:
+    if copy is not None:
+        copy = Copy(**{**copy, "kind": Kind(copy["kind"]), "body": body})
+    if outage is not None:
+        failure = outage["failure"]
+        if failure is not None:
+            failure = Failure[failure]
+        outage = Outage(**{**outage, "failure": failure})
+    return Entry(copy, outage)
 
 
 def _facts(entry: Entry, *, packed: bool) -> bytes:

@@ -161,13 +161,12 @@ class SqliteStorage(Storage):
     def origins(self) -> Iterator[str]:
         """Yield the origins in order. They are read page by page, so that writers do not wait."""
         oldest = self._today() - KEEP_DAYS
-        page, _ = self._run(_ORIGINS, (b"", oldest, _PAGE))
-        while page:
+        start = b""
+        while page := self._run(_ORIGINS, (start, oldest, _PAGE))[0]:
             for (origin,) in page:
                 with suppress(UnicodeDecodeError):
                     yield origin.decode()
             start = page[-1][0] + b"\0"  # the next text in order
-            page, _ = self._run(_ORIGINS, (start, oldest, _PAGE))
 
     def _today(self) -> int:
         return int(self._clock() // 86400)
