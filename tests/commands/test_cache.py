@@ -1,6 +1,5 @@
 """`scrapy robots cache`: what the storage holds, as facts and as a file, and how to forget it."""
 
-import json
 import sys
 import time
 from contextlib import closing
@@ -13,7 +12,7 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.command import project, run, run_here
+from ..support.command import jsonl, project, run, run_here
 from ..support.entries import RULES
 from ..support.redis_server import redis_server
 
@@ -56,49 +55,39 @@ def test_list_has_a_line_for_each_origin(kept: Path) -> None:
 
 def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
     ended = run_here("cache", "list", "a.example", "https://b.example:8443/x", "--json", cwd=kept)
-    facts = {json.loads(line)["origin"]: json.loads(line) for line in ended.out.splitlines()}
-    assert set(facts) == {"https://a.example", "https://b.example:8443"}
-    assert facts["https://a.example"]["state"] == "rules"
-    assert facts["https://a.example"]["bytes"] == 31
-    assert 2.4 * HOUR < facts["https://a.example"]["fresh_secs"] <= 2.5 * HOUR
+    a, b = jsonl(ended.out)
+    assert (a["origin"], b["origin"]) == ("https://a.example", "https://b.example:8443")
+    assert (a["state"], a["bytes"]) == ("rules", 31)
+    assert 2.4 * HOUR < a["fresh_secs"] <= 2.5 * HOUR
 
 
 def test_show_has_the_facts_and_the_file(kept: Path) -> None:
     ended = run_here("cache", "show", "a.example", "http://c.example/any/page", cwd=kept)
     assert (ended.status, ended.err) == (0, "")
-    assert "  = robots.txt: rules: HTTP 200\n" in ended.out
-    assert "   1 | user-agent: *\n   2 | disallow: /\\x1b[31m\n" in ended.out
-    assert (
-        "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n"
-        in ended.out
-    )
-    assert "  = failures: 3 in a row\n" in ended.out
-    assert (
-        ended.out.count("served by")
-        == ended.out.count("served by: https://www.a.example/robots.txt\n")
-        == 1
-    )
+    for said in (
+        "  = robots.txt: rules: HTTP 200\n",
+        "  = served by: https://www.a.example/robots.txt\n",
+        "   1 | user-agent: *\n   2 | disallow: /\\x1b[31m\n",
+        "  = robots.txt: full disallow for now: robots.txt unreachable for 1 h: connection refused\n",
+        "  = failures: 3 in a row\n",
+    ):
+        assert said in ended.out
+    assert ended.out.count("served by") == 1
 
 
 def test_a_host_stands_for_https_and_a_url_for_its_origin(kept: Path) -> None:
-    ended = run_here(
-        "cache", "forget", "http://a.example", "c.example", "https://b.example:8443/x", cwd=kept
-    )
-    assert ended.status == 1
-    assert ended.out == "https://b.example:8443: forgotten\n"
-    assert (
-        ended.err == "http://a.example: not in the storage\nhttps://c.example: not in the storage\n"
-    )
-    assert run_here("cache", "forget", "a.example", cwd=kept) == (
-        0,
-        "https://a.example: forgotten\n",
-        "",
-    )
-    assert run_here("cache", "show", "a.example", cwd=kept) == (
-        1,
-        "",
-        "https://a.example: not in the storage\n",
-    )
+    missing = "{}: not in the storage\n".format
+    for words, *ended in (
+        (
+            "forget http://a.example c.example https://b.example:8443/x",
+            1,
+            "https://b.example:8443: forgotten\n",
+            missing("http://a.example") + missing("https://c.example"),
+        ),
+        ("forget a.example", 0, "https://a.example: forgotten\n", ""),
+        ("show a.example", 1, "", missing("https://a.example")),
+    ):
+        assert run_here("cache", *words.split(), cwd=kept) == tuple(ended)
 
 
 def test_all_can_be_forgotten(kept: Path) -> None:
@@ -121,15 +110,10 @@ def test_list_and_show_create_and_change_no_file(kept: Path) -> None:
     assert contents(kept) == before
 
 
-@pytest.mark.parametrize("chosen", [(), ("-s", "GBOT_ROBOTS_STORAGE=sqlite")])
-def test_storage_that_does_not_exist_yet_is_not_made(
-    project: Path, chosen: tuple[str, ...]
-) -> None:
+def test_storage_that_does_not_exist_yet_is_not_made(project: Path) -> None:
     path = project / "new.sqlite"
-    settings = (*chosen, "-s", f"GBOT_ROBOTS_SQLITE_PATH={path}")
-    ended = run_here("cache", "list", *settings, cwd=project)
-    assert (ended.status, ended.err) == (0, "")
-    assert ended.out.endswith(f"0 origins in sqlite at {path}\n")
+    ended = run_here("cache", "list", "-s", f"GBOT_ROBOTS_SQLITE_PATH={path}", cwd=project)
+    assert ended == (0, f"0 origins in sqlite at {path}\n", "")
     assert not path.exists()
 
 

@@ -113,14 +113,8 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: str) -> None:
-    ended = run_here(
-        "test",
-        "-",
-        "--robots",
-        "robots.txt",
-        cwd=files,
-        stdin=f"# fine\n{text}\nallow * /\n".encode(),
-    )
+    given = f"# fine\n{text}\nallow * /\n"
+    ended = run_here(*"test - --robots robots.txt".split(), cwd=files, stdin=given.encode())
     assert (ended.status, ended.out) == (2, "")
     line, last = ended.err.splitlines()
     assert line.startswith("-:2: ")
