@@ -157,11 +157,8 @@ class Check(NamedTuple):
         verdict, override, state, rule = self.verdict, self.override, self.state, None
         robots_txt: dict[str, Any] = {"file": state.where}
         if state.origin is not None:
-            robots_txt = {
-                **entry_facts(state),
-                "from_cache": state.storage is not None,
-                "storage": state.storage,
-            }
+            source = {"from_cache": state.storage is not None, "storage": state.storage}
+            robots_txt = entry_facts(state) | source
         if verdict.rule is not None and not self.is_refused:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
@@ -206,17 +203,21 @@ def entry_facts(state: RobotsState) -> dict[str, Any]:
         "cut": False,
     }
     if copy is not None:
-        facts["status"] = copy.status
-        facts["served_by"] = copy.url
-        facts["fetched_at"] = copy.fetched_at
-        facts["age_secs"] = max(0.0, now - copy.fetched_at)
-        facts["bytes"] = len(copy.body)
-        facts["cut"] = copy.cut
+        facts |= {
+            "status": copy.status,
+            "served_by": copy.url,
+            "fetched_at": copy.fetched_at,
+            "age_secs": max(0.0, now - copy.fetched_at),
+            "bytes": len(copy.body),
+            "cut": copy.cut,
+        }
     if outage is not None:
-        facts["status"] = outage.status
-        facts["unreachable_since"] = outage.since
-        facts["failures"] = outage.failures
-        facts["last_failure"] = outage.why
+        facts |= {
+            "status": outage.status,
+            "unreachable_since": outage.since,
+            "failures": outage.failures,
+            "last_failure": outage.why,
+        }
     return facts
 
 

@@ -100,20 +100,15 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     Raises:
         CommandError: it is neither.
     """
-    with wrong_values_in_a_line():
-        try:
-            return asker.checked_url(text, has_robots=has_robots)
-        except ValueError as error:
-            raise ValueError(f"{error}{_hint_on(text)}") from None
-
-
-def _hint_on(text: str) -> str:
-    """Say how a path or a file is asked about, if `text`, which is no URL, is one."""
-    if text.startswith("/"):
-        return "; a path needs --robots FILE"
-    if size_of(text) is not None:
-        return f"; a robots.txt in a file is named by --robots {text}"
-    return ""
+    try:
+        return asker.checked_url(text, has_robots=has_robots)
+    except ValueError as error:
+        hint = ""
+        if text.startswith("/"):
+            hint = "; a path needs --robots FILE"
+        elif size_of(text) is not None:
+            hint = f"; a robots.txt in a file is named by --robots {text}"
+        raise CommandError(f"{error}{hint}") from None
 
 
 def origin_of(text: str) -> Origin:

@@ -156,11 +156,9 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     """Return the project's settings for such a crawl, and the fetcher's class."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
-    addons = settings.getdict("ADDONS")
-    for name in list(addons):
-        if load_object(name) is Addon:
-            del addons[name]
-    settings.set("ADDONS", addons, "cmdline")
+    addons = settings.getdict("ADDONS").items()
+    others = {name: order for name, order in addons if load_object(name) is not Addon}
+    settings.set("ADDONS", others, "cmdline")
     for path in build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")):
         cls = load_object(path)
         if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware):

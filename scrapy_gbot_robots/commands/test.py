@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
-from ..core.asker import Asker, verdict_on
+from ..core.asker import Asker, checked_url, verdict_on
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
 from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
-from .inputs import SOURCE, STDIN, add_shared, checked_url, is_url, read, versions
+from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
 from .output import Terminal
 from .project_crawl import RobotsState
 
@@ -108,7 +108,7 @@ def _expectations(where: str, robots: RobotsState, err: Terminal) -> list[Expect
         if words:
             try:
                 expectations.append(_expectation(number, words, robots))
-            except (CommandError, ValueError) as error:
+            except ValueError as error:
                 wrong += 1
                 err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
     if wrong:
