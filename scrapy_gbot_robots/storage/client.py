@@ -252,13 +252,13 @@ class StorageClient:
             thread.end()
 
     async def _close(self, storage: Storage) -> None:
-        for thread in self._threads.values():
+        for thread in list(self._threads.values()):
             await thread.run(int)  # all earlier calls have ended
 
         def end() -> None:
             try:
                 if not self._uses_memory:
-                    for origin, token in self._leases.items():
+                    for origin, token in list(self._leases.items()):
                         storage.release(origin, token)
             finally:
                 storage.close()

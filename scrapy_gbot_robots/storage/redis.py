@@ -155,7 +155,8 @@ class RedisStorage(Storage):
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             with suppress(Exception):
                 client.close()
-            self._client = None
+            if self._client is client:  # and not a new one, of another thread
+                self._client = None
             raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
 
     def get(self, origin: str) -> Entry | None:
