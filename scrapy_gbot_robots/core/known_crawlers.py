@@ -8,6 +8,7 @@ hints about names use them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from .crawlers import GOOGLE_NAMES, Crawler
@@ -120,9 +121,8 @@ def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
-_REAL = {name.lower(): name for name in GOOGLE_NAMES}
-for _row in KNOWN_CRAWLERS:
-    _REAL.update({token.lower(): token for token in _row.tokens})
+_NAMES = chain(GOOGLE_NAMES, *(row.tokens for row in KNOWN_CRAWLERS))
+_REAL = {name.lower(): name for name in _NAMES}
 _BY_LETTERS = {_letters(name): name for name in _REAL.values()}
 
 
@@ -133,7 +133,7 @@ def is_known(name: str) -> bool:
 
 def meant_by(name: str) -> list[str]:
     """Return the crawlers that "GPT-Bot" (a spelling) or "ChatGPT" (a product) may mean."""
-    if name.lower() in _REAL:
+    if is_known(name):
         return []
     if _letters(name) in _BY_LETTERS:
         return [_BY_LETTERS[_letters(name)]]
