@@ -12,7 +12,6 @@ import logging
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -84,23 +83,6 @@ class OneThread:
 
         Cancelling this does not end the call.
         """
-        over: Deferred[Any] = Deferred()
-
-        def end(result: object, error: Exception | None) -> None:
-            # nothing happens if it was cancelled
-            if error is None:
-                over.callback(result)
-            else:
-                over.errback(error)
-
-        self.call(partial(func, *args), end)
-        returned: _T = await maybe_deferred_to_future(over)
-        return returned
-
-    def call(
-        self, func: Callable[[], _T], then: Callable[[_T | None, Exception | None], object]
-    ) -> None:
-        """Call `func` in the thread, then `then` in this one, with the result or exception."""
         if not self._has_begun:
             self._has_begun = True
             Thread(target=self._serve, name="gbot_robots", daemon=True).start()
@@ -108,18 +90,21 @@ class OneThread:
             call_back = asyncio.get_running_loop().call_soon_threadsafe
         else:
             call_back = reactor().callFromThread
+        over: Deferred[Any] = Deferred()
 
         def make() -> None:
-            result = None
-            failure = None
+            end: Callable[[Any], object] = over.callback
             try:
-                result = func()
+                result: Any = func(*args)
             except Exception as error:
-                failure = error
+                end = over.errback
+                result = error
             with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
-                call_back(then, result, failure)
+                call_back(end, result)  # nothing happens if `run` was cancelled
 
         self._calls.put(make)
+        returned: _T = await maybe_deferred_to_future(over)
+        return returned
 
     def _serve(self) -> None:
         while True:

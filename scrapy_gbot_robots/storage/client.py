@@ -35,7 +35,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
-from ..concurrency import OneThread, within
+from ..concurrency import Background, OneThread, within
 from ..core.urls import shown
 from ..policy.outages import Entry
 from ..settings import STORAGES, GbotSettings
@@ -180,6 +180,7 @@ class StorageClient:
         self._storage: Storage | None = None  # a thread opens it
         self._opening = Lock()
         self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
+        self._background = Background()
         self._leases: dict[str, str] = {}  # origin -> token; the threads add to it, too
         self._trial: Any = None  # the timer of the next one
 
@@ -304,7 +305,7 @@ class StorageClient:
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
-        self._trial = call_later(TRY_AGAIN_SECS, self._try_again, origin)
+        self._trial = call_later(TRY_AGAIN_SECS, self._begin_trial, origin)
         logger.warning(
             "The robots.txt storage failed: %s. Until it answers again, "
             "this process keeps robots.txt files in memory, for itself. %s",
@@ -313,7 +314,10 @@ class StorageClient:
             exc_info=None if says_it_all else error,
         )
 
-    def _try_again(self, origin: str) -> None:
+    def _begin_trial(self, origin: str) -> None:
+        self._background.start(self._try_again(origin))
+
+    async def _try_again(self, origin: str) -> None:
         """Write to the storage where it has failed: for `origin`. Use it if that works.
 
         No origin has a brace, so no other process waits for this lease. A cluster, whose keys have
@@ -326,18 +330,20 @@ class StorageClient:
             token = storage.lease(f"{origin}}}", 1)
             storage.release(f"{origin}}}", token or "")
 
-        def end(_: None, error: Exception | None) -> None:
-            if self._closed:
-                return
-            if error is not None:  # the log has said so already
-                self._stats.inc_value("gbot_robots/storage/errors")
-                self._trial = call_later(TRY_AGAIN_SECS, self._try_again, origin)
-                return
-            self._uses_memory = False
-            self._stats.set_value("gbot_robots/storage/fallback", 0)
-            logger.info("The robots.txt storage answers again and is used again")
-
-        self._thread_of(origin).call(write, end)
+        failed = False
+        try:
+            await self._thread_of(origin).run(write)
+        except Exception:  # the log has said so already
+            failed = True
+        if self._closed:
+            return
+        if failed:
+            self._stats.inc_value("gbot_robots/storage/errors")
+            self._trial = call_later(TRY_AGAIN_SECS, self._begin_trial, origin)
+            return
+        self._uses_memory = False
+        self._stats.set_value("gbot_robots/storage/fallback", 0)
+        logger.info("The robots.txt storage answers again and is used again")
 
 
 def _in_words(error: Exception, secs: float) -> str:
