@@ -30,7 +30,7 @@ from ..engine import follows_sitemap, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
-from .urls import RULES, FoundSitemap, UrlCheck
+from .urls import FATES, RULES, FoundSitemap, UrlCheck
 
 _READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
@@ -54,7 +54,6 @@ class SitemapDiscovery:
         self._crawler = crawler
         self._settings = settings
         self._feeds = feeds(crawler, settings)
-        self._has_told = False
         self.feed = SitemapFeed(crawler, settings)
 
     @classmethod
@@ -133,11 +132,10 @@ class SitemapDiscovery:
 
         The log says so once in a crawl.
         """
+        is_told = self._crawler.stats.get_value("gbot_robots/sitemaps/not_fed", 0)
         count(self._crawler, "not_fed", len(others))
-        if not others or self._has_told:
-            return
-        self._has_told = True
-        logger.info(_NOT_FED, origin.robots_url, len(others), others[0])
+        if others and not is_told:
+            logger.info(_NOT_FED, origin.robots_url, len(others), others[0])
 
     @cached_property
     def _named(self) -> frozenset[str]:
@@ -320,6 +318,18 @@ def left_out(crawler: Crawler) -> dict[str, int]:
             if number:
                 numbers[rule] = number
     return numbers
+
+
+def fates_of_urls(crawler: Crawler) -> str:
+    """How many URLs sitemap files list, and how many have each fate, in words."""
+    get = crawler.stats.get_value
+    number = get("gbot_robots/sitemaps/entries", 0)
+    fates = {fate: get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in FATES}
+    disallowed = get("gbot_robots/sitemaps/disallowed", 0)
+    fates["blocked"] = max(0, get("robotstxt/forbidden", 0) - disallowed)
+    fates["lost"] = max(0, number - sum(fates.values()))
+    words = [f"{fates[fate]} {words}" for fate, words in FATES.items() if fates[fate]]
+    return ", ".join([f"{number} found", *words])
 
 
 # What a spider takes

@@ -30,28 +30,16 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
-from .discovery import SitemapDiscovery, SitemapFeed, count, forget_file, request_maker
+from .discovery import (
+    SitemapDiscovery,
+    SitemapFeed,
+    count,
+    fates_of_urls,
+    forget_file,
+    request_maker,
+)
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import Refused, covers, given_in, origins_of, survey
-
-# What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
-# "gbot_robots/sitemaps/entries/..." count it, but for the last two.
-_FATES = {
-    "crawled": "crawled",
-    "blocked": "blocked",
-    "sitemap": "sitemaps",
-    "old": "older than since",
-    "host": "on other hosts than scope = 'hosts' allows",
-    "rules": "in no sitemap_rules",
-    "follow": "not in sitemap_follow",
-    "vetoed": "vetoed",
-    "malformed": "malformed",
-    "scheme": "of other schemes",
-    "private": "on private hosts",
-    "depth": "too deep",
-    "duplicate": "seen before",
-    "lost": "not fetched",
-}
+from .urls import Refused, covers, given_in, guesses_of, origins_of, survey
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
@@ -62,11 +50,6 @@ _IDLE_POLL_SECS = 0.1
 # Hosts at a time, each by a connection; the list of hosts is read no further ahead.
 _MOST_ASKED = 100
 _SCOPES = ("hosts", "any")
-# What `guess` may be in a word, with the paths that are tried.
-_GUESSES: dict[str, Sequence[str]] = {
-    **dict.fromkeys(("1", "true", "yes", "on"), ("/sitemap.xml",)),
-    **dict.fromkeys(("", "0", "false", "no", "off", "none"), ()),
-}
 _TURN_SECS = 0.001  # how long a file is read before the reactor runs
 # How many requests are made before the reactor runs: scheduling takes longer than making one.
 _TURN_REQUESTS = 5
@@ -74,13 +57,7 @@ _GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader u
 # `meta.SITEMAP` of a sitemap that no robots.txt lists
 _NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 # The signals of Scrapy that the spider hears, each by its method of that name.
-_HEARD = (
-    "request_dropped",
-    "response_downloaded",
-    "response_received",
-    "spider_opened",
-    "spider_closed",
-)
+_HEARD = "request_dropped response_downloaded response_received spider_opened spider_closed".split()
 _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
 
 _BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
@@ -139,7 +116,7 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
-        self._guesses = _guesses_of(self.guess)
+        self._guesses = guesses_of(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
         # By host, while a guess is tried there that has led to no page: how many of its sitemaps,
@@ -193,29 +170,19 @@ class RobotsSitemapSpider(SitemapSpider):
     def _spider_closed(self) -> None:
         """Say what became of the hosts, and of each URL that their sitemaps list."""
         get = self.crawler.stats.get_value
-        found = get("gbot_robots/sitemaps/entries", 0)
-        fates = {fate: get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
-        disallowed = get("gbot_robots/sitemaps/disallowed", 0)
-        fates["blocked"] = max(0, get("robotstxt/forbidden", 0) - disallowed)
-        fates["lost"] = max(0, found - sum(fates.values()))
         self.logger.info(
-            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found%s",
+            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %s",
             self._done,
             self._hosts,
             get("gbot_robots/hosts/without", 0),
             get("gbot_robots/hosts/unreachable", 0),
             get("gbot_robots/sitemaps/read", 0),
-            found,
-            "".join(f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]),
+            fates_of_urls(self.crawler),
         )
-
-    def _count(self, fate: str) -> None:
-        """Count what became of a URL in a sitemap file."""
-        count(self.crawler, f"entries/{fate}")
 
     def _response_received(self, request: Request) -> None:
         if LISTED in request.meta:
-            self._count("crawled")
+            count(self.crawler, "entries/crawled")
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
@@ -302,7 +269,7 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
         source = response.meta.get(SITEMAP, _NO_SOURCE)
-        host = source.get("guessed")
+        host = self._guessed_for(source)
         async for request in self._requests(response):
             if LISTED in request.meta:
                 self._unread.pop(host, None)
@@ -314,10 +281,19 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _guess(self, host: str, robots_url: str, tried: Sequence[str]) -> Request:
         """The request for the sitemap that is guessed after those that were `tried`."""
-        self._unread[host] = 1
         url = urljoin(robots_url, self._guesses[len(tried)])
         source = {"robotstxt": robots_url, "line": 0, "guessed": host, "tried": tried}
         return self._sitemap_request(url, source, self._guess_failed)
+
+    def _guessed_for(self, source: Mapping[str, Any]) -> str:
+        """The host for which a sitemap that has answered is a guess, or below one; "" if it is not.
+
+        The request for a guess may come from an earlier run.
+        """
+        host: str = source.get("guessed", "")
+        if host and "index" not in source:
+            self._unread[host] = 1
+        return host
 
     def _guess_again(self, source: Mapping[str, Any], why: str) -> Iterator[Request]:
         """Note that a sitemap of a guess is read. Try the next guess if none has led to a page.
@@ -342,7 +318,9 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report("without", host, f"its robots.txt lists none; {', '.join(tried)}")
 
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
-        return self._guess_again(failure.request.meta[SITEMAP], "could not be fetched")
+        source = failure.request.meta[SITEMAP]
+        self._guessed_for(source)
+        return self._guess_again(source, "could not be fetched")
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
@@ -358,8 +336,9 @@ class RobotsSitemapSpider(SitemapSpider):
         """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
         self._done += request.callback == self._parse_robots_txt
         if LISTED in request.meta:
-            self._count("duplicate")
+            count(self.crawler, "entries/duplicate")
         source = request.meta.get(SITEMAP, _NO_SOURCE)
+        self._guessed_for(source)
         for guess in self._guess_again(source, "was requested before"):
             self.crawler.engine.crawl(guess)
 
@@ -385,7 +364,7 @@ class RobotsSitemapSpider(SitemapSpider):
                     try:
                         request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
                     except Refused as refusal:
-                        self._count(refusal.reason)
+                        count(self.crawler, f"entries/{refusal.reason}")
                         logger.debug("%s: %s", response.url, refusal)
                         continue
                     made += 1
@@ -417,7 +396,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """The URLs of an entry; none if it is too old."""
         if self.since and is_before(entry.get("lastmod", ""), self.since):
             count(self.crawler, "entries")
-            self._count("old")
+            count(self.crawler, "entries/old")
             return []
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
@@ -442,7 +421,7 @@ class RobotsSitemapSpider(SitemapSpider):
             request.meta.update(self._meta, **{SITEMAP: source})
             if "guessed" in source and request.errback is None:
                 request.errback = self._guess_failed
-            self._count("sitemap")
+            count(self.crawler, "entries/sitemap")
             return request
         if self.scope == "hosts" and not covers(self._scope, origin):
             raise Refused("host", url, "scope = 'hosts'")
@@ -499,17 +478,3 @@ class RobotsSitemapSpider(SitemapSpider):
             logger.warning("%s %s: %s", url, result, shown(reader.trouble))
         elif not (reader.entries or reader.broken):
             logger.info("%s lists nothing", url)
-
-
-def _guesses_of(guess: object) -> tuple[str, ...]:
-    """The paths that the attribute `guess` names.
-
-    Raises:
-        ValueError: it is neither a yes or no, nor a list of paths.
-    """
-    given = guess if isinstance(guess, (str, list, tuple)) else str(guess)
-    names = list(given_in(given))
-    paths = _GUESSES.get(" ".join(names).lower(), names)
-    if not all(path.startswith("/") and not path.startswith("//") for path in paths):
-        raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
-    return tuple(dict.fromkeys(paths))

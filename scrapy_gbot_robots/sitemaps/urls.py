@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -43,8 +43,32 @@ RULES = {
     "refused/malformed": "the form of its URL, which must be absolute",
 }
 
+# What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
+# "gbot_robots/sitemaps/entries/..." count it, but for the last two.
+FATES = {
+    "crawled": "crawled",
+    "blocked": "blocked",
+    "sitemap": "sitemaps",
+    "old": "older than since",
+    "host": "on other hosts than scope = 'hosts' allows",
+    "rules": "in no sitemap_rules",
+    "follow": "not in sitemap_follow",
+    "vetoed": "vetoed",
+    "malformed": "malformed",
+    "scheme": "of other schemes",
+    "private": "on private hosts",
+    "depth": "too deep",
+    "duplicate": "seen before",
+    "lost": "not fetched",
+}
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
+# What `guess` may be in a word, with the paths that are tried.
+_GUESSES: dict[str, Sequence[str]] = {
+    **dict.fromkeys(("1", "true", "yes", "on"), ("/sitemap.xml",)),
+    **dict.fromkeys(("", "0", "false", "no", "off", "none"), ()),
+}
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
@@ -287,3 +311,17 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
     if path:
         with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
             yield from filter(None, (line.partition("#")[0].strip() for line in lines))
+
+
+def guesses_of(guess: object) -> tuple[str, ...]:
+    """The paths that the attribute `guess` names.
+
+    Raises:
+        ValueError: it is neither a yes or no, nor a list of paths.
+    """
+    given = guess if isinstance(guess, (str, list, tuple)) else str(guess)
+    names = list(given_in(given))
+    paths = _GUESSES.get(" ".join(names).lower(), names)
+    if not all(path.startswith("/") and not path.startswith("//") for path in paths):
+        raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
+    return tuple(dict.fromkeys(paths))

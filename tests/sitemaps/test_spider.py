@@ -12,13 +12,14 @@ from socket import socket
 from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.crawler import CrawlerRunner
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, survey
 
-from ..support.crawls import crawl, in_reactor, stats
+from ..support.crawls import crawl, in_reactor, stats, under_way
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.sitemap_web import (
@@ -261,6 +262,23 @@ async def test_host_without_a_sitemap_is_told_with_all_guesses(
         f"{site.url('/1.xml')} could not be fetched, {site.url('/2.xml')} lists nothing, "
         f"{site.url('/3.xml')} lists sitemaps that lead to nothing"
     ]
+
+
+@in_reactor
+async def test_guesses_go_on_after_a_restart(site: Site, tmp_path: Path) -> None:
+    class Stopping(Hosts):
+        async def _parse_robots_txt(self, *args: Any, **kwargs: Any) -> AsyncIterator[Request]:
+            async for request in super()._parse_robots_txt(*args, **kwargs):
+                under_way(self.crawler.stop_async())
+                yield request
+
+    site.pages = {"*": Reply(404), "/2.xml": xml(urlset(site.url("/page")))}
+    site.pages["/page"] = b"ok"
+    settings, guess = {"JOBDIR": str(tmp_path)}, ["/1.xml", "/2.xml"]
+    await crawl(Stopping, settings, hosts=[site.url()], guess=guess)
+    assert site.paths() == ["/robots.txt"]
+    crawler = await crawl(Hosts, settings, hosts=[site.url()], guess=guess)
+    assert set(parsed(crawler)) == {site.url("/page")}
 
 
 @pytest.mark.parametrize("guess", ["0", "no", False, None, [], ""])
