@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
@@ -38,6 +38,19 @@ if TYPE_CHECKING:
 PREFIX = "GBOT_ROBOTS_"
 # how misspelt names begin, too
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
+
+# Settings that release candidates had, without the prefix, and what to know or write instead.
+_LEFT: Mapping[str, str] = {
+    "AGENTS_MODE": "the first of GBOT_ROBOTS_AGENTS that a group names counts",
+    "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
+    "CRAWL_DELAY_OVER": "a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
+    "CRAWL_DELAY_SHARED": "each process keeps the delay by itself",
+    "HISTORY": "GBOT_ROBOTS_ARCHIVE keeps each answer",
+    "MAX_REDIRECTS": "five redirects are followed",
+    "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
+    "STRICT": "files are read as Google's parser does, and `lint` says what is not written so",
+    "TAGS_LINKS": "GBOT_ROBOTS_TAGS = True leaves links that say ugc or sponsored, too",
+}
 
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".jsonl.gz", ".jsonl")
@@ -373,9 +386,7 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     rows = {row.name: row.metadata for row in fields(GbotSettings)}
     for name in sorted(map(str, settings)):
         if _LOOKS_OURS.match(name) and name not in map(_name_of, rows):
-            nearest = get_close_matches(_LOOKS_OURS.sub("", name).lower(), rows, n=1)
-            meant = "".join(f"; did you mean {_name_of(match)}?" for match in nearest)
-            yield f"{name} is no setting{meant}"
+            yield f"{name} is no setting{_instead(_LOOKS_OURS.sub('', name), rows)}"
     checked = GbotSettings.of(settings)
     for field_name, row in rows.items():
         other, wanted = row["needs"]
@@ -389,6 +400,14 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
             "RFC 9309 wants a crawler to read 500 KiB (512000) at least"
         )
+
+
+def _instead(end: str, field_names: Iterable[str]) -> str:
+    """Say what to write, or to know, instead of a name of ours that ends so; "" if nothing."""
+    if end.upper() in _LEFT:
+        return f" any more: {_LEFT[end.upper()]}"
+    nearest = get_close_matches(end.lower(), field_names, n=1)
+    return "".join(f"; did you mean {_name_of(match)}?" for match in nearest)
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:
