@@ -96,6 +96,7 @@ def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
         pytest.param("<p>Page not found</p>", id="paragraph-alone"),
         pytest.param("<!-- <title>Page not found</title> --><title>Down</title>", id="comment"),
         pytest.param("<!-- <title>Page not found</title>", id="comment-not-closed"),
+        pytest.param("<!-- down -->Page not found", id="text-behind-a-comment"),
         pytest.param("<script>'<h1>Page not found</h1>'</script>", id="script"),
         pytest.param("<style><h1>Page not found</h1></style>", id="style"),
         pytest.param("<svg><title>Page not found</title></svg>", id="svg"),

@@ -67,6 +67,8 @@ def test_wall_is_known_by_its_marks(
     ("status", "headers", "body"),
     [
         pytest.param(200, {}, b"Just a moment...", id="text"),
+        pytest.param(200, {}, b"# " + MOMENT, id="title-in-a-text"),
+        pytest.param(403, {}, b"<!-- %s -->" % MOMENT, id="title-in-a-comment"),
         pytest.param(200, {}, MOMENT + b"\r \tUSERAGENT *", id="typo-of-google"),
         pytest.param(
             200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml", id="page-before-a-sitemap"
