@@ -37,7 +37,8 @@ MAX_ENTRIES = 50_000  # of one file (the same)
 _MOST_CHARS = 8_191  # of a value
 _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
 _PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
-_HEAD = 1_024  # bytes that tell the charset, and characters that show the format
+_HEAD = 1_024  # bytes that tell the charset, and characters that show whether it is XML
+_MOST_BEFORE = 2**16  # characters before the first URL of a text file
 _GZIP = b"\x1f\x8b"
 _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
 _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
@@ -135,7 +136,8 @@ class SitemapReader:
         head = ""
         for text in texts:
             head = (head + text).lstrip()
-            if len(head) >= _HEAD:
+            is_shown = head.startswith("<") or _URL_LINE.search(head) is not None
+            if len(head) >= _MOST_BEFORE or (is_shown and len(head) >= _HEAD):
                 break
             yield None
         start = _XML_START.search(head)

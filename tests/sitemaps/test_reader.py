@@ -461,6 +461,15 @@ def test_line_of_a_text_file_that_is_no_absolute_url_is_broken(line: str) -> Non
         assert reader.broken == body.count(line)
 
 
+@pytest.mark.parametrize(("lines", "count"), [(1_500, 2), (2_000, 0)])
+def test_headlines_of_a_text_file_may_have_64_kib(lines: int, count: int) -> None:
+    headlines = b"# licence line %d of this list of pages\n"
+    body = b"".join(headlines % number for number in range(lines))
+    entries, reader = read(body + b"http://e/1\nhttp://e/2")
+    assert len(entries) == count
+    assert (reader.broken, bool(reader.trouble)) == ((lines, False) if count else (0, True))
+
+
 def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
     body = gzip.compress(urlset(*[url(b"http://e/%d" % number) for number in range(5000)]))
     for length in (len(body) - 4, len(body) // 2):
