@@ -46,6 +46,7 @@ from .lines import (
     USER_AGENT,
     ContentLine,
     agent_of,
+    as_written,
     content_blocks,
     read_line,
     seconds,
@@ -60,6 +61,7 @@ _DELAY = -1
 _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
+_OWN_KINDS = frozenset(_OWN.values())
 
 
 def _usual_ways() -> dict[bytes, int]:
@@ -118,10 +120,9 @@ class ScannedGroup:
         "agents",
         "allow_lines",
         "allows",
-        "content_lines",
-        "delays",
         "disallow_lines",
         "disallows",
+        "own_lines",
     )
 
     def __init__(self) -> None:
@@ -130,8 +131,8 @@ class ScannedGroup:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        self.delays: list[tuple[int, float]] = []  # lines, and seconds
-        self.content_lines: list[ContentLine] = []
+        # crawl delays and `Content-` lines: kind, number, and the line as written
+        self.own_lines: list[tuple[int, int, bytes]] = []
 
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block if each of its lines begins with "Disallow: ".
@@ -147,19 +148,15 @@ class ScannedGroup:
         return True
 
     def add(self, kind: int, value: bytes, line: int, raw: bytes) -> None:
-        """Add what an allow rule, a crawl delay or a `Content-` line says.
+        """Add an allow rule, a crawl delay or a `Content-` line.
 
-        `line` is its number; `raw` is a `Content-` line as written.
+        `value` is that of the rule, `line` the number, and `raw` the line as written.
         """
         if kind == ALLOW:
             self.allows.append(value.strip())
             self.allow_lines.append(line)
-        elif kind == _DELAY:
-            delay = seconds(value.partition(b"#")[0].strip())
-            if delay is not None:
-                self.delays.append((line, delay))
-        elif kind in {_USAGE, _SIGNAL}:
-            self.content_lines.append((line, raw))
+        elif kind in _OWN_KINDS:
+            self.own_lines.append((kind, line, raw))
 
 
 def scan(body: bytes, agents: tuple[bytes, ...]) -> Rules:
@@ -319,11 +316,13 @@ def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLi
     delay: float | None = None
     content_lines = [*signals]
     for group in groups:
-        named_in = group.agents[agent]  # what stands before that line is for others
-        for line, secs in group.delays:
-            if delay is None and line > named_in:
-                delay = secs
-        content_lines += [content for content in group.content_lines if content[0] > named_in]
+        for kind, line, raw in group.own_lines:
+            if line < group.agents[agent]:
+                continue  # what stands before the agent is for others
+            if kind != _DELAY:
+                content_lines.append((line, raw))
+            elif delay is None:
+                delay = seconds(as_written(raw))
     return Rules(
         _patterns(first.allows, first.allow_lines, True),
         _patterns(first.disallows, first.disallow_lines, False),

@@ -199,6 +199,8 @@ class Patterns:
 
         It is `best` if there is none.
         """
+        if not self.text:
+            return best
         texts, wild = self.tried or self.split()
         plainest = wildest = ""  # the first of the longest ones that match
         if path.startswith(texts):
@@ -207,9 +209,10 @@ class Patterns:
         for needle, text in wild:
             if needle in path and len(text) > len(wildest) and matches(text, path):
                 wildest = text
-        for longest in filter(None, (plainest, wildest)):
-            line = self.lines[texts.index(longest)]
-            best = max(best, precedence_of(len(longest), self._allow, line))
+        for longest in (plainest, wildest):
+            if longest:
+                line = self.lines[texts.index(longest)]
+                best = max(best, precedence_of(len(longest), self._allow, line))
         return best
 
     def split(self) -> _Tried:
