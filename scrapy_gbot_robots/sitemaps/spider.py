@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -39,7 +38,7 @@ from .discovery import (
     request_maker,
 )
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import Refused, covers, given_in, guesses_of, origins_of, survey
+from .urls import Guesses, Refused, Source, covers, given_in, origins_of, survey
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
@@ -116,12 +115,9 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
-        self._guesses = guesses_of(self.guess)
+        self._guesses = Guesses(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
-        # By host, while a guess is tried there that has led to no page: how many of its sitemaps,
-        # with those that its sitemap indexes list, have not been read.
-        self._unread: dict[str, int] = {}
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -248,9 +244,10 @@ class RobotsSitemapSpider(SitemapSpider):
             why = "its robots.txt lists none"
             if left_out:
                 why += f" that can be used; left out: {left_out}"
-        if self._guesses:
+        guess = self._guesses.first(host, origin.robots_url)
+        if guess is not None:
             self._report("guessed", host)
-            yield self._guess(host, origin.robots_url, ())
+            yield self._sitemap_request(*guess, self._guess_failed)
         else:
             self._report("without", host, why)
 
@@ -269,58 +266,29 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
         """Yield requests for what a sitemap lists."""
         source = response.meta.get(SITEMAP, _NO_SOURCE)
-        host = self._guessed_for(source)
+        self._guesses.begin(source)
         async for request in self._requests(response):
-            if LISTED in request.meta:
-                self._unread.pop(host, None)
-            elif host in self._unread:
-                self._unread[host] += 1
+            self._guesses.lead_on(source, is_page=LISTED in request.meta)
             yield request
         for request in self._guess_again(source, "lists nothing"):
             yield request
 
-    def _guess(self, host: str, robots_url: str, tried: Sequence[str]) -> Request:
-        """The request for the sitemap that is guessed after those that were `tried`."""
-        url = urljoin(robots_url, self._guesses[len(tried)])
-        source = {"robotstxt": robots_url, "line": 0, "guessed": host, "tried": tried}
-        return self._sitemap_request(url, source, self._guess_failed)
-
-    def _guessed_for(self, source: Mapping[str, Any]) -> str:
-        """The host for which a sitemap that has answered is a guess, or below one; "" if it is not.
-
-        The request for a guess may come from an earlier run.
-        """
-        host: str = source.get("guessed", "")
-        if host and "index" not in source:
-            self._unread[host] = 1
-        return host
-
-    def _guess_again(self, source: Mapping[str, Any], why: str) -> Iterator[Request]:
-        """Note that a sitemap of a guess is read. Try the next guess if none has led to a page.
-
-        After the last one the host is given up.
-        """
-        host = source.get("guessed")
-        if host not in self._unread:
-            return
-        self._unread[host] -= 1
-        if self._unread[host]:
-            return
-        del self._unread[host]
-        if "index" in source:
-            why = "lists sitemaps that lead to nothing"
-        before = source["tried"]
-        url = urljoin(source["robotstxt"], self._guesses[len(before)])
-        tried = [*before, f"{url} {why}"]
-        if len(tried) < len(self._guesses):
-            yield self._guess(host, source["robotstxt"], tried)
-        else:
-            self._report("without", host, f"its robots.txt lists none; {', '.join(tried)}")
-
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
         source = failure.request.meta[SITEMAP]
-        self._guessed_for(source)
+        self._guesses.begin(source)
         return self._guess_again(source, "could not be fetched")
+
+    def _guess_again(self, source: Source, why: str) -> Iterator[Request]:
+        """Yield the request for the next guess if the last one has led to nothing."""
+        tried = self._guesses.end(source, why)
+        if not tried:
+            return
+        guess = self._guesses.after(source, tried)
+        if guess is not None:
+            yield self._sitemap_request(*guess, self._guess_failed)
+        else:
+            why = f"its robots.txt lists none; {', '.join(tried)}"
+            self._report("without", source["guessed"], why)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
@@ -338,14 +306,14 @@ class RobotsSitemapSpider(SitemapSpider):
         if LISTED in request.meta:
             count(self.crawler, "entries/duplicate")
         source = request.meta.get(SITEMAP, _NO_SOURCE)
-        self._guessed_for(source)
+        self._guesses.begin(source)
         for guess in self._guess_again(source, "was requested before"):
             self.crawler.engine.crawl(guess)
 
     # Of a sitemap file
 
     def _sitemap_request(
-        self, url: str, source: Mapping[str, Any] = _NO_SOURCE, errback: Any = None
+        self, url: str, source: Source = _NO_SOURCE, errback: Any = None
     ) -> Request:
         """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
         meta = {**self._meta, SITEMAP: dict(source)}

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urljoin
 
 import tldextract
@@ -29,6 +29,8 @@ from ..settings import GbotSettings
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
+
+Source: TypeAlias = Mapping[str, Any]  # the `meta.SITEMAP` of a request for a sitemap
 
 # What leaves a sitemap out, by the stat below "gbot_robots/sitemaps/" that counts it.
 RULES = {
@@ -196,7 +198,7 @@ class UrlCheck(NamedTuple):
             raise Refused("private", url)
         return whole, url, origin
 
-    def below(self, url: str, index_url: str, source: Mapping[str, Any]) -> dict[str, Any]:
+    def below(self, url: str, index_url: str, source: Source) -> dict[str, Any]:
         """Return the `meta.SITEMAP` of the sitemap `url` in a sitemap index, whose own is `source`.
 
         Raises:
@@ -313,7 +315,74 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
             yield from filter(None, (line.partition("#")[0].strip() for line in lines))
 
 
-def guesses_of(guess: object) -> tuple[str, ...]:
+class Guesses:
+    """The guesses of one crawl: which sitemap is tried next on a host that lists none.
+
+    Where a guess stands is in the meta of its request, and of those for what its sitemap indexes
+    list: `guessed` is the host, and `tried` says of each guess before why it led to nothing.
+    """
+
+    def __init__(self, guess: object) -> None:
+        """Take what the attribute `guess` of the spider says.
+
+        Raises:
+            ValueError: it is neither a yes or no, nor a list of paths.
+        """
+        self._paths = _paths_of(guess)
+        # By host, while a guess there has led to no page: how many of its sitemaps, with those that
+        # its sitemap indexes list, have not been read.
+        self._unread: dict[str, int] = {}
+
+    def first(self, host: str, robots_url: str) -> tuple[str, Source] | None:
+        """The URL of the first guess for a host, with its source; None if there are no guesses."""
+        return self.after({"robotstxt": robots_url, "line": 0, "guessed": host}, ())
+
+    def after(self, source: Source, tried: Sequence[str]) -> tuple[str, Source] | None:
+        """The URL of the guess after those that were `tried`, with its source; None at the end.
+
+        The `source` is that of an earlier guess, or of a sitemap below it.
+        """
+        if len(tried) == len(self._paths):
+            return None
+        kept = {name: source[name] for name in ("robotstxt", "line", "guessed")}
+        return self._url(source, len(tried)), {**kept, "tried": tried}
+
+    def begin(self, source: Source) -> None:
+        """Note that a sitemap has answered, or failed to. Its request may be of an earlier run."""
+        if "guessed" in source and "index" not in source:
+            self._unread[source["guessed"]] = 1
+
+    def lead_on(self, source: Source, *, is_page: bool) -> None:
+        """Note that a sitemap leads to a page, or else to another sitemap."""
+        host = source.get("guessed", "")
+        if is_page:
+            self._unread.pop(host, None)
+        elif host in self._unread:
+            self._unread[host] += 1
+
+    def end(self, source: Source, why: str) -> list[str]:
+        """Note that a sitemap is read, or cannot be.
+
+        Returns what was tried for its host, with the reasons, if that has led to no page.
+        """
+        host = source.get("guessed", "")
+        if host not in self._unread:
+            return []
+        self._unread[host] -= 1
+        if self._unread[host]:
+            return []
+        del self._unread[host]
+        if "index" in source:
+            why = "lists sitemaps that lead to nothing"
+        tried = source["tried"]
+        return [*tried, f"{self._url(source, len(tried))} {why}"]
+
+    def _url(self, source: Source, number: int) -> str:
+        robots_url: str = source["robotstxt"]
+        return urljoin(robots_url, self._paths[number])
+
+
+def _paths_of(guess: object) -> tuple[str, ...]:
     """The paths that the attribute `guess` names.
 
     Raises:
