@@ -256,7 +256,7 @@ class _OneKind:
             hung = self._hung
             while hung and number >= 0:
                 if number in hung:
-                    best = _best_of_many(hung[number], path, best)
+                    best = _best_of(hung[number], path, best)
                 number = parents[number]
         if self._tried:
             best = _best_of(self._tried, path, best)
@@ -274,33 +274,27 @@ class _OneKind:
                 continue
             crowds = [by_piece[piece] for piece in pieces]
             if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
-                together = sorted(chain.from_iterable(crowds), key=itemgetter(0), reverse=True)
-                best = _best_of(_likely(together, path), path, best)
-            else:
-                for filed in crowds:
-                    best = _best_of(filed, path, best)
+                crowds = [sorted(chain.from_iterable(crowds), key=itemgetter(0), reverse=True)]
+            for filed in crowds:
+                best = _best_of(filed, path, best)
         return best
 
 
-def _best_of(filed: Iterable[Filed], path: str, best: int) -> int:
+def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
     """Return the highest precedence over `best` of a pattern that matches `path`.
 
-    It is `best` if none in `filed` does.
+    It is `best` if none in `filed` does. There may be thousands.
     """
-    for precedence, needle, pattern in filed:
+    candidates: Iterable[Filed] = filed
+    if len(filed) * len(path) > _MUCH_WORK:
+        candidates = _likely(filed, path)
+    for precedence, needle, pattern in candidates:
         if needle in path:
             if precedence <= best:
                 break
             if matches(pattern, path):
                 return precedence
     return best
-
-
-def _best_of_many(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the highest precedence as `_best_of` does, among patterns that may be thousands."""
-    if len(filed) * len(path) > _MUCH_WORK:
-        return _best_of(_likely(filed, path), path, best)
-    return _best_of(filed, path, best)
 
 
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
