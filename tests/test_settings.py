@@ -207,6 +207,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 NOTHING = "does nothing here: GBOT_ROBOTS_"
 LESS = "leaves out rules: RFC 9309 wants a crawler to read 500 KiB (512000) at least"
+LEFT = "is no setting any more: "
 MEANT = "is no setting; did you mean GBOT_ROBOTS_"
 
 
@@ -239,6 +240,13 @@ MEANT = "is no setting; did you mean GBOT_ROBOTS_"
         ({"gbot-robots_report": "1"}, f"gbot-robots_report {MEANT}REPORT?"),
         ({"GBOT_ROBOTS_OBEY": "1"}, "OBEY is no setting"),
         ({"GBOT_ROBOTS_COLOUR": "1"}, "COLOUR is no setting"),
+        # It is one that left, and what to write instead is said.
+        ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_ARCHIVE keeps each answer"),
+        ({"GBOT_ROBOTS_MAX_REDIRECTS": 9}, f"MAX_REDIRECTS {LEFT}five redirects are followed"),
+        (
+            {"GBOT_ROBOTS_AGENTS_MODE": "all"},
+            f"AGENTS_MODE {LEFT}the first of GBOT_ROBOTS_AGENTS that a group names counts",
+        ),
     ],
 )
 def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str) -> None:

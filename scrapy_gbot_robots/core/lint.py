@@ -26,6 +26,7 @@ from .remarks import (
     KINDS,
     LICENSE,
     MOST_NAMES,
+    OF_GROUPS,
     Finding,
     finding,
     nearest_field,
@@ -208,11 +209,11 @@ def _causes(
 
 
 def _is_harmless(join: _Join, all_lines: Sequence[Line]) -> bool:
-    """Whether a crawler with a crawl delay alone is joined with "*", which it follows anyway."""
+    """Whether one with a crawl delay alone is joined with "*", which it follows anyway."""
     if lines.agent_of(all_lines[join.after - 1].value) != lines.GLOBAL:
         return False
     between = all_lines[join.before : join.after - 1]
-    return any(line.key.lower() == lines.CRAWL_DELAY for line in between)
+    return any(line.key.lower() in OF_GROUPS for line in between)
 
 
 def _agent_of(engine: KnownCrawler, merged: Mapping[str, Sequence[int]]) -> str:

@@ -113,7 +113,7 @@ _WORDS = {
         "joined groups": (
             "in one group with line {other}, as no rule stands between: both follow the same rules"
         ),
-        "name of no crawler": 'no known crawler is called "{agent}"; did you mean {names}?',
+        "name of no crawler": 'no known crawler is called "{agent}"{advice}',
         "preferences not repeated": "{what}",
         "typo": '"{key}" was read as "{name}"',
         "missing colon": 'no colon after "{key}"{odd}',
@@ -190,9 +190,28 @@ _ODD_IN_PATH = re.compile(
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
+# who means "*"
+_EVERYBODY = re.compile(
+    r"(?:all|any|every)(?:body|one|[ _-]?(?:robot|bot|crawler|spider|agent)s?)?"
+    r"|(?:robot|crawler|spider)s?|bots",
+    re.IGNORECASE,
+)
 FOR_GOOGLE = {"*", *(name.lower() for name in GOOGLE_NAMES)}  # agents
-# fields that other crawlers are known to use
-_OF_OTHERS = {lines.CRAWL_DELAY, b"clean-param", b"content-signal", b"content-usage", b"host"}
+# Fields that other crawlers are known to use: the form of their values, and what is said of others.
+_ANYTHING = re.compile(rb".+", re.DOTALL), "empty"
+_OF_OTHERS: dict[bytes, tuple[re.Pattern[bytes], str]] = {
+    lines.CRAWL_DELAY: (re.compile(rb"\d{1,300}\.?\d*|\.\d+"), "no number of seconds"),
+    b"request-rate": (
+        re.compile(rb"\d+/\d+[smhd]?(?:\s+\d{4}\s*-\s*\d{4})?"),
+        "no rate such as 1/10s",
+    ),
+    b"visit-time": (re.compile(rb"\d{4}\s*-\s*\d{4}"), "no time such as 0600-0845"),
+    b"clean-param": _ANYTHING,
+    b"content-signal": _ANYTHING,
+    b"content-usage": _ANYTHING,
+    b"host": _ANYTHING,
+}
+OF_GROUPS = {lines.CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
 _MAX_FIELD = 30  # characters; a longer name is no misspelling
 _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
@@ -274,15 +293,13 @@ def _on_unused(line: Line, *, in_group: bool, for_others: bool) -> Iterator[Find
     if name == _NOINDEX:
         yield finding(line.number, "noindex", key=key)
         return
-    why = ""
-    if name == lines.CRAWL_DELAY and not in_group:
-        why = ", and it is in no group"
-    elif name == lines.CRAWL_DELAY and lines.seconds(line.value) is None:
-        why = ", and it is no number of seconds"
-    elif name in _OF_OTHERS and not line.value:
-        why = ", and it is empty"
-    if why or name not in _OF_OTHERS:
-        yield finding(line.number, "unused field", key=key, why=why)
+    form, fault = _OF_OTHERS.get(name, (None, ""))
+    if form is None:
+        yield finding(line.number, "unused field", key=key, why="")
+    elif name in OF_GROUPS and not in_group:
+        yield finding(line.number, "unused field", key=key, why=", and it is in no group")
+    elif not form.fullmatch(line.value):
+        yield finding(line.number, "unused field", key=key, why=f", and it is {fault}")
     elif not for_others:
         yield finding(line.number, "field of other crawlers", key=key)
 
@@ -376,40 +393,47 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     """Look at the name in a user-agent line."""
     agent = agent_of(value).decode("ascii")
     text = text_of(value, 60)
-    meant = " or ".join(meant_by(text))
+    odd = _odd_characters(value)
     if not agent:
-        odd = _odd_characters(value)
         yield finding(number, "no user agent", value=text_of(value), odd=odd)
         return
+    advice = _what_is_meant(text, agent)
     if len(agent) == len(value):
-        if meant:
-            yield finding(number, "name of no crawler", agent=text, names=meant)
+        if advice:
+            yield finding(number, "name of no crawler", agent=text, advice=advice)
         return
-    if _names_one_crawler(value, agent):
-        return
-    name, _, rest = text.partition("/")
-    is_header = " " in rest and _PRODUCT.match(value) is not None
-    if is_known(name) and not is_header:  # such as MJ12bot: so its operator documents it
-        return
-    if is_header and not _has_several_names(text):
-        advice = f': of a User-Agent header, write the name alone, "{product_token(value)}"'
-    elif _has_several_names(text):
+    if _has_several_names(text):
         advice = ": write one user-agent line for each name"
-    elif _PRODUCT.match(value):
+    elif _names_one_crawler(value, agent):
         return
-    elif meant:
-        advice = f"; did you mean {meant}?"
-    else:
+    elif _PRODUCT.match(value):
+        advice = f': of a User-Agent header, write the name alone, "{product_token(value)}"'
+    elif not advice:
         advice = ': a name ends where anything but letters, "-" and "_" begins'
-    odd = _odd_characters(value)
     yield finding(number, "user agent cut", agent=agent, value=text, odd=odd, advice=advice)
 
 
-def _names_one_crawler(value: bytes, agent: str) -> bool:
-    """Whether a name with version and comments means the crawler that its group is for.
+def _what_is_meant(text: str, agent: str) -> str:
+    meant = meant_by(text)
+    if meant:
+        return f"; did you mean {' or '.join(meant)}?"
+    if _EVERYBODY.fullmatch(text):
+        return f': the group is for a crawler "{agent}" alone; write "*" for all'
+    return ""
 
-    A browser's header does not: its group is for "Mozilla".
+
+def _names_one_crawler(value: bytes, agent: str) -> bool:
+    """Whether a name with what follows it means the crawler that its group is for.
+
+    MJ12bot means it, as its operator documents the name so, and a name with its version and
+    comments. A browser's header does not: its group is for "Mozilla".
     """
+    name, _, rest = value.partition(b"/")
+    has_version = _PRODUCT.match(value) is not None
+    if has_version and b" " not in rest:
+        return True
+    if not has_version and is_known(name.decode("latin-1")):
+        return True
     header = _HEADER.match(value)
     if header is None or is_browser_like(value) or product_token(value).lower() != agent:
         return False
