@@ -59,7 +59,9 @@ _URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
-_XML_START = re.compile(r"<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b")
+_XML_START = re.compile(
+    r"<!--.*?(?:-->|\Z)|(<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b)", re.DOTALL
+)
 
 # A W3C date, with a time as people write it. "2026" is a whole year.
 _DATE = re.compile(
@@ -140,9 +142,9 @@ class SitemapReader:
             if len(head) >= _MOST_BEFORE or (is_shown and len(head) >= _HEAD):
                 break
             yield None
-        start = _XML_START.search(head)
-        if start is not None:
-            head = head[start.start() :]  # a program's warning may stand before it
+        starts = [match.start() for match in _XML_START.finditer(head) if match[1]]
+        if starts:
+            head = head[starts[0] :]  # a program's warning may stand before it
         whole = chain((head,), texts)
         if head.startswith("<"):
             yield from self._xml(whole)

@@ -84,7 +84,7 @@ class RobotsSitemapSpider(SitemapSpider):
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
-            are tried in order, a list or text with commas, until one leads to a page.
+            are tried in order, a list or text with commas, until one lists a page.
         since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
             last changed before it, as the file that lists them says, are left out.
     """
@@ -267,8 +267,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """Yield requests for what a sitemap lists."""
         source = response.meta.get(SITEMAP, _NO_SOURCE)
         self._guesses.begin(source)
-        async for request in self._requests(response):
-            self._guesses.lead_on(source, is_page=LISTED in request.meta)
+        async for request in self._requests(response, source):
             yield request
         for request in self._guess_again(source, "lists nothing"):
             yield request
@@ -319,15 +318,16 @@ class RobotsSitemapSpider(SitemapSpider):
         meta = {**self._meta, SITEMAP: dict(source)}
         return Request(url, self._parse_sitemap, errback=errback, meta=meta)
 
-    async def _requests(self, response: Response) -> AsyncIterator[Request]:
+    async def _requests(self, response: Response, source: Source) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read."""
         reader = SitemapReader(response.body)
         turn = time.monotonic()
-        made = found = 0
+        made = chosen = 0
         for entry, is_sitemap in self._chosen(reader):
             if entry is not None:
                 locs = self._locs(entry)
-                found += len(locs)
+                chosen += 1
+                self._guesses.lead_on(source, len(locs) * is_sitemap)
                 for loc in locs:
                     try:
                         request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
@@ -341,7 +341,8 @@ class RobotsSitemapSpider(SitemapSpider):
                 await pause(0)
                 turn = time.monotonic()
                 made = 0
-        count(self.crawler, "entries", found)
+        if reader.entries > chosen:  # the filter left some out, and they may be pages
+            self._guesses.lead_on(source, 0)
         self._finished(reader, response)
 
     def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
@@ -369,6 +370,7 @@ class RobotsSitemapSpider(SitemapSpider):
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
+        count(self.crawler, "entries", len(locs))
         return locs
 
     def _request_of(

@@ -329,7 +329,7 @@ class Guesses:
             ValueError: it is neither a yes or no, nor a list of paths.
         """
         self._paths = _paths_of(guess)
-        # By host, while a guess there has led to no page: how many of its sitemaps, with those that
+        # By host, while a guess there has listed no page: how many of its sitemaps, with those that
         # its sitemap indexes list, have not been read.
         self._unread: dict[str, int] = {}
 
@@ -352,18 +352,21 @@ class Guesses:
         if "guessed" in source and "index" not in source:
             self._unread[source["guessed"]] = 1
 
-    def lead_on(self, source: Source, *, is_page: bool) -> None:
-        """Note that a sitemap leads to a page, or else to another sitemap."""
+    def lead_on(self, source: Source, sitemaps: int) -> None:
+        """Note that a sitemap lists so many others; 0: that it lists a page, or what is left out.
+
+        The guesses for a host end with the latter.
+        """
         host = source.get("guessed", "")
-        if is_page:
+        if not sitemaps:
             self._unread.pop(host, None)
         elif host in self._unread:
-            self._unread[host] += 1
+            self._unread[host] += sitemaps
 
     def end(self, source: Source, why: str) -> list[str]:
         """Note that a sitemap is read, or cannot be.
 
-        Returns what was tried for its host, with the reasons, if that has led to no page.
+        Returns what was tried for its host, with the reasons, if no page is listed there.
         """
         host = source.get("guessed", "")
         if host not in self._unread:

@@ -112,6 +112,20 @@ async def test_sitemaps_and_pages_may_stand_in_one_file(
 
 
 @in_reactor
+async def test_what_is_read_before_a_filter_fails_is_counted(site: Site) -> None:
+    class Failing(Hosts):
+        def sitemap_filter(self, entries: Any) -> Any:
+            for number, entry in enumerate(entries):
+                yield entry
+                if number == 1:
+                    raise KeyError("mine")
+
+    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(3))))
+    crawler = await crawl(Failing, hosts=[site.url()])
+    assert sitemap_stats(crawler)["entries"] == sitemap_stats(crawler)["entries/crawled"] == 2
+
+
+@in_reactor
 async def test_file_with_broken_entries_or_none_is_in_the_log(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:

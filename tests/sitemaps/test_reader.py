@@ -74,6 +74,11 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "prefix": (b'<s:urlset xmlns:s="x"><s:url><s:loc>http://e/1</s:loc></s:url></s:urlset>', "1"),
     "white-space-before": (b"\n \n" + ONE, "1"),
     "byte-order-mark": (b"\xef\xbb\xbf" + ONE, "1"),
+    "comment-before": (
+        ONE.replace(b"<urlset", b"<!-- no <rss> --><urlset").partition(b">")[2],
+        "1",
+    ),
+    "comment-in-the-head": (b"<!-- no <rss> " + b"-" * 2_000 + b" -->" + ONE[39:], "1"),
     "warning-before": (b"<b>Warning</b>: x\n" + ONE, "1"),
     "utf-16": (declared("UTF-16", "utf-16"), "ü"),
     "utf-16-le-without-mark": (declared("UTF-16", "utf-16-le"), "ü"),

@@ -264,6 +264,30 @@ async def test_host_without_a_sitemap_is_told_with_all_guesses(
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "attributes"),
+    [
+        pytest.param(urlset("/page", lastmod="2020"), {"since": "2026"}, id="old-pages"),
+        pytest.param(index("/next.xml", lastmod="2020"), {"since": "2026"}, id="old-sitemaps"),
+        pytest.param(urlset("http://127.0.0.2:1/"), {}, id="pages-of-another-host"),
+        pytest.param(urlset("mailto:a@b"), {}, id="other-schemes"),
+        pytest.param(index("/next.xml"), {"sitemap_follow": ["no"]}, id="sitemaps-not-followed"),
+        pytest.param(
+            urlset("/page"), {"sitemap_filter": lambda _self, _entries: []}, id="filtered"
+        ),
+    ],
+)
+@in_reactor
+async def test_guess_that_lists_what_is_left_out_is_a_sitemap(
+    body: bytes, attributes: dict[str, Any], site: Site
+) -> None:
+    spider = type("Choosy", (Hosts,), attributes)
+    site.pages = {"*": Reply(404), "/1.xml": xml(body)}
+    crawler = await crawl(spider, hosts=[site.url()], guess="/1.xml,/2.xml")
+    assert host_stats(crawler) == {"guessed": 1}
+    assert site.paths() == ["/robots.txt", "/1.xml"]
+
+
 @in_reactor
 async def test_guesses_go_on_after_a_restart(site: Site, tmp_path: Path) -> None:
     class Stopping(Hosts):
