@@ -209,8 +209,8 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 def read_line(number: int, raw: bytes) -> Line:
     """Return what the line `raw` says. `number` becomes the number of the result.
 
-    A comment is cut before all else. The fast reader does so value by value, in `ScannedGroup.add`
-    and `_patterns`, and `agent_of` ends at a comment: these must agree.
+    A comment is cut before all else. The fast reader does so path by path, in `_patterns`, and
+    `agent_of` ends at a comment: these must agree.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")

@@ -6,9 +6,9 @@ decides, and allow wins a tie; of equal rules the first one is named.
 Operations wanted, for a group of thousands of rules and a path of a few dozen characters:
 
 * Build the index once, in time linear in the text of the rules.
-* `decider(path)`: the precedence of the rule that decides. One number holds the length of the
-  pattern, the kind and the line of a rule. So the highest number that matches decides, and there is
-  no second search for the line.
+* `best(path, best)`, of each kind: the highest precedence of a rule that matches. One number holds
+  the length of the pattern, the kind and the line of a rule. So the highest number that matches
+  decides, and there is no second search for the line.
 * `allows_url(url, start)`: only the kind of that rule, for a path inside a URL. A crawl asks it for
   each request, so one `startswith` with a few literal beginnings settles most questions before
   anything is cut out of the URL.
