@@ -149,6 +149,9 @@ class SitemapDownloaderMiddleware:
         self._settings = settings
         self._feeds = feeds(crawler, settings)
         self._check = UrlCheck.of(settings, crawler.settings)
+        # Whether redirects of sitemaps that the spider names are checked.
+        is_checked = self._feeds or feeds_itself(crawler)
+        self._checks_named = self._check.refuses_private and is_checked
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -172,7 +175,7 @@ class SitemapDownloaderMiddleware:
         """
         source = request.meta.get(SITEMAP, {})
         found_at = source.get("index", source.get("robotstxt"))
-        if not found_at and not (self._check.refuses_private and self._is_checked(request)):
+        if not found_at and not (self._checks_named and self._is_sitemap(request)):
             return
         redirected_by = request.meta.get("redirect_urls")
         if redirected_by:
@@ -212,10 +215,6 @@ class SitemapDownloaderMiddleware:
         if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed
             lines = await self._sitemap_lines(response)
         return response.replace(cls=TextResponse, body="\n".join(lines), encoding="utf-8")
-
-    def _is_checked(self, request: Request) -> bool:
-        """Whether `request` is for a sitemap that the spider names, and redirects are checked."""
-        return self._is_sitemap(request) and (self._feeds or feeds_itself(self.crawler))
 
     def _is_sitemap(self, request: Request) -> bool:
         """Whether the spider's code reads what comes as a sitemap or robots.txt."""
