@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -34,7 +34,8 @@ class Tag(NamedTuple):
     """A tag, with the text up to the next tag."""
 
     name: str  # with its prefix; an end tag's with its slash
-    local: str  # without both
+    prefix: str
+    local: str  # the name without the prefix
     attributes: Attributes
     is_empty: bool  # whether the element ends with its start tag
     text: str
@@ -49,21 +50,20 @@ class Tag(NamedTuple):
 
         It is the prefix if none does, because many files do not declare theirs.
         """
-        prefix = self.name.removeprefix("/").rpartition(":")[0]
         declaration = "xmlns"
-        if prefix:
-            declaration = f"xmlns:{prefix}"
+        if self.prefix:
+            declaration = f"xmlns:{self.prefix}"
         for attributes in (self.attributes, *outer):
             if declaration in attributes:
                 return attributes[declaration]
-        return prefix
+        return self.prefix
 
 
 def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
     """Yield the tags of XML, each when its text is complete; the length of each piece behind it."""
     rest = ""  # what stands behind the last "<": the next piece may go on with it
     end = ""  # what ends the part without tags that is being read
-    tag: tuple[str, str, Attributes, bool] | None = None  # the last one
+    tag: tuple[str, str, str, Attributes, bool] | None = None  # the last one
     behind: list[str] = []  # the text behind it
     for piece in chain(texts, (_FLUSH,)):
         *parts, rest = (rest + piece).split("<")
@@ -79,8 +79,9 @@ def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
                 continue
             if tag is not None:
                 yield Tag(*tag, "".join(behind))
-            local = name.removeprefix("/").rpartition(":")[2]
-            tag = (name, local, _attributes(more), words.endswith("/"))
+            prefix, _, local = name.removeprefix("/").rpartition(":")
+            attributes = _attributes(more[0]) if more else {}
+            tag = (name, prefix, local, attributes, words.endswith("/"))
             behind = [text]
         yield len(piece)
 
@@ -104,13 +105,10 @@ def _verbatim(part: str, end: str) -> tuple[str, str]:
     return end, text
 
 
-def _attributes(texts: Iterable[str]) -> Attributes:
+def _attributes(text: str) -> Attributes:
     """The attributes of a tag, as far as they stand in the first `MOST_KEPT` characters."""
-    attributes = {}
-    for text in texts:
-        for key, double, single in _ATTRIBUTE.findall(text[:MOST_KEPT]):
-            attributes[key] = unescaped(double or single).strip()
-    return attributes
+    found = _ATTRIBUTE.findall(text[:MOST_KEPT])
+    return {key: unescaped(double or single).strip() for key, double, single in found}
 
 
 def unescaped(text: str) -> str:
