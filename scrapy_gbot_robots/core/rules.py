@@ -173,17 +173,14 @@ class Rules:
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
 
     def _kinds(self, path: str) -> Kinds:
-        """Return what to ask about a path: the rules one by one, or the index.
+        """Return what to ask about a path while there is no index: the rules one by one.
 
-        It is the index if trying the rules costs as much.
+        If trying them has cost as much as an index does, build it, and return what it has.
         """
-        index = self._index
-        if index is None:
-            self._spent += 1 + len(path) // _ORDINARY_PATH
-            if self._spent <= _TRIES:
-                return self._disallows, self._allows
-            index = self._indexed()
-        return index.kinds
+        self._spent += 1 + len(path) // _ORDINARY_PATH
+        if self._spent <= _TRIES:
+            return self._disallows, self._allows
+        return self._indexed().kinds
 
     def _indexed(self) -> Index:
         """Build the index."""

@@ -163,6 +163,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"visit-time: 0600-0845", "field of other crawlers", ""),
         (b"visit-time: morning", "unused field", "it is no time such as 0600-0845"),
         (b"host:", "unused field", "it is empty"),
+        (b"revisit-after: 7", "unused field", 'does not use the field "revisit-after"'),
         (b"user-agent: all", "name of no crawler", 'for a crawler "all" alone; write "*" for all'),
         (b"user-agent: Any", "name of no crawler", '"*" for all'),
         (b"user-agent: everyone", "name of no crawler", '"*" for all'),
