@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeAlias
 
 from w3lib.encoding import html_body_declared_encoding, read_bom
@@ -363,8 +363,17 @@ def _unpacked(pieces: Pieces, layers: int = 0) -> Pieces:
     first = next(pieces, b"")
     whole: Pieces = chain((first,), pieces)
     if first.startswith(_GZIP) and layers < _MOST_GZIPS:
-        whole = _unpacked(filter(None, islice(gunzipped(whole), _MOST_PIECES)), layers + 1)
+        whole = _unpacked(_of_layer(gunzipped(whole)), layers + 1)
     yield from whole
+
+
+def _of_layer(pieces: Pieces) -> Pieces:
+    """Pass on what a layer unpacks to, up to `_MOST_PIECES`."""
+    for number, piece in enumerate(pieces):
+        if number == _MOST_PIECES:
+            raise zlib.error(f"the compressed data has more than {_MOST_PIECES} parts")
+        if piece:
+            yield piece
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:

@@ -495,6 +495,13 @@ def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
     assert reader.trouble
 
 
+def test_file_of_more_gzip_members_than_files_have_is_not_read_to_its_end() -> None:
+    members = [gzip.compress(b"http://e/%d\n" % number, 1) for number in range(3_300)]
+    entries, reader = read(b"".join(members))
+    assert 1_500 < len(entries) < 3_200
+    assert reader.trouble == "the compressed data has more than 3200 parts"
+
+
 @pytest.mark.parametrize(
     "body",
     [
