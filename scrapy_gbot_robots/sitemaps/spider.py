@@ -252,9 +252,8 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report("without", host, why)
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
-        request: Request = failure.request
-        host = request.cb_kwargs["host"]
-        others = request.cb_kwargs["others"]
+        host = failure.request.cb_kwargs["host"]
+        others = failure.request.cb_kwargs["others"]
         if others:
             yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
             return

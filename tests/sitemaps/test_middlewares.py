@@ -80,14 +80,6 @@ async def test_spider_may_list_local_files_itself(site: Site, tmp_path: Path) ->
 
 
 @in_reactor
-async def test_robots_txt_on_which_scrapys_own_code_fails_is_no_error(site: Site) -> None:
-    site.pages["/robots.txt"] = sitemap_lines("http://[", site.url("/s.xml")) + b"\xff"
-    crawler = await crawl(Sitemaps, start_urls=[site.url()])
-    assert set(parsed(crawler)) == {site.url("/page")}
-    assert "spider_exceptions/count" not in stats(crawler)
-
-
-@in_reactor
 async def test_spider_with_domains_only_starts_from_their_robots_txt_files(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
