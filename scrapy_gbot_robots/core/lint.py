@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from . import lines
 from .crawlers import Crawler
-from .known_crawlers import SEARCH_ENGINES, KnownCrawler
+from .known_crawlers import SEARCH_ENGINES
 from .lines import Line, without_bom
 from .patterns import NO_RULE, covers, decider, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
@@ -88,15 +88,12 @@ def findings(
         for line, kind, text in more(robotstxt):
             unsorted.add(finding(line, kind, what=text))
     wrong = {one.line for one in unsorted if one.level == ERROR}
-    notes = {one for one in unsorted if one.kind == "field of other crawlers"}
-    unsorted -= {note for note in notes if note.line in wrong}  # it means nothing to them, too
+    for one in [*unsorted]:
+        if one.kind == "field of other crawlers" and one.line in wrong:
+            unsorted.discard(one)  # it means nothing to them, too
     unsorted.update(_on_groups(groups, all_lines))
     unsorted.update(_on_crawlers(groups))
-    return sorted(unsorted, key=_place)
-
-
-def _place(one: Finding) -> tuple[int, int, str]:
-    return _RANK[one.kind], one.line, one.text
+    return sorted(unsorted, key=lambda one: (_RANK[one.kind], one.line, one.text))
 
 
 def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
@@ -171,41 +168,80 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
     """Find groups without rules, two groups that are one, and closed sites.
 
     Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
-    until it was public. It is closed if "*" and each search engine may fetch nothing.
+    until it was public.
     """
     merged = groups_by_agent(groups)
     joins = [_joins_in(group, all_lines) for group in groups]
-    followed = {"*", *(_agent_of(engine, merged) for engine in SEARCH_ENGINES)}
-    closings = {agent: _closing_rule_of(agent, merged, groups) for agent in followed}
-    is_closed = None not in closings.values()
-    causes = _causes(groups, joins, all_lines)
-    shut_out = _shut_out(groups, merged, closings, causes, is_closed=is_closed)
-    for shut in shut_out:
-        yield _on_shut_out(shut, all_lines)
-    already_told = {shut.join for shut in shut_out}
-    by_join = {shut.rule for shut in shut_out if shut.by_all}
+    shut_out, is_closed = _shut_out(groups, merged, joins, all_lines)
+    told: set[_Join | None] = set()
+    by_join = set()  # rules for all crawlers that were written for another
+    for rule, engines in shut_out.items():
+        names, agents, its_causes = zip(*engines, strict=True)
+        cause = next(filter(None, its_causes), None)
+        told.add(cause)
+        if cause is not None or not is_closed:
+            yield _on_shut_out(rule, names, cause, all_lines)
+        if "*" in agents:
+            by_join.add(rule)
     for group, its_joins in zip(groups, joins, strict=True):
-        if is_closed and "*" in group.agents:
-            closing = closing_rule(group.rules)
-            if closing is not None and closing not in by_join:
-                yield finding(closing.line, "whole site disallowed", rule=closing)
+        closing = closing_rule(group.rules)
+        if is_closed and "*" in group.agents and closing is not None and closing not in by_join:
+            yield finding(closing.line, "whole site disallowed", rule=closing)
         if not group.rules:
-            for agent, line in group.agents.items():
-                if agent and len(merged[agent]) == 1:  # no other group has rules for it
-                    yield finding(line, "group without rules", agent=agent)
+            yield from _on_no_rules(group, merged)
         for join in its_joins:
-            if join not in already_told and not _is_harmless(join, all_lines):
+            if join not in told and not _is_harmless(join, all_lines):
                 yield finding(join.after, "joined groups", other=join.before)
 
 
-def _causes(
-    groups: Sequence[Group], joins: Sequence[list[_Join]], all_lines: Sequence[Line]
-) -> list[list[_Join]]:
-    """Return for each group the lines by which rules are for it that were written for another."""
-    causes = []
-    for group, its_joins in zip(groups, joins, strict=True):
-        causes.append(_lost_agents(group, all_lines) or its_joins)
-    return causes
+def _on_no_rules(group: Group, merged: Mapping[str, Sequence[int]]) -> Iterator[Finding]:
+    for agent, line in group.agents.items():
+        if agent and len(merged[agent]) == 1:  # no other group has rules for it
+            yield finding(line, "group without rules", agent=agent)
+
+
+_ShutOut: TypeAlias = dict[Rule, list[tuple[str, str, "_Join | None"]]]
+
+
+def _shut_out(
+    groups: Sequence[Group],
+    merged: Mapping[str, Sequence[int]],
+    joins: Iterable[list[_Join]],
+    all_lines: Sequence[Line],
+) -> tuple[_ShutOut, bool]:
+    """Return the search engines that may fetch nothing, and whether that is so for all crawlers.
+
+    By the rule that says so: their names, the agent whose groups each follows, and the lines by
+    which the rule is for it, if it was written for another. A rule that was written for all
+    crawlers is no mistake.
+    """
+    # what a misspelt user-agent line does counts before what a missing rule does
+    causes = [
+        _lost_agents(group, all_lines) or its_joins
+        for group, its_joins in zip(groups, joins, strict=True)
+    ]
+    followed = {
+        engine.tokens[0]: next(filter(merged.get, map(str.lower, engine.tokens)), "*")
+        for engine in SEARCH_ENGINES
+    }
+    closings = {}
+    for agent in {"*", *followed.values()}:
+        its_groups = [groups[number].rules for number in merged.get(agent, ())]
+        closings[agent] = closing_rule(chain.from_iterable(its_groups))
+    shut_out: _ShutOut = {}
+    for name, agent in followed.items():
+        closing = closings[agent]
+        if closing is None:
+            continue
+        join = None
+        for number in merged[agent]:
+            group = groups[number]
+            if closing in group.rules:
+                between = range(group.agents[agent] + 1, closing.line)
+                join = next((join for join in causes[number] if join.after in between), None)
+        if join is not None or agent != "*":
+            shut_out.setdefault(closing, []).append((name, agent, join))
+    return shut_out, None not in closings.values()
 
 
 def _is_harmless(join: _Join, all_lines: Sequence[Line]) -> bool:
@@ -216,87 +252,23 @@ def _is_harmless(join: _Join, all_lines: Sequence[Line]) -> bool:
     return any(line.key.lower() in OF_GROUPS for line in between)
 
 
-def _agent_of(engine: KnownCrawler, merged: Mapping[str, Sequence[int]]) -> str:
-    """Return the agent whose groups a search engine follows."""
-    for token in map(str.lower, engine.tokens):
-        if token in merged:
-            return token
-    return "*"
-
-
-def _closing_rule_of(
-    agent: str, merged: Mapping[str, Sequence[int]], groups: Sequence[Group]
-) -> Rule | None:
-    """Return the rule by which an agent may fetch nothing; None if it may fetch something."""
-    numbers = merged.get(agent, ())
-    return closing_rule(chain.from_iterable(groups[number].rules for number in numbers))
-
-
-class _ShutOut(NamedTuple):
-    """Search engines that may fetch nothing."""
-
-    rule: Rule  # that says so
-    names: list[str]
-    join: _Join | None  # why the rule is for them, if it was written for others
-    by_all: bool  # whether that is the group of "*"
-
-
-def _shut_out(
-    groups: Sequence[Group],
-    merged: Mapping[str, Sequence[int]],
-    closings: Mapping[str, Rule | None],
-    joins: Sequence[Sequence[_Join]],
-    *,
-    is_closed: bool,
-) -> list[_ShutOut]:
-    """Return the search engines that may fetch nothing, by their group or one joined with it.
-
-    `closings` has the rules by which the agents that they follow may fetch nothing. A rule that was
-    written for all crawlers is no mistake. If `is_closed`, the whole site is: only what a join has
-    done counts.
-    """
-    by_rule: dict[Rule, _ShutOut] = {}
-    for engine in SEARCH_ENGINES:
-        agent = _agent_of(engine, merged)
-        closing = closings[agent]
-        if closing is None:
-            continue
-        join = None
-        for number in merged[agent]:
-            if closing in groups[number].rules:
-                line = groups[number].agents[agent]
-                join = _join_between(line, closing.line, joins[number])
-        if join is None and agent == "*":
-            continue
-        shut = by_rule.setdefault(closing, _ShutOut(closing, [], None, by_all=False))
-        shut.names.append(engine.tokens[0])
-        if join is not None:
-            by_all = shut.by_all or agent == "*"
-            by_rule[closing] = shut._replace(join=shut.join or join, by_all=by_all)
-    return [shut for shut in by_rule.values() if shut.join is not None or not is_closed]
-
-
-def _join_between(line: int, rule_line: int, joins: Iterable[_Join]) -> _Join | None:
-    for join in joins:
-        if line < join.after < rule_line:
-            return join
-    return None
-
-
-def _on_shut_out(shut: _ShutOut, all_lines: Sequence[Line]) -> Finding:
-    crawlers = _listed(shut.names)
-    why = f'"{shut.rule}" keeps them away from the whole site'
-    if shut.join is not None:
-        before, after = shut.join
-        if all_lines[after - 1].kind != lines.USER_AGENT:
-            why = f'"{shut.rule}" is for them, too, as line {after} is no user-agent line'
-            return finding(shut.rule.line, "search engine shut out", crawlers=crawlers, why=why)
-        joined = f'"User-agent: {text_of(all_lines[after - 1].value, 60)}"'
-        why = (
-            f'"{shut.rule}" is for them, too, as {joined} in line {after} begins no new group: '
-            f"no rule stands between it and line {before}"
-        )
-    return finding(shut.rule.line, "search engine shut out", crawlers=crawlers, why=why)
+def _on_shut_out(
+    rule: Rule, names: Sequence[str], join: _Join | None, all_lines: Sequence[Line]
+) -> Finding:
+    """Return the finding that search engines may fetch nothing, and why a rule is for them."""
+    why = f'"{rule}" keeps them away from the whole site'
+    if join is not None:
+        before, after = join
+        line = all_lines[after - 1]
+        why = f"line {after} is no user-agent line"
+        if line.kind == lines.USER_AGENT:
+            why = (
+                f'"User-agent: {text_of(line.value, 60)}" in line {after} begins no new group: '
+                f"no rule stands between it and line {before}"
+            )
+        why = f'"{rule}" is for them, too, as {why}'
+    crawlers = _listed(names)
+    return finding(rule.line, "search engine shut out", crawlers=crawlers, why=why)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -309,72 +281,38 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}"
 
 
-class _Merged(NamedTuple):
-    """Agents that follow the same groups, and the rules of these."""
-
-    agents: list[str]
-    rules: list[Rule]  # without those that have no path
-    lines: Mapping[str, int]  # the first user-agent line of each, among others
-
-
-def _merged_agents(groups: Sequence[Group]) -> Iterator[_Merged]:
-    """Yield the agents that have the same groups, together.
-
-    Each yield costs what its rules cost.
-    """
-    agents_of: dict[tuple[int, ...], list[str]] = {}
-    for agent, numbers in groups_by_agent(groups).items():
-        agents_of.setdefault(numbers, []).append(agent)
-    for numbers, agents in agents_of.items():
-        rules: list[Rule] = []
-        for number in numbers:
-            rules += [rule for rule in groups[number].rules if rule.pattern]
-        yield _Merged(agents, rules, groups[numbers[0]].agents)
-
-
-class _Rivals(NamedTuple):
-    """The rules of one crawler, to hold paths against them."""
-
-    allows: Index
-    disallows: Index
-
-    @classmethod
-    def of(cls, rules: Iterable[Rule]) -> _Rivals:
-        """Take the rules.
-
-        An allow rule for an index page is one for its directory, too.
-        """
-        allows: list[tuple[str, int]] = []
-        disallows: list[tuple[str, int]] = []
-        for allow, pattern, line in rules:
-            if not allow:
-                disallows.append((pattern, line))
-                continue
-            allows.append((pattern, line))
-            directory = directory_of_index(pattern)
-            if directory is not None:
-                allows.append((directory, line))
-        return cls(Index(allows, ()), Index((), disallows))
-
-
 def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
-    """Compare the rules of each crawler with each other, and with those of "*"."""
+    """Compare the rules of each crawler with each other, and with those of "*".
+
+    Agents that follow the same groups are one crawler here.
+    """
     closed_to_all = _paths_closed_to_all(groups)
+    followers: dict[tuple[int, ...], list[str]] = {}
+    for agent, numbers in groups_by_agent(groups).items():
+        followers.setdefault(numbers, []).append(agent)
     work_left = _MOST_WORK
-    for merged in _merged_agents(groups):
-        rivals = _Rivals.of(merged.rules)
-        patterns = [rule.pattern for rule in merged.rules] + closed_to_all
-        wildcards = rivals.allows.wildcard_chars + rivals.disallows.wildcard_chars
-        work_of_path = 2 * _WORK_OF_RULE + wildcards
+    for numbers, agents in followers.items():
+        its_rules = chain.from_iterable(groups[number].rules for number in numbers)
+        rules = [rule for rule in its_rules if rule.pattern]
+        index = _index_of(rules)
+        patterns = [rule.pattern for rule in rules] + closed_to_all
+        work_of_path = 2 * _WORK_OF_RULE + index.wildcard_chars
         work_left -= work_of_path * sum(_WORK_OF_PATH + len(pattern) for pattern in patterns)
+        first_lines = groups[numbers[0]].agents
         if work_left < 0:
-            yield finding(min(merged.lines.values()), "too many rules to compare")
+            yield finding(min(first_lines.values()), "too many rules to compare")
             return
-        yield from _on_outweighed(merged, rivals)
-        if not FOR_GOOGLE.isdisjoint(merged.agents) and closing_rule(merged.rules) is None:
-            yield from _on_styles_and_scripts(merged.rules, rivals)
-        if "*" not in merged.agents and not all(rule.allow for rule in merged.rules):
-            yield from _on_opened(closed_to_all, rivals, merged)
+        yield from _on_rules(rules, agents, index)
+        if "*" not in agents and not all(rule.allow for rule in rules):
+            names = [agent for agent in agents if Crawler.of(agent).heeds_global]
+            opened = _opened(closed_to_all, index)
+            if names and opened:
+                yield finding(
+                    first_lines[names[0]],
+                    "own group",
+                    whom=_quoted(names),
+                    paths=shown(", ".join(opened)),
+                )
 
 
 def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
@@ -390,39 +328,47 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
     return patterns
 
 
-def _on_outweighed(merged: _Merged, rivals: _Rivals) -> Iterator[Finding]:
-    """Find rules that are there already, and rules that never decide.
+def _index_of(rules: Iterable[Rule]) -> Index:
+    """Arrange rules, to hold paths against them.
+
+    An allow rule for an index page is one for its directory, too.
+    """
+    patterns: tuple[list[tuple[str, int]], ...] = ([], [])
+    for allow, pattern, line in rules:
+        patterns[allow].append((pattern, line))
+        if allow:
+            patterns[allow].append((directory_of_index(pattern) or "", line))
+    disallows, allows = patterns
+    return Index(allows, disallows)
+
+
+def _on_rules(rules: Iterable[Rule], agents: Sequence[str], index: Index) -> Iterator[Finding]:
+    """Find rules that are there already, rules that never decide, and hidden styles and scripts.
 
     A rule never decides if a rule of the other kind matches all its paths and is preferred (RFC
-    9309 2.2.2).
+    9309 2.2.2). Style sheets and scripts are hidden if no other rule gives them back.
     """
     first: dict[tuple[bool, str], Rule] = {}
-    at = {rule.line: rule for rule in merged.rules}
-    whom = _quoted(merged.agents)
-    for rule in merged.rules:
-        before = first.setdefault((rule.allow, rule.pattern), rule)
-        if before.line != rule.line:
-            yield finding(rule.line, "duplicate rule", rule=rule, other=before.line)
-        others = rivals.allows
-        if rule.allow:
-            others = rivals.disallows
-        best = decider(others.kinds, stand_in(rule.pattern))
-        if best > precedence_of(len(rule.pattern), rule.allow, rule.line):
+    at = {rule.line: rule for rule in rules}
+    whom = _quoted(agents)
+    for_google = not FOR_GOOGLE.isdisjoint(agents) and closing_rule(rules) is None
+    for rule in rules:
+        allow, pattern, line = rule
+        precedence = precedence_of(len(pattern), allow, line)
+        others = index.kinds[not allow]
+        before = first.setdefault((allow, pattern), rule).line
+        if before != line:
+            yield finding(line, "duplicate rule", rule=rule, other=before)
+        best = others.best(stand_in(pattern), NO_RULE)
+        if best > precedence:
             rival = at[line_of(best)]
             yield finding(
-                rule.line, "shadowed rule", rule=rule, whom=whom, rival=rival, other=rival.line
+                line, "shadowed rule", rule=rule, whom=whom, rival=rival, other=rival.line
             )
-
-
-def _on_styles_and_scripts(rules: Iterable[Rule], rivals: _Rivals) -> Iterator[Finding]:
-    """Find style sheets and scripts that are blocked, and that no other rule gives back."""
-    for rule in rules:
-        file = _style_or_script(rule.pattern)
-        if rule.allow or not file:
-            continue
-        best = decider(rivals.allows.kinds, file)
-        if best < precedence_of(len(rule.pattern), rule.allow, rule.line):
-            yield finding(rule.line, "style or script", rule=rule)
+        if for_google and not allow:
+            file = _style_or_script(pattern)
+            if file and others.best(file, NO_RULE) < precedence:
+                yield finding(line, "style or script", rule=rule)
 
 
 def _style_or_script(pattern: str) -> str:
@@ -444,25 +390,17 @@ def _style_or_script(pattern: str) -> str:
     return ""
 
 
-def _on_opened(closed_to_all: Iterable[str], rivals: _Rivals, merged: _Merged) -> Iterator[Finding]:
-    """Find crawlers whose own group forgets rules of "*".
+def _opened(closed_to_all: Iterable[str], index: Index) -> list[str]:
+    """Return what a crawler's own group forgets of the rules of "*".
 
-    One that may fetch everything is let in on purpose.
+    A crawler that may fetch everything is let in on purpose.
     """
-    names = [agent for agent in merged.agents if Crawler.of(agent).heeds_global]
-    if not names or not _is_undecided("/", rivals):
-        return
-    opened = [pattern for pattern in closed_to_all if _is_undecided(pattern, rivals)]
-    if opened:
-        paths = shown(", ".join(opened))
-        yield finding(merged.lines[names[0]], "own group", whom=_quoted(names), paths=paths)
-
-
-def _is_undecided(pattern: str, rivals: _Rivals) -> bool:
-    """Whether no rule is for the paths of `pattern`."""
-    path = stand_in(pattern)
-    indexes = rivals.allows, rivals.disallows
-    return all(decider(index.kinds, path) == NO_RULE for index in indexes)
+    undecided = (
+        pattern
+        for pattern in chain(["/"], closed_to_all)
+        if decider(index.kinds, stand_in(pattern)) == NO_RULE
+    )
+    return [*undecided] if next(undecided, "") == "/" else []
 
 
 def _quoted(agents: Sequence[str]) -> str:
