@@ -1,4 +1,4 @@
-"""Lists of URLs, read piece by piece in bounded memory, and the text of rows of answers.
+"""Lists of URLs, read piece by piece in bounded memory.
 
 A list is text with a URL a line; CSV, whose first line names the columns, among them `url`; or JSON
 lines, objects with a key `url`. Its name ends in .csv or .jsonl; any other name is that of text.
@@ -9,13 +9,14 @@ Sources: RFC 4180; https://jsonlines.org.
 from __future__ import annotations
 
 import csv
-import io
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 from ..core.urls import as_text, shown
 from .judging import BulkError
+
+Row: TypeAlias = "dict[str, Any]"  # cells by the names of their columns
 
 URL = "url"
 MAX_URL = 16_384  # bytes
@@ -44,68 +45,56 @@ class UrlList:
         self.left_out = 0
         self._has_to_wait = False  # all that has come is read
 
-    def pieces(self) -> Iterator[list[list[Any]]]:
-        """Yield some rows at a time, column by column, as `names` has the columns.
+    def pieces(self) -> Iterator[list[Row]]:
+        """Yield some rows at a time; those without a URL are left out, and counted.
 
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
         """
-        rows = self._rows_of_text
-        if self._name.lower().endswith(".csv"):
-            rows = self._rows_of_csv
-        elif self._name.lower().endswith(".jsonl"):
-            rows = self._rows_of_json
+        rows = {"csv": self._rows_of_csv, "jsonl": self._rows_of_json}.get(
+            self._name.lower().rpartition(".")[2], self._rows_of_text
+        )
+        piece: list[Row] = []
+        begun = 0
         try:
-            yield from self._in_pieces(rows())
+            for row in rows():
+                url = row.get(URL)
+                if isinstance(url, str) and 0 < len(url) <= MAX_URL:
+                    piece.append(row)
+                else:
+                    self.left_out += 1
+                if self._has_to_wait or self.done - begun >= _BLOCK:
+                    yield piece
+                    piece = []
+                    begun = self.done
         except csv.Error as error:
             raise BulkError(f"{self._name}: {error}") from None
         except OSError as error:
             raise BulkError(f"{self._name}: {error.strerror}") from None
+        yield piece
 
-    def _in_pieces(self, rows: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
-        """Yield columns of some rows; those without a URL are left out, and counted."""
-        piece: list[list[Any]] = []
-        begun = 0
-        for row in rows:
-            url = row[0]
-            if isinstance(url, str) and 0 < len(url) <= MAX_URL:
-                piece.append(row)
-            else:
-                self.left_out += 1
-            if self._has_to_wait or self.done - begun >= _BLOCK:
-                yield self._columns(piece)
-                piece = []
-                begun = self.done
-        yield self._columns(piece)
-
-    def _columns(self, piece: Sequence[list[Any]]) -> list[list[Any]]:
-        if not piece:
-            return [[] for _ in self.names]
-        return list(map(list, zip(*piece, strict=True)))
-
-    def _rows_of_text(self) -> Iterator[list[Any]]:
+    def _rows_of_text(self) -> Iterator[Row]:
         """Yield lines without the white space around them; empty ones are left out."""
         for line in self._lines():
             text = as_text(line).strip()
             if text:
-                yield [text]
+                yield {URL: text}
 
-    def _rows_of_csv(self) -> Iterator[list[Any]]:
+    def _rows_of_csv(self) -> Iterator[Row]:
         lines = csv.reader(map(as_text, self._lines()))
         names = next(lines, None)
         if not names:
             raise BulkError(f"{self._name}: the file is empty; its first line names the columns")
         self._take_names(names)
-        place = names.index(URL)
         for cells in filter(None, lines):
             if len(cells) != len(names):
                 raise BulkError(
                     f"{self._name}: line {lines.line_num} has {len(cells)} columns, "
                     f"not {len(names)}"
                 )
-            yield [cells.pop(place), *cells]
+            yield dict(zip(names, cells, strict=True))
 
-    def _rows_of_json(self) -> Iterator[list[Any]]:
+    def _rows_of_json(self) -> Iterator[Row]:
         is_first = True
         for number, line in enumerate(self._lines(), 1):
             if not line.strip():
@@ -126,7 +115,7 @@ class UrlList:
                     f"{self._name}: line {number} has {shown(min(new))!r}, "
                     "which the first line has not"
                 )
-            yield [row.get(name) for name in self.names]
+            yield row
 
     def _take_names(self, names: Sequence[str]) -> None:
         """Take the names of the columns. They must be different, and one is `url`."""
@@ -155,29 +144,3 @@ def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
         if names.count(name) != 1:
             there = ", ".join(map(repr, names)) or "none"
             raise BulkError(f"{where} must have one column {name!r}; its columns are {there}")
-
-
-# Rows as text.
-
-
-def csv_lines(columns: Sequence[Sequence[Any]]) -> str:
-    """Return a line for each row. What is not printable is escaped; lists and objects are JSON."""
-    text = io.StringIO()
-    cells = [map(_cell, column) for column in columns]
-    csv.writer(text, lineterminator="\n").writerows(zip(*cells, strict=True))
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str) and not value.isprintable():
-        return shown(value, len(value))
-    if isinstance(value, (list, dict)):
-        return json.dumps(value)
-    return value
-
-
-def json_lines(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
-    """Return an object in ASCII for each row."""
-    encode: Callable[[Any], str] = json.JSONEncoder().encode
-    rows = zip(*columns, strict=True)
-    return "".join([f"{encode(dict(zip(names, row, strict=True)))}\n" for row in rows])

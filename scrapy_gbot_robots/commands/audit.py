@@ -7,11 +7,12 @@ the options, the rows and the summary.
 
 from __future__ import annotations
 
+import csv
+import json
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scrapy.settings import Settings
@@ -27,10 +28,9 @@ from ..bulk.judging import (
     decision_on,
     origins_of,
 )
-from ..bulk.url_list import UrlList, csv_lines, json_lines
+from ..bulk.url_list import URL, Row, UrlList
 from ..concurrency import pause
 from ..core.urls import Origin, shown
-from ..core.verdict import Verdict
 from ..policy.outages import Decision, Kind
 from ..policy.overrides import Overrides
 from ..report.summary import Tally, count
@@ -114,27 +114,28 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         now=time.time(),
         purposes=options.purposes,
     )
-    with opened(options.urls) as file, _errors_in_a_line():
-        audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
-        with audit.summarised():
-            if files:
-                bodies = [version.copy.body for version in versions(files, settings, err)]
-                robots = [decision_on(200, body, gbot.policy) for body in bodies]
-                for columns in audit.pieces():
-                    audit.judge(columns, robots)
-            else:
-                _by_host(audit, settings)
+    try:
+        with opened(options.urls) as file:
+            audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
+            try:
+                if files:
+                    bodies = [version.copy.body for version in versions(files, settings, err)]
+                    robots = [decision_on(200, body, gbot.policy) for body in bodies]
+                    for rows in audit.pieces():
+                        audit.judge(rows, robots)
+                else:
+                    _by_host(audit, settings)
+            except KeyboardInterrupt:
+                err.show_state("")
+                err.say(("Interrupted. So far:", "warning"))
+                audit.summarise()
+                raise
+    except BulkError as error:
+        raise CommandError(shown(str(error), _MOST_ERROR)) from None
+    audit.summarise(may_be_empty=False)
     if options.fail_on and audit.has_disallowed:
         return FOUND
     return FINE
-
-
-@contextmanager
-def _errors_in_a_line() -> Iterator[None]:
-    try:
-        yield
-    except BulkError as error:
-        raise CommandError(shown(str(error), _MOST_ERROR)) from None
 
 
 def _by_host(audit: _Audit, settings: Settings) -> None:
@@ -144,10 +145,10 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
     """
 
     async def work(crawl: ProjectCrawl) -> None:
-        for columns in audit.pieces():
-            decisions = await crawl.decisions(origins_of(columns[0]))
+        for rows in audit.pieces():
+            decisions = await crawl.decisions(origins_of([row[URL] for row in rows]))
             audit.count_sites(decisions)
-            audit.judge(columns, [decisions])
+            audit.judge(rows, [decisions])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     run_in_crawl(settings, work, audit.err)
@@ -165,41 +166,21 @@ class _Audit:
         self._new = len(self._names)  # columns of answers; by an old version, there are as many
         if options.diff:
             self._names += [f"{name}_before" for name in self._names]
-        self._has_titles = False
+        self._write: Callable[[Sequence[Any]], object] = self._write_row
         self._began = time.monotonic()
         self._judged = 0  # URLs
-        self._invalid: list[str] = []  # the first line that is no URL
-        self._left_out = 0  # such lines
-        self._answers: list[Counter[int]] = [Counter() for _ in self._names]
+        self._example = ""  # the first line that is no URL
+        self._answers: Counter[tuple[int, int]] = Counter()  # by column and answer
         self._rules: Tally[tuple[int, str, str]] = Tally()
         # robots.txt files by what is wrong with them
         self._odd: defaultdict[str, Tally[str]] = defaultdict(Tally)
 
-    @contextmanager
-    def summarised(self) -> Iterator[None]:
-        """Write the summary at the end, also if Ctrl-C or SIGTERM ends the work.
-
-        Raises:
-            CommandError: there were lines, but none of them is a URL.
-        """
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.err.show_state("")
-            self.err.say(("Interrupted. So far:", "warning"))
-            self._summarise()
-            raise
-        if self._left_out + self._urls.left_out and not self._judged:
-            example = "".join(f": {line}" for line in self._invalid)
-            raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
-        self._summarise()
-
-    def pieces(self) -> Iterator[list[list[Any]]]:
-        """Yield the columns of the list, some rows at a time, and show how far it is read."""
+    def pieces(self) -> Iterator[list[Row]]:
+        """Yield the list, some rows at a time, and show how far it is read."""
         read, total = 0, size_of(self._options.urls)
-        for columns in self._urls.pieces():
-            read += len(columns[0])
-            yield columns
+        for rows in self._urls.pieces():
+            read += len(rows)
+            yield rows
             if self._out.columns is None:  # else the rows on the terminal show it
                 share = ""
                 if total:
@@ -216,71 +197,39 @@ class _Audit:
             elif decision.temporary:
                 self._odd["unreachable"].add(origin.robots_url)
 
-    def judge(self, columns: list[list[Any]], robots: Sequence[Decisions]) -> None:
+    def judge(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
-        urls = columns[0]
-        answers: list[bytearray] = []
+        urls = [row[URL] for row in rows]
+        columns: list[bytearray] = []
         for version in robots:
-            answers += self._judge.judged(urls, version)
-        rows, wanted = self._counted(urls, answers)
-        for counter, column in zip(self._answers, answers, strict=True):
-            counter.update(_at(rows, column))
-        if not self._judged:
-            return  # an error may be all that is said
-        self._write_titles()
-        if self._options.format == "text":
-            for row in rows:
-                self._explain(urls[row], robots, is_written=row in wanted)
-        else:
-            self._write([_at(wanted, column) for column in (*columns, *answers)])
-
-    def _counted(
-        self, urls: Sequence[str], answers: Sequence[bytearray]
-    ) -> tuple[list[int], dict[int, None]]:
-        """Return the rows that count, and those of them that are written.
-
-        A row counts if it has a URL and, by two versions, a difference.
-        """
-        counted: list[int] = []
-        wanted: dict[int, None] = {}
-        for row, of_row in enumerate(zip(*answers, strict=True)):
-            if of_row[0] == NO_URL:
-                self._left_out += 1
-                if not self._invalid:
-                    self._invalid.append(shown(urls[row], _EXAMPLE))
+            columns += self._judge.judged(urls, version)
+        for row, answers in zip(rows, zip(*columns, strict=True), strict=True):
+            if answers[0] == NO_URL:
+                self._urls.left_out += 1
+                self._example = self._example or shown(row[URL], _EXAMPLE)
                 continue
+            if not self._judged:
+                self._begin()  # not before, for an error may be all that is said
             self._judged += 1
-            new = of_row[: self._new]
-            if not self._options.diff or new != of_row[self._new :]:
-                counted.append(row)
-                if not self._options.only or set(new) == {YES}:
-                    wanted[row] = None
-        return counted, wanted
+            new = answers[: self._new]
+            if self._options.diff and new == answers[self._new :]:
+                continue
+            for key in enumerate(answers):
+                self._answers[key] += 1
+            is_wanted = not self._options.only or set(new) == {YES}
+            if self._options.format == "text":
+                self._explain(row[URL], robots, is_written=is_wanted)
+            elif is_wanted:
+                self._write([*map(row.get, self._urls.names), *answers])
 
-    def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
-        """Count the rules that decide about a URL; write a line for each crawler."""
-        explained: list[tuple[int, Verdict]] = []
-        for version in robots:
-            explained += self._judge.explained(url, version)
-        for name, (answer, verdict) in zip(self._names, explained, strict=True):
-            why = verdict.reason
-            if verdict.rule is not None:
-                why = f"{verdict.rule} (line {verdict.rule.line})"
-            self._rules.add((answer, name, why))
-            if is_written:
-                self._write_row(_WORDS[answer], name, why, url)
-
-    def _write_titles(self) -> None:
-        """Write a line of titles, once.
+    def _begin(self) -> None:
+        """Choose how rows are written, and write the titles.
 
         Raises:
             BulkError: two columns would have the same name.
         """
-        if self._has_titles:
-            return
-        self._has_titles = True
         if self._options.format == "text":
-            self._write_row("ANSWER", "CRAWLER", "RULE", "URL")
+            self._write(("ANSWER", "CRAWLER", "RULE", "URL"))
             return
         names = [*self._urls.names, *self._names]
         if len(set(names)) < len(names):
@@ -289,35 +238,52 @@ class _Audit:
                 f"{', '.join(map(repr, names))}"
             )
         if self._options.format == "csv":
-            self._write([[name] for name in names])
-
-    def _write(self, columns: Sequence[Sequence[Any]]) -> None:
-        if self._options.format == "csv":
-            self._out.write(csv_lines(columns))
+            writer = csv.writer(self._out, lineterminator="\n")
+            self._write = lambda row: writer.writerow(map(_cell, row))
+            self._write(names)
         else:
-            self._out.write(json_lines([*self._urls.names, *self._names], columns))
+            self._write = lambda row: self._out.write(
+                json.dumps(dict(zip(names, row, strict=True))) + "\n"
+            )
 
-    def _write_row(self, answer: str, name: str, rule: str, url: str) -> None:
+    def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
+        """Count the rules that decide about a URL; write a line for each crawler."""
+        explained = [pair for version in robots for pair in self._judge.explained(url, version)]
+        for name, (answer, verdict) in zip(self._names, explained, strict=True):
+            why = verdict.reason
+            if verdict.rule is not None:
+                why = f"{verdict.rule} (line {verdict.rule.line})"
+            self._rules.add((answer, name, why))
+            if is_written:
+                self._write((_WORDS[answer], name, why, url))
+
+    def _write_row(self, row: Sequence[str]) -> None:
         """Write a line of a table. On a terminal, a rule that is too long is cut."""
-        rule = printable(rule)
+        answer, name, rule, url = map(printable, row)
         if self._out.columns is not None and len(rule) > _RULE_WIDTH:
             rule = f"{rule[: _RULE_WIDTH - 3]}..."
         width = max(map(len, ["CRAWLER", *self._names]))
-        row = f"{answer:<11}  {name:<{width}}  {rule:<{_RULE_WIDTH}}  {printable(url)}\n"
-        self._out.write(row)
+        self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<{_RULE_WIDTH}}  {url}\n")
 
     @property
     def has_disallowed(self) -> bool:
         """Whether a URL may not be fetched, by the new version if there are two."""
-        return any(answers[NO] or answers[UNREACHABLE] for answers in self._answers[: self._new])
+        return any(column < self._new and answer != YES for column, answer in self._answers)
 
-    def _summarise(self) -> None:
-        err = self.err
+    def summarise(self, *, may_be_empty: bool = True) -> None:
+        """Write what came of the list, or so far.
+
+        Raises:
+            CommandError: there were lines, but none of them is a URL.
+        """
+        err, invalid = self.err, self._urls.left_out
+        if invalid and not self._judged and not may_be_empty:
+            example = f": {self._example}" if self._example else ""
+            raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
         err.say()
         err.say(f"{count(self._judged, 'URL')} in {time.monotonic() - self._began:.1f} s")
-        invalid = self._left_out + self._urls.left_out
         if invalid:
-            example = "".join(f", such as: {line}" for line in self._invalid)
+            example = f", such as: {self._example}" if self._example else ""
             err.say((f"{count(invalid, 'line')} left out: no URL{example}", "warning"))
         for what, files in self._odd.items():
             ((file, _),) = files.most_common(1)
@@ -325,8 +291,8 @@ class _Audit:
                 file += f" and {count(len(files) - 1, 'other', exact=files.exact)}"
             err.say((f"{what}: {file}", "bad"))
         rows = []
-        for name, answers in zip(self._names, self._answers, strict=True):
-            rows.append([name, *(f"{answers[answer]:,}" for answer in _IN_SUMMARY)])
+        for column, name in enumerate(self._names):
+            rows.append([name, *(f"{self._answers[column, each]:,}" for each in _IN_SUMMARY)])
         err.table(["CRAWLER", *(_WORDS[answer].upper() for answer in _IN_SUMMARY)], rows)
         self._say_rules()
 
@@ -344,5 +310,10 @@ class _Audit:
             self.err.say(f"... and {others}")
 
 
-def _at(rows: Iterable[int], column: Sequence[Any]) -> list[Any]:
-    return [column[row] for row in rows]
+def _cell(value: Any) -> Any:
+    """Return a cell of CSV. What is not printable is escaped; lists and objects are JSON."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, (list, dict)):
+        return json.dumps(value)
+    return value

@@ -429,7 +429,7 @@ def test_list_is_read_in_pieces_that_go_up_to_the_size_of_its_file(
     with (tmp_path / name).open("rb") as file:
         listed = UrlList(file, name)
         read = 0
-        for (piece,) in listed.pieces():
+        for piece in listed.pieces():
             read += len(piece)
             assert len(piece) < 12_000
             assert listed.done <= 300_000 + 40 * read
