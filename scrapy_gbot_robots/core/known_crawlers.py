@@ -121,7 +121,9 @@ def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
-_NAMES = chain(GOOGLE_NAMES, *(row.tokens for row in KNOWN_CRAWLERS))
+# Operators document these names, although a token has no digits.
+_WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider")
+_NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 _REAL = {name.lower(): name for name in _NAMES}
 _BY_LETTERS = {_letters(name): name for name in _REAL.values()}
 

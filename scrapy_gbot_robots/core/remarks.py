@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from . import lines
 from .crawlers import GOOGLE_NAMES, is_browser_like, product_token
-from .known_crawlers import is_known, meant_by
+from .known_crawlers import did_you_mean, is_known
 from .lines import Line, agent_of, split_lines
 from .patterns import directory_of_index
 from .urls import shown, sitemap_url
@@ -414,12 +414,9 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
 
 
 def _what_is_meant(text: str, agent: str) -> str:
-    meant = meant_by(text)
-    if meant:
-        return f"; did you mean {' or '.join(meant)}?"
     if _EVERYBODY.fullmatch(text):
         return f': the group is for a crawler "{agent}" alone; write "*" for all'
-    return ""
+    return did_you_mean(text)
 
 
 def _names_one_crawler(value: bytes, agent: str) -> bool:

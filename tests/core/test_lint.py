@@ -38,6 +38,7 @@ def found(body: bytes, **options: Any) -> list[tuple[int, str]]:
         b"sitemap: https://example.com/s.xml\n",
         b"sitemap: https://e.com/i,j.xml\nsitemap: https://e.com/?u=https://x,https://y",
         b"user-agent: MJ12bot\nuser-agent: mj12bot/1.4\ndisallow: /",
+        b"user-agent: AI2Bot\nuser-agent: Ai2Bot-Dolma\nuser-agent: img2dataset\nuser-agent: k2spider\ndisallow: /",
         b"user-agent: " + b"a" * 300 + b"\ndisallow: /",
         b"user-agent: Googlebot/2.1 (+http://www.google.com/bot.html)\ndisallow: /x",
         b"user-agent: DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)\ndisallow: /x",
