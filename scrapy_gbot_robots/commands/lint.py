@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -80,15 +80,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
     """Return the kinds with these ids or names, and those as bad as one of `levels`."""
-    as_bad = {level: levels[:place] for place, level in enumerate(levels, 1)}
+    known = {}
+    for place, level in enumerate(levels, 1):
+        as_bad = levels[:place]
+        known[level] = {kind.name for kind in KINDS.values() if kind.level in as_bad}
+    known.update({kind.id: {kind.name} for kind in KINDS.values()})
     kinds: set[str] = set()
     for word in map(str.strip, text.split(",")):
-        meant = set()
-        for kind in KINDS.values():
-            if word in {kind.id, kind.name} or kind.level in as_bad.get(word, ()):
-                meant.add(kind.name)
-        if not meant:
-            known = [*levels, *(kind.id for kind in KINDS.values())]
+        meant = known.get(word.lower().replace(" ", "-"))
+        if meant is None:
             nearest = get_close_matches(word, known, n=1)
             if nearest:
                 raise ArgumentTypeError(f'there is no "{word}"; did you mean {nearest[0]}?')
@@ -151,11 +151,12 @@ def _counted(levels: Counter[str]) -> Part:
 
 def _write_github(results: Results, out: Terminal) -> None:
     """Write annotations for GitHub: a workflow command for each finding."""
-    for source, finding in _one_by_one(results):
+    for source, reported in results:
         file = _escaped(printable(source.where), ":,")
-        where = f"file={file},line={finding.line},title={_rule_id(finding.kind)}"
-        text = _escaped(printable(finding.text))
-        out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{text}\n")
+        for finding in reported:
+            where = f"file={file},line={finding.line},title={_rule_id(finding.kind)}"
+            text = _escaped(printable(finding.text))
+            out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{text}\n")
 
 
 def _escaped(text: str, more: str = "") -> str:
@@ -180,16 +181,12 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         "informationUri": _HOMEPAGE,
         "rules": rules,
     }
-    sarif_results = [_sarif_result(source, finding) for source, finding in _one_by_one(results)]
+    sarif_results = []
+    for source, reported in results:
+        sarif_results += [_sarif_result(source, finding) for finding in reported]
     run = {"tool": {"driver": driver}, "results": sarif_results}
     log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     out.write(json.dumps(log, indent=2) + "\n")
-
-
-def _one_by_one(results: Results) -> Iterator[tuple[RobotsState, Finding]]:
-    for source, reported in results:
-        for finding in reported:
-            yield source, finding
 
 
 def _sarif_result(source: RobotsState, finding: Finding) -> dict[str, Any]:
