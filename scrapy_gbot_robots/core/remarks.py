@@ -294,12 +294,15 @@ def _on_unused(line: Line, *, in_group: bool, for_others: bool) -> Iterator[Find
         yield finding(line.number, "noindex", key=key)
         return
     form, fault = _OF_OTHERS.get(name, (None, ""))
+    why = None
     if form is None:
-        yield finding(line.number, "unused field", key=key, why="")
+        why = ""
     elif name in OF_GROUPS and not in_group:
-        yield finding(line.number, "unused field", key=key, why=", and it is in no group")
+        why = ", and it is in no group"
     elif not form.fullmatch(line.value):
-        yield finding(line.number, "unused field", key=key, why=f", and it is {fault}")
+        why = f", and it is {fault}"
+    if why is not None:
+        yield finding(line.number, "unused field", key=key, why=why)
     elif not for_others:
         yield finding(line.number, "field of other crawlers", key=key)
 
@@ -450,8 +453,6 @@ def _has_several_names(text: str) -> bool:
 
 def _odd_characters(raw: bytes) -> str:
     """Name the characters past ASCII by their code points: many cannot be seen, or look alike."""
-    if raw.isascii():
-        return ""
     odd = dict.fromkeys(char for char in raw.decode("utf-8", "ignore") if not char.isascii())
     if not odd:
         return ""
