@@ -9,7 +9,7 @@ from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import decoding, outages
-from scrapy_gbot_robots.report import page, summary
+from scrapy_gbot_robots.report import extension, summary
 from scrapy_gbot_robots.sitemaps import discovery, reader, spider, urls
 from scrapy_gbot_robots.storage import client, memory, sqlite
 
@@ -18,7 +18,7 @@ from .support.documentation import HOME
 WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"}
 
 NUMBERS = [
-    ("stats", "Tables list the {} rules", page._ROWS),
+    ("stats", "Tables list the {} rules", extension._ROWS),
     ("stats", "The page counts up to {} origins", summary.MOST_ORIGINS),
     ("fleets", "for {} days after they were last stored", outages.KEEP_DAYS),
     ("fleets", "in up to {} MiB", memory.MAX_BYTES >> 20),

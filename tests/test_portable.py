@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import scrapy_gbot_robots
-from scrapy_gbot_robots.report.page import write
+from scrapy_gbot_robots.report.extension import write
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 

@@ -9,7 +9,7 @@ expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc":
 3, "c" at 5.
 
 A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and
-memory than it saves, so `Patterns` are tried one by one. Both ways have the same question, `Kind`.
+memory than it saves, so `Patterns` are tried one by one. Both are a `RuleSet`.
 Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence
 for rules".
 """
@@ -112,7 +112,7 @@ def line_of(precedence: int) -> int:
     return LAST_LINE - ((precedence >> 1) & LAST_LINE)
 
 
-class Kind(Protocol):
+class RuleSet(Protocol):
     """All rules of a group that allow, or all that disallow."""
 
     def best(self, path: str, best: int) -> int:
@@ -122,7 +122,7 @@ class Kind(Protocol):
         """
 
 
-Kinds = tuple[Kind, Kind]  # the rules of a group that disallow, and those that allow
+Kinds = tuple[RuleSet, RuleSet]  # the rules of a group that disallow, and those that allow
 
 
 def is_allowed(kinds: Kinds, path: str) -> bool:

@@ -19,8 +19,7 @@ from scrapy_gbot_robots.obeying.events import DECIDED
 from scrapy_gbot_robots.policy.outages import Decision, Outage, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report import summary as counters
-from scrapy_gbot_robots.report.extension import RobotsReport
-from scrapy_gbot_robots.report.page import page
+from scrapy_gbot_robots.report.extension import RobotsReport, page
 from scrapy_gbot_robots.report.summary import CrawlCounts, summary
 from scrapy_gbot_robots.signals import request_forbidden
 

@@ -11,7 +11,7 @@ from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
-from scrapy_gbot_robots.report.page import page, try_out, write
+from scrapy_gbot_robots.report.extension import page, try_out, write
 from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts
 
 from ..support.browser import dom, violations
