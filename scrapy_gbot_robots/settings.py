@@ -386,7 +386,8 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
     rows = {row.name: row.metadata for row in fields(GbotSettings)}
     for name in sorted(map(str, settings)):
         if _LOOKS_OURS.match(name) and name not in map(_name_of, rows):
-            yield f"{name} is no setting{_instead(_LOOKS_OURS.sub('', name), rows)}"
+            end = _LOOKS_OURS.sub("", name)
+            yield f"{name} is no setting{_instead(end, rows)}"
     checked = GbotSettings.of(settings)
     for field_name, row in rows.items():
         other, wanted = row["needs"]

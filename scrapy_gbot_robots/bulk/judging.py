@@ -20,7 +20,7 @@ from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of
-from ..core.url_forms import allowed_in_all_forms, as_sent, verdict_on_all_forms
+from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
@@ -37,7 +37,6 @@ NO_URL = 3  # the text has no origin
 _MEANING = (NO, YES, UNREACHABLE, None)
 _STATUS = re.compile(r"[0-9]{3}")  # in text
 _MOST_KEPT = 16  # robots.txt files whose rules are kept for the next URLs
-_ODD = -1  # a basis
 _BEHIND_SCHEME = len("https://")
 
 _ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
@@ -51,8 +50,7 @@ class BulkError(ValueError):
 
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]  # one for all URLs, or each origin's
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# What decides about some sites: the text of their robots.txt, or one answer to all URLs. If it is
-# _ODD, each URL has to be looked at by itself.
+# what decides about some sites: the text of their robots.txt, or one answer to all URLs
 _Basis: TypeAlias = bytes | int
 Agent: TypeAlias = "str | bytes | Crawler"
 
@@ -61,6 +59,22 @@ def origins_of(urls: Sequence[str]) -> set[Origin]:
     """Return the origins of URLs. A text that is no URL has none."""
     origins = set(map(_origin_of, urls))
     return {origin for origin in origins if origin is not None}
+
+
+def _rows_by_beginning(urls: Sequence[str], rows: Iterable[int]) -> dict[str, list[int]]:
+    """Return where URLs stand that begin alike, up to and with the first slash of their path.
+
+    The beginning of a URL in an odd form is any text, "" if it has no such slash.
+    """
+    rows_by_beginning: defaultdict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        url = urls[row]
+        rows_by_beginning[url[: url.find("/", _BEHIND_SCHEME) + 1]].append(row)
+    return rows_by_beginning
+
+
+def _path_of(url: str) -> str:
+    return url[url.find("/", _BEHIND_SCHEME) :]
 
 
 def _is_site(key: str) -> bool:
@@ -113,51 +127,54 @@ class Judge:
     ) -> None:
         """Put the answers to the URLs of some rows into the columns."""
         rows_by_basis: defaultdict[_Basis, list[int]] = defaultdict(list)
-        bases: dict[str, _Basis] = {}  # by the beginning of a URL, up to the slash of its path
-        for row in rows:
-            url = urls[row]
-            beginning = url[: url.find("/", _BEHIND_SCHEME) + 1]
-            basis = bases.get(beginning)
-            if basis is None:
-                basis = bases[beginning] = self._basis(beginning, robots)
-            rows_by_basis[basis].append(row)
-        for basis, alike in rows_by_basis.items():
-            by_path: dict[str, list[int]] = {}  # the answers of a site, or of sites alike
+        for key, alike in _rows_by_beginning(urls, rows).items():
+            basis = self._basis(key, robots)
+            if basis is not None:
+                rows_by_basis[basis] += alike
+                continue
             for row in alike:
-                url = urls[row]
-                if basis == _ODD:
-                    answers = [answer for answer, _ in self.explained(url, robots)]
-                else:
-                    path = url[url.find("/", _BEHIND_SCHEME) :]
-                    if path not in by_path:
-                        by_path[path] = self._answers(path, basis)
-                    answers = by_path[path]
-                for column, answer in zip(columns, answers, strict=True):
+                explained = self.explained(urls[row], robots)
+                for column, (answer, _) in zip(columns, explained, strict=True):
                     column[row] = answer
+        for basis, alike in rows_by_basis.items():
+            self._judge_paths(alike, [_path_of(urls[row]) for row in alike], basis, columns)
 
-    def _answers(self, path: str, basis: _Basis) -> list[int]:
-        """Return the answer of each crawler to a path, by what decides about its site."""
-        if _is_robots_txt(path):
-            return [YES] * len(self.crawlers)
-        if isinstance(basis, int):
-            return [basis] * len(self.crawlers)
-        url = _ANY_SITE + path
-        return [int(allowed_in_all_forms(rules, url)) for rules in self._rules(basis)]
-
-    def _basis(self, key: str, robots: Decisions) -> _Basis:
+    def _basis(self, key: str, robots: Decisions) -> _Basis | None:
         """Return what alone decides about URLs that begin with `key`.
 
-        It is _ODD if they may be of several sites, or if overrides or purposes count, too.
+        It is None if they may be of several sites, or if overrides or purposes count, too.
         """
         if self.purposes or not _is_site(key):
-            return _ODD
+            return None
         origin = _origin_of(key)
         if origin is None or self.overrides.of(origin, self.now) is not None:
-            return _ODD
+            return None
         decision = self._decision(origin, robots)
         if decision.state is State.RULES:
             return _body_of_copy(decision)
         return _answer_of(decision)
+
+    def _judge_paths(
+        self,
+        rows: Sequence[int],
+        paths: Sequence[str],
+        basis: _Basis,
+        columns: Sequence[bytearray],
+    ) -> None:
+        """Put the answers to rows with these paths into the columns."""
+        answer = NO
+        refused = set(paths)
+        if isinstance(basis, int):
+            answer = basis
+            refused_by = [refused] * len(columns)
+        else:
+            refused_by = [disallowed_of_a_site(rules, refused) for rules in self._rules(basis)]
+        for column, refused in zip(columns, refused_by, strict=True):
+            for row, path in zip(rows, paths, strict=True):
+                if path in refused and not _is_robots_txt(path):
+                    column[row] = answer
+                else:
+                    column[row] = YES
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
         """Return for each crawler the answer to a URL, and the verdict that explains it."""

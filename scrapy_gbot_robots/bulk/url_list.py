@@ -51,9 +51,11 @@ class UrlList:
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
         """
-        rows = {"csv": self._rows_of_csv, "jsonl": self._rows_of_json}.get(
-            self._name.lower().rpartition(".")[2], self._rows_of_text
-        )
+        rows = self._rows_of_text
+        if self._name.lower().endswith(".csv"):
+            rows = self._rows_of_csv
+        elif self._name.lower().endswith(".jsonl"):
+            rows = self._rows_of_json
         piece: list[Row] = []
         begun = 0
         try:

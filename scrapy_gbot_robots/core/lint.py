@@ -395,12 +395,11 @@ def _opened(closed_to_all: Iterable[str], index: Index) -> list[str]:
 
     A crawler that may fetch everything is let in on purpose.
     """
-    undecided = (
-        pattern
-        for pattern in chain(["/"], closed_to_all)
-        if decider(index.kinds, stand_in(pattern)) == NO_RULE
-    )
-    return [*undecided] if next(undecided, "") == "/" else []
+    if decider(index.kinds, stand_in("/")) != NO_RULE:
+        return []
+    return [
+        pattern for pattern in closed_to_all if decider(index.kinds, stand_in(pattern)) == NO_RULE
+    ]
 
 
 def _quoted(agents: Sequence[str]) -> str:

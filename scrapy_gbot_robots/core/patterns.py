@@ -9,7 +9,8 @@ expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc":
 3, "c" at 5.
 
 A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and
-memory than it saves, so `Patterns` are tried one by one. Both are a `RuleSet`.
+memory than it saves, so `Patterns` are tried one by one. They and each kind of an index are a
+`RuleSet`.
 Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence
 for rules".
 """

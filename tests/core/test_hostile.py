@@ -27,6 +27,8 @@ from scrapy_gbot_robots.core.patterns import (
 )
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rule_index import Index
+from scrapy_gbot_robots.core.rules import disallowed_among
+from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.instructions import instructions
 from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
@@ -146,6 +148,15 @@ def test_answer_by_thousands_of_rules_takes_few_steps(rules: list[str]) -> None:
     assert instructions(lambda: robots.verdict(url)) < 2_000
     assert not robots.allowed(url)
     assert instructions(lambda: robots.allowed(url)) < 2_000
+    assert instructions(lambda: disallowed_among(robots, [path_of(url)])) < 2_000
+
+
+@pytest.mark.parametrize("first", ["/", "/" + "x" * 1_750])
+def test_long_paths_at_once_take_few_steps_whatever_the_first_one_is(first: str) -> None:
+    lines = [f"disallow: /*xxxxxxxxx{number:05}*xxxx" for number in range(5_000)]
+    robots = RobotsTxt.parse("\n".join(["user-agent: *", *lines]).encode()).rules_for("bot")
+    paths = [first, *(f"/{'x' * 1_740}{number:03}" for number in range(98))]
+    assert instructions(lambda: disallowed_among(robots, paths)) < 4_000_000
 
 
 def agents_and_delays(many: int) -> bytes:

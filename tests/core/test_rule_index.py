@@ -20,7 +20,7 @@ from scrapy_gbot_robots.core.patterns import (
     precedence_of,
 )
 from scrapy_gbot_robots.core.rule_index import Index
-from scrapy_gbot_robots.core.rules import takes_long
+from scrapy_gbot_robots.core.rules import disallowed_among, takes_long
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 
@@ -235,12 +235,18 @@ def test_verdict_without_a_deciding_rule_reads_the_rules_once(last: str) -> None
 ALLOWED, VERDICT = Rules.allowed, Rules.verdict
 
 
+def six_at_once(rules: Rules, url: str) -> object:
+    return disallowed_among(rules, [f"{path_of(url)}{number}" for number in range(6)])
+
+
 @pytest.mark.parametrize(
     ("rule", "path", "kinds", "tried"),
     [
         pytest.param("/x", "/x", [ALLOWED], 25, id="allowed"),
         pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
         pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
+        pytest.param("/x", "/x", [six_at_once], 4, id="several-urls-at-once"),
+        pytest.param("/x", "/y", [six_at_once], 30, id="several-that-no-rule-begins"),
         pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
         pytest.param("\nallow: /*x", "/" + "y" * 299, [VERDICT], 6, id="wildcard-of-an-allow-rule"),
         pytest.param("/*x", "/" + "y" * 1_999, [VERDICT], 0, id="2-KB-and-a-wildcard"),
@@ -384,3 +390,10 @@ def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_ano
     monkeypatch.setattr(rule_index, "matches", lambda pattern, _: tries.append(pattern))
     assert decider(index.kinds, path) == NO_RULE
     assert len(tries) < 100  # where the halves meet, different characters follow
+
+
+def test_paths_of_a_site_with_very_many_rules_are_told_apart_all_the_same() -> None:
+    lines = "".join(f"disallow: /{number}/\n" for number in range(300))
+    rules = RobotsTxt.parse(f"user-agent: *\n{lines}allow: /7/open\n".encode()).rules_for("a")
+    paths = ["/7/", "/7/open", "/299/x", "/300/", "/"]
+    assert sorted(disallowed_among(rules, paths)) == ["/299/x", "/7/"]
