@@ -27,7 +27,7 @@ from scrapy import Spider
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
 
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
-from .support.documentation import HOME, PAGES, Block, blocks
+from .support.documentation import HOME, PAGES, Block, blocks, text_of
 from .support.documented_shell import run_block
 from .support.processes import run
 from .support.redis_server import redis_server
@@ -45,15 +45,12 @@ def all_blocks(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("block", found, ids=[block.id for block in found])
 
 
-every_page = pytest.mark.parametrize(
-    "page", PAGES, ids=[str(page.relative_to(HOME)) for page in PAGES]
-)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HOME)))
 
 
 @every_page
 def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert text.count("```") == 2 * len(list(blocks(page)))
+    assert page.read_text(encoding="utf-8").count("```") == 2 * len(list(blocks(page)))
     assert {block.kind for block in blocks(page)} <= KINDS
     assert page.name in {"command.md", "many-at-once.md"} or not list(blocks(page, "console"))
 
@@ -65,120 +62,88 @@ def test_sessions_run_as_printed(page: Path) -> None:
 
 @every_page
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
-    for target, heading in re.findall(
-        r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")
-    ):
+    links = r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)"
+    for target, heading in re.findall(links, page.read_text(encoding="utf-8")):
         file = page.parent / target if target else page
         assert file.exists(), target
         if heading:
-            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            assert heading in {
-                re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in headings
-            }, heading
+            lines = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            names = {re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in lines}
+            assert heading in names, heading
 
 
 def test_every_page_is_listed() -> None:
-    listed = re.findall(
-        r"^\| \[.*?\]\(([\w./-]+)\)",
-        (HOME / "docs/README.md").read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
+    listed = re.findall(r"^\| \[.*?\]\(([\w./-]+)\)", text_of("docs/README.md"), re.MULTILINE)
     assert {page.name for page in (HOME / "docs").glob("*.md")} - {"README.md"} <= set(listed)
 
 
 def test_changelog_of_the_first_version_is_short() -> None:
-    entry = (HOME / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
-    assert len(entry.splitlines()) <= 60
+    assert len(text_of("CHANGELOG.md").split("\n## ")[1].splitlines()) <= 60
 
 
 def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:
-    page = (HOME / "docs/security.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(\w+(?:/\w+)*): ([^`]+)`", page)
+    named = re.findall(r"`(\w+(?:/\w+)*): ([^`]+)`", text_of("docs/security.md"))
     assert len(named) > 30
     for module, tests in named:
-        text = (HOME / "tests" / f"{module}.py").read_text(encoding="utf-8")
+        text = text_of(f"tests/{module}.py")
         for test in tests.split(", "):
             assert re.search(rf"def test_{test}\b", text) or f'"{test}"' in text, (module, test)
 
 
 def test_modules_and_classes_that_the_architecture_names_exist() -> None:
-    page = (HOME / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    page = text_of("ARCHITECTURE.md")
     for module, name in re.findall(r"^\| [^|]+ \| `([\w.]+)\.([A-Z]\w+)` \|", page, re.MULTILINE):
-        assert hasattr(importlib.import_module(f"scrapy_gbot_robots.{module}"), name), (
-            module,
-            name,
-        )
+        assert hasattr(importlib.import_module(f"scrapy_gbot_robots.{module}"), name), name
     rows = re.findall(r"^\| .*\? \|.*", page, re.MULTILINE)
     assert len(rows) == len(set(rows))
-    named = re.findall(r"`((?:\w+/)*\w+\.py)`", page)
+    named = {HOME / name for name in re.findall(r"`((?:\w+/)*\w+\.py)`", page)}
     assert len(named) > 20
-    assert [
-        name
-        for name in named
-        if not any((HOME / place / name).exists() for place in ("", "scrapy_gbot_robots"))
-    ] == []
+    package = HOME / "scrapy_gbot_robots"
+    inside = {package / name.relative_to(HOME) for name in named if not name.exists()}
+    assert [name for name in inside if not name.exists()] == []
+    for module, name in re.findall(r"`(\w+/\w+\.py)`, `(\w+)`", page):
+        assert re.search(rf"def {name}\b", (package / module).read_text(encoding="utf-8")), name
 
 
 def test_every_room_is_in_the_architectures_table_of_rooms() -> None:
-    page = (HOME / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    table = page.partition("| room | its job |")[2].partition("\n\n")[0]
-    listed = {
-        room
-        for row in re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)
-        for room in re.findall(r"`(\w+)`", row)
-    }
-    assert listed == set(DOORS)
+    table = text_of("ARCHITECTURE.md").partition("| room | its job |")[2].partition("\n\n")[0]
+    rows = "".join(re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", rows)) == set(DOORS)
 
 
 def documented_stats() -> re.Pattern[str]:
     """A pattern of all stats that the pages name. A part in capital letters stands for anything."""
     text = "".join(page.read_text(encoding="utf-8") for page in (HOME / "docs").glob("*.md"))
     names: set[str] = set()
-    last = ""
+    last = ""  # `robotstxt/request_count`, `.../response_count`
     for name in re.findall(r"`((?:gbot_robots|robotstxt|\.\.\.)/[^`\s]+)`", text):
-        last = name.replace(
-            "...", last.rpartition("/")[0]
-        )  # `robotstxt/request_count`, `.../response_count`
+        last = name.replace("...", last.rpartition("/")[0])
         names.add(last)
-    for below, table in re.findall(
-        r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)", text, re.DOTALL
-    ):
-        names |= {
-            below + name
-            for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-            for name in re.findall(r"`([^`]+)`", row)
-        }
-    return re.compile(
-        "|".join(re.sub(r"(?<=/)[A-Z]\b", ".+", re.escape(name)) for name in sorted(names))
-    )
+    below_a_prefix = r"below `(gbot_robots/[\w/]+/)`(.*?)(?=\n#|\Z)"
+    for prefix, table in re.findall(below_a_prefix, text, re.DOTALL):
+        for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
+            names |= {prefix + name for name in re.findall(r"`([^`]+)`", row)}
+    any_part = (re.sub(r"(?<=/)[A-Z]\b", ".+", re.escape(name)) for name in sorted(names))
+    return re.compile("|".join(any_part))
 
 
 def test_every_stat_that_the_code_names_is_documented() -> None:
-    named = {
-        node.value
-        for path in (HOME / "scrapy_gbot_robots").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if re.fullmatch(r"gbot_robots/[\w/]+\w", node.value)
-    }
+    texts = (
+        path.read_text(encoding="utf-8") for path in (HOME / "scrapy_gbot_robots").rglob("*.py")
+    )
+    named = {name for text in texts for name in re.findall(r"\"(gbot_robots/[\w/]+\w)\"", text)}
     assert len(named) > 15
     documented = documented_stats()
     assert [name for name in sorted(named) if not documented.fullmatch(name)] == []
 
 
 def test_signals_and_their_arguments_are_those_of_the_module() -> None:
-    source = Path(signals.__file__).read_text(encoding="utf-8")
-    described = re.findall(r'^"""`(\w+)\((.*?)\)` is sent', source, re.MULTILINE)
-    assert sorted(name for name, _ in described) == sorted(
-        name for name in vars(signals) if name[0] != "_" and name != "annotations"
-    )
-    rows = re.findall(
-        r"^\| `(\w+)` \| (.*?) \|",
-        (HOME / "docs" / "stats.md").read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
+    source = text_of("scrapy_gbot_robots/signals.py")
+    described = dict(re.findall(r'^"""`(\w+)\((.*?)\)` is sent', source, re.MULTILINE))
+    assert set(described) == {name for name in vars(signals) if name[0] != "_"} - {"annotations"}
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", text_of("docs/stats.md"), re.MULTILINE)
     in_table = {name: re.findall(r"`([a-z]\w+)`", arguments) for name, arguments in rows}
-    assert in_table == {name: arguments.split(", ") for name, arguments in described}
+    assert in_table == {name: arguments.split(", ") for name, arguments in described.items()}
 
 
 # Python
@@ -194,10 +159,8 @@ def imported(block: Block, directory: Path) -> dict[str, Any]:
 
 
 def classes(names: dict[str, Any], base: type) -> list[type]:
-    found = [
-        value for value in names.values() if isinstance(value, type) and issubclass(value, base)
-    ]
-    return [cls for cls in found if cls.__module__ == names["__name__"]]
+    found = [value for value in names.values() if isinstance(value, type)]
+    return [cls for cls in found if issubclass(cls, base) and cls.__module__ == names["__name__"]]
 
 
 @contextlib.contextmanager
@@ -221,15 +184,13 @@ def site() -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
-)  # scrapy-redis
-@pytest.mark.filterwarnings(
-    "ignore:scrapy_redis.spiders.RedisMixin:scrapy.exceptions.ScrapyDeprecationWarning"
-)
-@pytest.mark.filterwarnings(
-    "ignore:scrapy.http.FormRequest:scrapy.exceptions.ScrapyDeprecationWarning"
-)  # scrapy-redis
+_WARNING = "scrapy.exceptions.ScrapyDeprecationWarning"
+
+
+# What scrapy-redis does.
+@pytest.mark.filterwarnings(f"ignore:Passing a 'spider' argument:{_WARNING}")
+@pytest.mark.filterwarnings(f"ignore:scrapy_redis.spiders.RedisMixin:{_WARNING}")
+@pytest.mark.filterwarnings(f"ignore:scrapy.http.FormRequest:{_WARNING}")
 @pytest.mark.slow
 @all_blocks("python")
 @in_reactor
@@ -255,9 +216,8 @@ async def test_python_does_what_it_is_shown_for(
             crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {cls: 100}}, urls=urls)
             assert set(pages(crawler).refused) == {site.url("/no")}
         if settings:
-            crawler = await crawl(
-                Pages, {"DOWNLOAD_HANDLERS": {}, **settings, **overlay}, addon=False, urls=urls
-            )
+            settings = {"DOWNLOAD_HANDLERS": {}, **settings, **overlay}
+            crawler = await crawl(Pages, settings, addon=False, urls=urls)
             assert set(pages(crawler).crawled) == {site.url("/yes")}
             assert set(pages(crawler).refused) == {site.url("/no")}
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
@@ -276,29 +236,21 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
 
         with redis.Redis.from_url(overlay["REDIS_URL"]) as client:
             client.rpush(key, json.dumps({"url": site.url("/yes")}))
-        overlay = {
-            **overlay,
-            "CLOSESPIDER_TIMEOUT": 10,
-        }  # it would wait for more requests without end
+        overlay = {**overlay, "CLOSESPIDER_TIMEOUT": 10}  # it would wait for more without end
     crawler = await crawl(type(cls.__name__, (cls,), start), overlay)
     assert "spider_exceptions/count" not in stats(crawler)
     assert "/yes" in site.paths()
     assert "/no" not in site.paths()
 
 
-ENGINES = [
-    (block.engine, block) for page in PAGES for block in blocks(page, "python") if block.engine
-]
-
-
-def test_each_engine_has_its_example() -> None:
-    assert sorted(name for name, _ in ENGINES) == [
-        "duckdb",
-        "polars",
-        "pyarrow",
-        "pyspark",
-        "warcio",
-    ]
+EXAMPLES = [block for page in PAGES for block in blocks(page, "python") if block.engine]
+NEEDED = {
+    "duckdb": ["duckdb", "numpy"],
+    "polars": ["polars"],
+    "pyarrow": ["pyarrow"],
+    "pyspark": ["pyspark", "pandas"],
+    "warcio": ["warcio"],
+}
 
 
 def _write_archive(home: Path) -> None:
@@ -330,11 +282,10 @@ def _write_archive(home: Path) -> None:
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize(("name", "block"), ENGINES, ids=[name for name, _ in ENGINES])
-def test_example_for_an_engine_runs(name: str, block: Block, tmp_path: Path) -> None:
-    for needed in {"duckdb": ["duckdb", "numpy"], "pyspark": ["pyspark", "pandas"]}.get(
-        name, [name]
-    ):
+@pytest.mark.parametrize("name", NEEDED)
+def test_each_engine_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
+    (block,) = [example for example in EXAMPLES if example.engine == name]
+    for needed in NEEDED[name]:
         if importlib.util.find_spec(needed) is None:
             pytest.skip(f"{needed} is not installed: the nox session `engines` installs it")
     assert len([line for line in block.text.splitlines() if line]) <= 20
@@ -357,16 +308,10 @@ def test_example_for_an_engine_runs(name: str, block: Block, tmp_path: Path) -> 
 @pytest.mark.slow
 @all_blocks("sh")
 def test_commands_run(block: Block, tmp_path: Path) -> None:
-    files = {
-        name: other.text for other in blocks(block.page, "python") if (name := _file_name(other))
-    }
+    begins = re.compile(r"# (\w+\.py)\n")  # a comment that says the file's name
+    others = [(begins.match(other.text), other.text) for other in blocks(block.page, "python")]
+    files = {named[1]: text for named, text in others if named}
     with surroundings(block) as settings:
         ended = run_block(block.text, tmp_path, files, settings)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def _file_name(block: Block) -> str | None:
-    """The name of a block's file, if the block begins with a comment that says it."""
-    named = re.match(r"# (\w+\.py)\n", block.text)
-    return named[1] if named else None

@@ -9,6 +9,11 @@ HOME = Path(__file__).parents[2]
 PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benchmarks/**/*.md")])
 
 
+def text_of(name: str) -> str:
+    """The text of a file, by its path in the project."""
+    return (HOME / name).read_text(encoding="utf-8")
+
+
 class Block(NamedTuple):
     """A fenced block and its place: `line` is the line of its fence, from 1."""
 
@@ -24,12 +29,9 @@ class Block(NamedTuple):
     @property
     def engine(self) -> str | None:
         """The data engine that the block is an example for, if any."""
-        found = re.search(
-            r"^(?:import|from) (duckdb|polars|pyarrow\.parquet|pyspark|warcio)\b",
-            self.text,
-            re.MULTILINE,
-        )
-        return found[1].partition(".")[0] if found else None
+        engines = r"^(?:import|from) (duckdb|polars|pyarrow(?=\.parquet)|pyspark|warcio)\b"
+        found = re.search(engines, self.text, re.MULTILINE)
+        return found[1] if found else None
 
 
 def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
