@@ -21,7 +21,7 @@ from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of
 from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
-from ..core.urls import ROBOTS_PATH, Origin, as_text, prefix_of
+from ..core.urls import ROBOTS_PATH, Origin, as_text, origin_of_robots_txt, prefix_of
 from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
@@ -181,7 +181,7 @@ class Judge:
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
-        if Origin.of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
+        if origin_of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
             return [(YES, _ITSELF)] * len(self.crawlers)
         override = self.overrides.of(origin, self.now)
         rules: list[Rules] = []
@@ -255,7 +255,7 @@ def _answer_of(decision: Decision) -> int:
 
 def _is_robots_txt(path: str) -> bool:
     """Whether this is the path of a robots.txt, which is never disallowed (RFC 9309 2.2.2)."""
-    return path.startswith(ROBOTS_PATH) and Origin.of_robots_txt(_ANY_SITE + path) is not None
+    return path.startswith(ROBOTS_PATH) and origin_of_robots_txt(_ANY_SITE + path) is not None
 
 
 def judge(

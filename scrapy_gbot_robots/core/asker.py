@@ -18,7 +18,7 @@ from typing import NamedTuple
 from .crawlers import Crawler, cut_token
 from .known_crawlers import did_you_mean
 from .robots import RobotsTxt, groups_of
-from .urls import ROBOTS_PATH, Origin, shown
+from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # the option of the command that names crawlers
@@ -101,7 +101,7 @@ def checked_url(text: str, *, has_robots: bool) -> str:
 
 def verdict_on(url: str, crawler: Crawler, robotstxt: RobotsTxt) -> Verdict:
     """Return what a file says of a URL or path: a robots.txt itself is never disallowed."""
-    if url == ROBOTS_PATH or Origin.of_robots_txt(url) is not None:
+    if url == ROBOTS_PATH or origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
     return robotstxt.verdict(url, crawler)
 

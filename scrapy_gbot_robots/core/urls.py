@@ -155,21 +155,6 @@ class Origin(NamedTuple):
                 return cls(scheme, host, number)
         return _odd_origin(url)
 
-    @classmethod
-    def of_robots_txt(cls, url: str | bytes) -> Origin | None:
-        """Return the origin whose robots.txt is at `url`.
-
-        Return None if `url` has no origin, or if its path is not exactly /robots.txt.
-        """
-        if isinstance(url, bytes):
-            url = url.decode("utf-8", "surrogateescape")
-        if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
-            return None
-        try:
-            return cls.of(url)
-        except ValueError:
-            return None
-
     @property
     def robots_url(self) -> str:
         """The URL of the robots.txt (RFC 9309 2.3)."""
@@ -179,6 +164,21 @@ class Origin(NamedTuple):
         if self.port == DEFAULT_PORTS.get(self.scheme):
             return f"{self.scheme}://{self.host}"
         return f"{self.scheme}://{self.host}:{self.port}"
+
+
+def origin_of_robots_txt(url: str | bytes) -> Origin | None:
+    """Return the origin whose robots.txt is at `url`.
+
+    Return None if `url` has no origin, or if its path is not exactly /robots.txt.
+    """
+    if isinstance(url, bytes):
+        url = url.decode("utf-8", "surrogateescape")
+    if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
+        return None
+    try:
+        return Origin.of(url)
+    except ValueError:
+        return None
 
 
 def may_resolve(host: str) -> bool:

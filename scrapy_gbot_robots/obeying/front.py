@@ -85,7 +85,7 @@ class RoomAsQueue:
 class Front:
     """What a scheduler with a front does before the user's own class, the next in `__mro__`."""
 
-    room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
+    _room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
     _crawler: Any = None
     _most_usable = 0
     _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
@@ -119,8 +119,8 @@ class Front:
         self._crawler = spider.crawler
         middleware = downloader_middleware(spider.crawler, GbotRobotsTxtMiddleware)
         if middleware is not None:
-            self.room = middleware.room
-            self._connect(self.room, spider.crawler)
+            self._room = middleware.room
+            self._connect(self._room, spider.crawler)
         return opened
 
     def _connect(self, room: Room, crawler: Crawler) -> None:
@@ -155,11 +155,11 @@ class Front:
         """
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None
-        return self.room
+        return self._room
 
     def has_pending_requests(self) -> bool:
         """Whether requests are held or scheduled, or wait in the downloader without a place."""
-        room = self.room
+        room = self._room
         if room is not None and (room.occupancy.size or room.in_place.number):
             return True
         theirs: Any = super()
@@ -272,7 +272,7 @@ class Front:
                     lost,
                     self._last_error,
                 )
-        self.room = None
+        self._room = None
         close_theirs = getattr(super(), "close", None)
         if close_theirs is None:
             return None

@@ -20,7 +20,7 @@ from scrapy.utils.misc import load_object
 from ..concurrency import Closing, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
 from ..core.preferences import NOTHING_SAID, Preferences
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
 from ..engine import downloader_middlewares, is_bypassed
 from ..exceptions import ForbiddenByRobotsTxt
@@ -134,7 +134,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise ForbiddenByRobotsTxt(verdict, origin) from None
         if answer is None:
             return returned(request)
-        if Origin.of_robots_txt(request.url) is not None:
+        if origin_of_robots_txt(request.url) is not None:
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:  # the override is not about this file

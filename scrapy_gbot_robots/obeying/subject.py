@@ -9,7 +9,7 @@ from __future__ import annotations
 from scrapy import Request
 
 from ..core.url_forms import as_sent
-from ..core.urls import Origin
+from ..core.urls import Origin, origin_of_robots_txt
 from ..meta import RETURNED, SITEMAP
 
 # Google's page, "File location & range of validity"
@@ -35,7 +35,7 @@ def is_subject(request: Request) -> bool:
         return False
     if _scheme_of(as_sent(request.url))[0] not in SCHEMES:
         return False
-    return request.method == "GET" or Origin.of_robots_txt(request.url) is None
+    return request.method == "GET" or origin_of_robots_txt(request.url) is None
 
 
 def origin_of(request: Request) -> Origin:

@@ -25,7 +25,7 @@ from typing_extensions import Self
 
 from ..concurrency import run_in_thread
 from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..engine import follows_sitemap, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
@@ -118,7 +118,7 @@ class SitemapDiscovery:
             return False
         source = request.meta.get(SITEMAP)
         is_read_by_it = source is None and request.callback == sitemap_callback(spider)
-        if is_read_by_it and Origin.of_robots_txt(request.url) == origin:
+        if is_read_by_it and origin_of_robots_txt(request.url) == origin:
             return False
         domains = allowed_domains_of(spider)
         if domains:
@@ -143,7 +143,7 @@ class SitemapDiscovery:
         spider: Any = self._crawler.spider
         names: set[str] = set()
         for url in spider.sitemap_urls:
-            origin = Origin.of_robots_txt(url)
+            origin = origin_of_robots_txt(url)
             names.add(url if origin is None else origin.robots_url)
         return frozenset(names)
 
@@ -362,7 +362,7 @@ def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
         return True
     if isinstance(spider, CrawlSpider) and not spider.sitemap_urls:
         return False
-    return all(Origin.of_robots_txt(url) is not None for url in spider.sitemap_urls)
+    return all(origin_of_robots_txt(url) is not None for url in spider.sitemap_urls)
 
 
 def allowed_domains_of(spider: Spider | None) -> list[str]:

@@ -26,7 +26,7 @@ from typing_extensions import Self
 
 from ..concurrency import pause, within
 from ..core.robots import sitemap_lines_of
-from ..core.urls import Origin
+from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.private_hosts import leads_inside
@@ -128,7 +128,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             # sitemaps.org, "Sitemap index files"
             if Origin.of(request.url).host == Origin.of(response.url).host:
                 request.meta.setdefault("allow_offsite", True)
-        elif Origin.of_robots_txt(response.url) is not None:  # that the spider asks for itself
+        elif origin_of_robots_txt(response.url) is not None:  # that the spider asks for itself
             request.meta[SITEMAP] = {"robotstxt": "", "line": 0, "index": response.url}
             request.meta.setdefault("allow_offsite", True)
         elif check.refuses_private:  # of what the spider asks for itself
@@ -209,7 +209,7 @@ class SitemapDownloaderMiddleware:
             return response
         if not (self._feeds and self._is_sitemap(request)):
             return response
-        if Origin.of_robots_txt(response.url) is None:
+        if origin_of_robots_txt(response.url) is None:
             return response
         lines: list[str] = []
         if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed

@@ -23,7 +23,7 @@ from scrapy.spiders import SitemapSpider
 from typing_extensions import Self
 
 from ..concurrency import pause, run_in_thread
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..engine import follows_sitemap, is_idle, page_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
@@ -183,14 +183,14 @@ class RobotsSitemapSpider(SitemapSpider):
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
         for url in self.sitemap_urls:
-            if Origin.of_robots_txt(url) is not None:
+            if origin_of_robots_txt(url) is not None:
                 yield url
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
         """Request each host's robots.txt, up to a hundred at a time."""
         for url in self.sitemap_urls:
-            if Origin.of_robots_txt(url) is None:
+            if origin_of_robots_txt(url) is None:
                 yield self._sitemap_request(url)
         for asked, text in enumerate(self._names()):
             while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):

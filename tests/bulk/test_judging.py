@@ -13,6 +13,7 @@ from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.bulk.judging import Judge, decision_on
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
+from scrapy_gbot_robots.core.urls import origin_of_robots_txt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, Policy, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
@@ -292,7 +293,7 @@ def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(see
     urls += [f"{site}/robots.txt" for site in sites]
 
     def is_allowed(url: str, agents: tuple[bytes, ...], body: bytes) -> int:
-        if Origin.of_robots_txt(url) is not None:
+        if origin_of_robots_txt(url) is not None:
             return 1
         forms = (url, *other_forms(url))
         return int(all(verdict_of(groups[body], form, agents).allowed for form in forms))

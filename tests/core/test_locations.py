@@ -3,7 +3,7 @@
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core.urls import may_resolve, prefix_of
+from scrapy_gbot_robots.core.urls import may_resolve, origin_of_robots_txt, prefix_of
 
 # (row, or a row by https and one by http; the site whose robots.txt it is; valid for; not valid for)
 VALID_RANGES = [
@@ -36,7 +36,7 @@ VALID_RANGES = [
 def test_robots_txt_is_valid_for_its_own_origin_only(
     scheme: str, other: str, site: str, valid: list[str], invalid: list[str]
 ) -> None:
-    origin = Origin.of_robots_txt(f"{site.format(scheme)}/robots.txt")
+    origin = origin_of_robots_txt(f"{site.format(scheme)}/robots.txt")
     assert origin is not None
     assert {Origin.of(url.format(scheme)) for url in valid} == {origin}
     assert origin not in {Origin.of(url.format(scheme, other=other)) for url in invalid}
@@ -60,12 +60,12 @@ def test_robots_txt_is_valid_for_its_own_origin_only(
     ],
 )
 def test_no_other_url_is_a_robots_txt(url: str) -> None:
-    assert Origin.of_robots_txt(url) is None
-    assert Origin.of_robots_txt(url.encode()) is None
+    assert origin_of_robots_txt(url) is None
+    assert origin_of_robots_txt(url.encode()) is None
 
 
 def test_robots_txt_url_may_have_a_fragment_and_any_url_bytes_that_are_not_utf8() -> None:
-    assert Origin.of_robots_txt(b"https://example.com/robots.txt#top") == Origin(
+    assert origin_of_robots_txt(b"https://example.com/robots.txt#top") == Origin(
         "https", "example.com", 443
     )
     assert Origin.of(b"http://example.com/caf\xe9") == Origin("http", "example.com", 80)

@@ -14,6 +14,7 @@ from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.preferences import Preferences
 from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rules import entries_of
+from scrapy_gbot_robots.core.urls import origin_of_robots_txt
 
 from ..support import oracle
 
@@ -108,10 +109,10 @@ def assert_origin_is_stable(url: str | bytes) -> None:
         origin = None
     if origin is None:
         assert refusal.isprintable()
-        assert Origin.of_robots_txt(url) is None
+        assert origin_of_robots_txt(url) is None
         return
     assert Origin.of(str(origin)) == origin
-    assert Origin.of_robots_txt(origin.robots_url) == origin
+    assert origin_of_robots_txt(origin.robots_url) == origin
     assert origin.scheme in {"http", "https", "ftp"}
     assert 0 < origin.port < 65_536
     assert origin.host.isascii()

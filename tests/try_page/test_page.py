@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.core.urls import origin_of_robots_txt
 
 from ..core.test_hostile import HOSTILE_BODIES
 from ..support.reference import DATA, body_of, read
@@ -399,7 +400,7 @@ def is_judged(url: str) -> bool:
         Origin.of(url)
     except ValueError:
         return False
-    return Origin.of_robots_txt(url) is None
+    return origin_of_robots_txt(url) is None
 
 
 def test_answers_are_googles(visit: Visit) -> None:
