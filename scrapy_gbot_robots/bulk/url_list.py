@@ -22,7 +22,7 @@ URL = "url"
 MAX_URL = 16_384  # bytes
 
 _BLOCK = 131_072  # bytes that are read at a time
-_MOST_LINE = 2**20  # bytes of a line of CSV or JSON
+_MOST_LINE = 2**20  # bytes of a line
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -32,7 +32,7 @@ class UrlList:
     Attributes:
         names: the columns of the list: `url`, then the others in their order. They are known as
             soon as the first piece is read.
-        done: how many bytes are read, roughly.
+        done: how many bytes are read.
         left_out: how many rows have no URL, or one that is longer than `MAX_URL` bytes.
     """
 
@@ -43,10 +43,11 @@ class UrlList:
         self.names = [URL]
         self.done = 0
         self.left_out = 0
-        self._has_to_wait = False  # all that has come is read
+        self._number = 0  # of the line that was read last
+        self._has_to_wait = False  # all lines that have come are read
 
     def pieces(self) -> Iterator[list[Row]]:
-        """Yield some rows at a time; those without a URL are left out, and counted.
+        """Yield the rows of what has come, again and again; rows without a URL are left out.
 
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
@@ -57,49 +58,47 @@ class UrlList:
         elif self._name.lower().endswith(".jsonl"):
             rows = self._rows_of_json
         piece: list[Row] = []
-        begun = 0
         try:
             for row in rows():
                 url = row.get(URL)
                 if isinstance(url, str) and 0 < len(url) <= MAX_URL:
                     piece.append(row)
-                else:
+                elif row:
                     self.left_out += 1
-                if self._has_to_wait or self.done - begun >= _BLOCK:
+                if self._has_to_wait:
                     yield piece
                     piece = []
-                    begun = self.done
         except csv.Error as error:
             raise BulkError(f"{self._name}: {error}") from None
         except OSError as error:
             raise BulkError(f"{self._name}: {error.strerror}") from None
         yield piece
 
+    # Rows of each format. An empty line makes an empty row.
+
     def _rows_of_text(self) -> Iterator[Row]:
-        """Yield lines without the white space around them; empty ones are left out."""
         for line in self._lines():
             text = as_text(line).strip()
-            if text:
-                yield {URL: text}
+            yield {URL: text} if text else {}
 
     def _rows_of_csv(self) -> Iterator[Row]:
         lines = csv.reader(map(as_text, self._lines()))
-        names = next(lines, None)
+        names = next(filter(None, lines), None)
         if not names:
             raise BulkError(f"{self._name}: the file is empty; its first line names the columns")
         self._take_names(names)
-        for cells in filter(None, lines):
-            if len(cells) != len(names):
+        for cells in lines:
+            if cells and len(cells) != len(names):
                 raise BulkError(
-                    f"{self._name}: line {lines.line_num} has {len(cells)} columns, "
-                    f"not {len(names)}"
+                    f"{self._name}: line {self._number} has {len(cells)} columns, not {len(names)}"
                 )
-            yield dict(zip(names, cells, strict=True))
+            yield dict(zip(names, cells, strict=False))
 
     def _rows_of_json(self) -> Iterator[Row]:
         is_first = True
-        for number, line in enumerate(self._lines(), 1):
+        for line in self._lines():
             if not line.strip():
+                yield {}
                 continue
             try:
                 # JSON has no NaN, though Python reads it
@@ -107,14 +106,14 @@ class UrlList:
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
-                raise BulkError(f"{self._name}: line {number} is no JSON object")
+                raise BulkError(f"{self._name}: line {self._number} is no JSON object")
             if is_first:
                 self._take_names(list(row))
                 is_first = False
             new = row.keys() - set(self.names)
             if new:
                 raise BulkError(
-                    f"{self._name}: line {number} has {shown(min(new))!r}, "
+                    f"{self._name}: line {self._number} has {shown(min(new))!r}, "
                     "which the first line has not"
                 )
             yield row
@@ -125,19 +124,23 @@ class UrlList:
         self.names += [name for name in names if name != URL]
 
     def _lines(self) -> Iterator[bytes]:
+        """Yield each line with its end, and nothing, b"", after those that have come."""
         rest = b""
         block = self._file.read1(_BLOCK).removeprefix(_BOM)
         while block:
             self.done += len(block)
             *lines, rest = (rest + block).split(b"\n")
-            if len(max([rest, *lines], key=len)) >= _MOST_LINE:
+            if len(rest) >= _MOST_LINE:
                 raise BulkError(f"{self._name}: a line is longer than {_MOST_LINE:,} bytes")
-            for number, line in enumerate(lines, 1):
-                self._has_to_wait = number == len(lines) and not rest
+            for line in lines:
+                self._number += 1
                 yield line + b"\n"
+            self._has_to_wait = True
+            yield b""
+            self._has_to_wait = False
             block = self._file.read1(_BLOCK)
-        if rest:
-            yield rest
+        self._number += 1
+        yield rest
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:

@@ -374,12 +374,12 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
         ("u.csv", f"url\n{'x' * 2_000_000}", "u.csv: a line is longer than 1,048,576 bytes"),
         ("u.txt", f"{'x' * 2_000_000}\nhttp://a/", "u.txt: a line is longer than 1,048,576 bytes"),
         ("u.jsonl", "http://a/", "u.jsonl: line 1 is no JSON object"),
-        ("u.jsonl", '{"url": "http://a/"}\n[1]', "u.jsonl: line 2 is no JSON object"),
+        ("u.jsonl", '{"url": "http://a/"}\n[1]\n', "u.jsonl: line 2 is no JSON object"),
         ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is no JSON object"),
         ("u.jsonl", '{"link": 1}', "u.jsonl must have one column 'url'; its columns are 'link'"),
         (
             "u.jsonl",
-            '{"url": "http://a/"}\n{"url": "http://a/", "b": 1}',
+            '{"url": "http://a/"}\n{"url": "http://a/", "b": 1}\n',
             "u.jsonl: line 2 has 'b', which the first line has not",
         ),
         ("u.jsonl", f'{{"url": "{"x" * 2_000_000}"}}', "u.jsonl: a line is longer than 1,048,576"),
@@ -435,6 +435,31 @@ def test_list_is_read_in_pieces_that_go_up_to_the_size_of_its_file(
             assert listed.done <= 300_000 + 40 * read
     assert read == 40_000
     assert listed.done == (tmp_path / name).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("name", "come", "ids"),
+    [
+        pytest.param("-", b"http://a/1\n\n", ["/1"], id="empty-line"),
+        pytest.param("-", b"http://a/1\nhttp://a/2\nhtt", ["/1", "/2"], id="half-a-line"),
+        pytest.param("u.csv", b"\n\nurl\nhttp://a/1\n\n", ["/1"], id="csv"),
+        pytest.param("u.jsonl", b'{"url": "http://a/1"}\n \n', ["/1"], id="json-lines"),
+    ],
+)
+def test_lines_that_have_come_are_answered_before_more_is_read(
+    name: str, come: bytes, ids: list[str]
+) -> None:
+    class Slow:
+        reads = 0
+
+        def read1(self, size: int) -> bytes:
+            self.reads += 1
+            return (come, b"")[self.reads - 1]
+
+    file = Slow()
+    piece = next(UrlList(file, name).pieces())
+    assert file.reads == 1
+    assert [row["url"] for row in piece] == [f"http://a{path}" for path in ids]
 
 
 @pytest.mark.parametrize(
