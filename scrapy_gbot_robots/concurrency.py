@@ -10,20 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredSemaphore
-from twisted.internet.defer import TimeoutError as TwistedTimeoutError
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
-
-_SOON_SECS = 1e-9
 
 _T = TypeVar("_T")
 
@@ -47,25 +44,59 @@ async def pause(secs: float) -> None:
         await deferLater(reactor(), secs)
 
 
+class TimeLimit:
+    """For how long work may go on, less the time in which the limit is lifted."""
+
+    def __init__(self, secs: float) -> None:
+        self._secs = secs
+        self._is_over = False
+        self._work: Deferred[Any] = Deferred()
+        self._end: Callable[[], object] = lambda: None  # of the time
+
+    async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
+        """Await `work`, and cancel it when the time is over.
+
+        Also with 0 seconds, `work` runs until it has to wait for something.
+
+        Raises:
+            TimeoutError: `work` took longer; its text is `why`.
+        """
+        running: Deferred[_T] = deferred_from_coro(work)
+        self._work = running
+        self._begin()
+        try:
+            return await maybe_deferred_to_future(running)
+        except (asyncio.CancelledError, CancelledError) as error:
+            if self._is_over:
+                raise TimeoutError(why) from error
+            raise
+        finally:
+            self._end()
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Inside this context, no time counts. Afterwards the time begins anew."""
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._end = call_later(self._secs, self._cancel).cancel
+
+    def _cancel(self) -> None:
+        self._is_over = True
+        self._work.cancel()
+
+
 async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
     """Await `work` for at most `secs` seconds, then cancel it.
-
-    Also with 0 seconds, `work` runs until it has to wait for something.
 
     Raises:
         TimeoutError: `work` took longer.
     """
-    try:
-        if is_asyncio_available():
-            if sys.version_info >= (3, 11):
-                async with asyncio.timeout(secs):
-                    return await work
-            return await asyncio.wait_for(work, max(secs, _SOON_SECS))  # with 0, it does not begin
-        under_way: Deferred[_T] = deferred_from_coro(work)
-        return await under_way.addTimeout(secs, reactor())
-    # On Python 3.10 asyncio has a time-out error of its own. The text of Twisted's helps nobody.
-    except (asyncio.TimeoutError, TwistedTimeoutError) as error:
-        raise TimeoutError from error
+    return await TimeLimit(secs).on(work)
 
 
 class OneThread:

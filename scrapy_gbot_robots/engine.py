@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Coroutine, Iterator
+from collections.abc import Callable, Collection, Container, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -41,6 +41,8 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.log import logformatter_adapter
 from scrapy.utils.misc import build_from_crawler
 from twisted.python.failure import Failure
+
+from .concurrency import TimeLimit
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -68,6 +70,8 @@ _IDLE_SLOT = Slot(2**31, 0.0, 0.0)  # a slot that does not exist yet is as idle 
 # Their order is known, so that the room may take their place.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
+
+_MOST_SENT = 25  # times for one request, which middlewares may send again
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -169,11 +173,25 @@ class DownloadSlots:
             downloader._get_slot(request)  # noqa: SLF001
 
 
-async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
+async def send_beside_limits(
+    crawler: Crawler, request: Request, secs: float, own_meta: Mapping[str, Any]
+) -> Response:
     """Send `request`, but do not count it against CONCURRENT_REQUESTS.
 
     This is what `engine.download_async` does, less the places in the engine and in the downloader:
     the engine does not wait for it when it closes.
+
+    Args:
+        crawler: the crawl.
+        request: the request.
+        secs: for how many seconds middlewares may keep it before it is sent, and its response. The
+            time in the downloader does not count.
+        own_meta: meta keys of the request that it has again when a middleware sends it again.
+
+    Raises:
+        TimeoutError: middlewares have kept it for longer, such as one that waits for a page of the
+            site, which waits for this very request.
+        RuntimeError: a middleware has sent it again too often.
     """
     engine: Any = crawler.engine
     downloader = _downloader(crawler)
@@ -182,12 +200,24 @@ async def send_beside_limits(crawler: Crawler, request: Request) -> Response:
     if send is None or not is_scrapys:  # one of the user's own, or a mocked engine
         response: Response = await engine.download_async(request)
         return response
-    while True:
-        result: Response | Request = await downloader.middleware.download_async(send, request)
+    limit = TimeLimit(secs)
+
+    async def enqueue(request: Request) -> Response:
+        with limit.lifted():
+            response: Response = await send(request)
+            return response
+
+    why = f"the downloader middlewares have kept it for {secs:g} s"
+    for _ in range(_MOST_SENT):
+        work = downloader.middleware.download_async(enqueue, request)
+        result: Response | Request = await limit.on(work, why)
         if isinstance(result, Response):
             _tell_of_response(crawler, request, result)
             return result
         request = result  # a middleware sends it again
+        for key, value in own_meta.items():
+            request.meta.setdefault(key, value)
+    raise RuntimeError(f"a downloader middleware has sent it again {_MOST_SENT} times")
 
 
 def _tell_of_response(crawler: Crawler, request: Request, response: Response) -> None:

@@ -28,7 +28,7 @@ _ALL = _BELOW_REPORT | {"pages", "report", "addon", "bulk", "commands"}
 DOORS = {
     "core": set(),
     "concurrency": set(),
-    "engine": set(),
+    "engine": {"concurrency"},
     "meta": set(),
     "experimental": {"core", "meta"},
     "policy": {"core"},

@@ -15,6 +15,18 @@ RULES = b"user-agent: *\ndisallow: /page\n"
 SPIDER = """
 from scrapy import Request, Spider
 
+class WaitsForAPage:
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    async def process_request(self, request):
+        if request.url == self.crawler.spider.stuck + "/robots.txt":
+            await self.crawler.engine.download_async(Request(self.crawler.spider.stuck + "/token"))
+
 class Everything(Spider):
     name = "everything"
     custom_settings = {
@@ -24,10 +36,11 @@ class Everything(Spider):
         "GBOT_ROBOTS_TIMEOUT_SECS": 5,
         "GBOT_ROBOTS_CRAWL_DELAY": True,
         "GBOT_ROBOTS_REFUSE_PRIVATE": True,
+        "DOWNLOADER_MIDDLEWARES": {WaitsForAPage: 600},
     }
 
     async def start(self):
-        for site in self.sites.split(","):
+        for site in [*self.sites.split(","), self.stuck]:
             for number in range(4):
                 yield Request(f"{site}/free/{number}")
                 yield Request(f"{site}/page/{number}")
@@ -51,15 +64,19 @@ def test_crawl_is_the_same_under_every_reactor_and_without_one(
         Site({"/robots.txt": Reply(404, RULES), "*": b"ok"}) as absent,
         Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill,
         Site({"/robots.txt": redirect("http://no-such-name.invalid/"), "*": b"ok"}) as lost,
+        Site({"/robots.txt": RULES, "*": b"ok"}) as stuck,
     ):
         sites = (slow, moved, absent, ill)
         command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *as_arguments(way)]
         command += ["-a", "sites=" + ",".join(site.url("") for site in (*sites, lost))]
+        command += ["-a", "stuck=" + stuck.url("").rstrip("/")]
         done = run(command, tmp_path)
         expected = {site.url(f"/free/{n}") for site in (slow, moved, absent) for n in range(4)}
         expected |= {absent.url(f"/page/{n}") for n in range(4)}
         assert set(done.stdout.split()[1::2]) == expected, done.stderr
-        assert "Traceback" not in done.stderr
+        assert done.stderr.count("ERROR: A downloader middleware failed on the request for") == 1
+        assert f"{stuck.url('/robots.txt')}: TimeoutError: the downloader" in done.stderr
+        assert not stuck.asked
         assert [site.paths().count("/robots.txt") for site in sites[:3]] == [1, 1, 1]
         assert ill.paths().count("/robots.txt") >= 2
         assert set(lost.paths()) == {"/robots.txt"}

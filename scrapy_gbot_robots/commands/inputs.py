@@ -319,6 +319,6 @@ def version_of(
     outage = version.entry.outage
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
-    if version.copy.kind not in {Kind.RULES, Kind.WEB_PAGE} and not may_lack:
+    if version.copy.kind not in {Kind.RULES, Kind.OTHER} and not may_lack:
         raise CommandError(f"{version.where}: there is nothing to read: {version.why}")
     return version

@@ -275,15 +275,17 @@ class Fetcher:
             # Twisted's resolver fails over such a name, and the download lasts to its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
-        robots_request.meta.update(_OWN_META, download_timeout=secs_left)
-        robots_request.meta[LISTENER] = exchange
+        own_meta = {**_OWN_META, "download_timeout": secs_left, LISTENER: exchange}
+        robots_request.meta.update(own_meta)
         if self._sees_downloads is None:  # there is no downloader before the crawl has begun
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         async with self._places:
             with self._overhearing.listening():
                 try:
                     self._set_credentials(robots_request, at_home=at_home)
-                    response = await send_beside_limits(self._crawler, robots_request)
+                    response = await send_beside_limits(
+                        self._crawler, robots_request, self._settings.timeout_secs, own_meta
+                    )
                     if exchange.request is None:
                         # It is from a middleware that answers by itself, such as a cache.
                         exchange.response = response

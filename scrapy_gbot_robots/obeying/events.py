@@ -151,7 +151,7 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
-        """Count and warn of a wall, and warn of the first web page around rules."""
+        """Count and warn of a wall, and warn of the first file inside which rules are not read."""
         if copy.kind is Kind.WALL:
             self.count("walled")
             sentence = (
@@ -159,13 +159,14 @@ class CrawlEvents:
                 "By GBOT_ROBOTS_REFUSED = %r this means %s%s"
             )
             self._warn(sentence, answer, self._settings.refused)
-        elif not self._has_warned_of_page and hides_rules(copy.body):
+        elif not self._has_warned_of_page and (what := hides_rules(copy.body)):
             self._has_warned_of_page = True
             logger.warning(
-                "%s is a web page, and rules stand inside it that are not read. Let the "
+                "%s is %s, and rules stand inside it that are not read. Let the "
                 "middleware or download handler that renders pages, if there is one, leave "
                 "robots.txt alone: its requests have meta['dont_obey_robotstxt']",
                 shown(copy.url),
+                what,
             )
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:

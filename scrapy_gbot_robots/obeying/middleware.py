@@ -260,14 +260,19 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
         # what is known is neither stored twice nor asked again
         request.meta.update(dont_cache=True, dont_retry=True)
-        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        encoding = "utf-8"
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            encoding = "cp1252"
         return TextResponse(
             request.url,
             status,
-            headers,
+            {"Content-Type": "text/plain"},
             body,
             flags=[ANSWERED, answer.state.value],
             request=request,
+            encoding=encoding,
         )
 
     def _forbidden(

@@ -55,7 +55,9 @@ class Kind(Enum):
     """What a definite answer was."""
 
     RULES = "rules"  # a robots.txt, maybe an empty one
-    WEB_PAGE = "web page"  # a web page in its place, which says nothing to crawlers
+    OTHER = (
+        "other"  # something else in its place, such as a web page, that says nothing to crawlers
+    )
     NONE = "none"  # that there is none
     WALL = "wall"  # a bot wall's, in place of the site's
 
@@ -75,8 +77,8 @@ class Copy:
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of a robots.txt, or of a web page in its place; None if there is none."""
-        if self.kind not in {Kind.RULES, Kind.WEB_PAGE}:
+        """The SHA-256 of a robots.txt, or of what came in its place; None if there is none."""
+        if self.kind not in {Kind.RULES, Kind.OTHER}:
             return None
         return sha256(self.body).hexdigest()
 
@@ -199,9 +201,9 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         body = outcome.body
         cut = outcome.cut
         why = f"HTTP {outcome.status}"
-        if outcome.is_web_page:
-            kind = Kind.WEB_PAGE
-            why += "; no rules: it is a web page"
+        if outcome.instead:
+            kind = Kind.OTHER
+            why += f"; no rules: it is {outcome.instead}"
     else:
         kind = Kind.NONE
         if outcome.wall:

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import Origin, shown
-from .web_pages import replaces_robots_txt, says_not_found, wall_of
+from .web_pages import found_instead, says_not_found, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5  # that are followed; Google's page: at least five, then as a 404
@@ -38,7 +38,7 @@ class Fetched:
     body: bytes  # content-decoded
     cut: bool = False  # whether the server sent more than is read
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
-    is_web_page: bool = False  # it is one, and says nothing to crawlers
+    instead: str = ""  # what it is, such as "a web page", if it clearly is no robots.txt
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def outcome_of(
     if wall:
         return Unavailable(status, url, f"HTTP {status} of {wall}", max_age, wall=wall)
     if meaning is Fetched:
-        return Fetched(status, url, body, cut, max_age, replaces_robots_txt(body))
+        return Fetched(status, url, body, cut, max_age, found_instead(body))
     if meaning is Unavailable:
         return Unavailable(status, url, f"HTTP {status}", max_age)
     if (

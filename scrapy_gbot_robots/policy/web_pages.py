@@ -1,4 +1,4 @@
-"""What came in place of a robots.txt: a bot wall's answer, a web page, or a "not found" as a 5xx.
+"""What came in place of a robots.txt: a wall's answer, a page, other data, a "not found" as a 5xx.
 
 Googlebot passes bot walls, other crawlers do not; so Google's page has no word of them. A table has
 their marks, each with its public source. A web page is parsed like any other body, and lines in it
@@ -67,6 +67,13 @@ _SUCCESS = range(200, 300)
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
 )
+_OTHER_DATA = (  # how it begins, and what it is
+    (b"{", "JSON"),
+    (b"[", "JSON"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+    (b"\x1f\x8b", "gzip data"),
+)
 # As a browser shows a text: the line behind a tag is no line of a robots.txt.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
@@ -89,7 +96,7 @@ def _mark(headers: Mapping[str, str], body: bytes) -> str:
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
-    if not body[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+    if not _head(body).startswith(b"<"):
         return ""
     title = _folded(unescape(_inside(_TITLE, _visible(body, headers.get("content-type", "")))))
     title = " ".join(title.split())
@@ -104,16 +111,40 @@ def _speaks_to_crawlers(body: bytes) -> bool:
     return _LINE_OF_A_FILE.search(body) is not None
 
 
-def replaces_robots_txt(body: bytes) -> bool:
-    """Whether `body` is a web page that says nothing to crawlers."""
-    return is_web_page(body) and not _speaks_to_crawlers(body)
+def _head(body: bytes) -> bytes:
+    """Return the beginning of `body`, without a byte-order mark and white space before it."""
+    return body[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
 
 
-def hides_rules(body: bytes) -> bool:
-    """Whether `body` is a web page around what looks like rules, of which some are not read."""
-    if not is_web_page(body) or _RULE.search(body) is None:
-        return False
-    return _AGENT_BEHIND_A_TAG.search(body) is not None
+def found_instead(body: bytes) -> str:
+    """Return what `body` is if it clearly is no robots.txt; "" if it may be one.
+
+    What has a line for a crawler or a sitemap is one, whatever stands around it.
+    """
+    if _speaks_to_crawlers(body):
+        return ""
+    if is_web_page(body):
+        return "a web page"
+    head = _head(body)
+    for beginning, what in _OTHER_DATA:
+        if head.startswith(beginning):
+            return what
+    if b"\0" in head:
+        return "no text"
+    return ""
+
+
+def hides_rules(body: bytes) -> str:
+    """Return what `body` is if what looks like rules stands inside it, and is not read; else "".
+
+    These are web pages around a text, and UTF-16 text.
+    """
+    text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # readable, if it was UTF-16
+    if _RULE.search(text) is None:
+        return ""
+    if not is_web_page(body):
+        return found_instead(body) if text != body and _speaks_to_crawlers(text) else ""
+    return "a web page" if _AGENT_BEHIND_A_TAG.search(body) else ""
 
 
 # A 5xx that says "not found"

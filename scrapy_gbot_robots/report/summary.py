@@ -40,7 +40,7 @@ _MEANS = "GBOT_ROBOTS_REFUSED says what that means"
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
-    Kind.WEB_PAGE: "with a web page in place of the robots.txt, so no rules",
+    Kind.OTHER: "with something else in place of a robots.txt, such as a web page, so no rules",
 }
 _INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
 

@@ -103,7 +103,7 @@ def test_body_is_of_unknown_length_if_nothing_says_where_it_ends(  # RFC 9112 6.
 def test_text_in_the_page_of_a_browser_is_read_as_served() -> None:
     page = b"<html><head></head><body><pre>a: &lt;b&gt;</pre></body></html>"
     assert outcome(page, 200, "playwright") == Fetched(200, URL, b"a: <b>", False, None)
-    assert outcome(page) == Fetched(200, URL, page, False, None, is_web_page=True)
+    assert outcome(page) == Fetched(200, URL, page, False, None, instead="a web page")
 
 
 def test_headers_say_for_how_long_an_answer_is_fresh_and_when_to_come_again() -> None:

@@ -7,14 +7,17 @@ from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Response
-from twisted.internet.defer import CancelledError
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import CancelledError, Deferred
+from typing_extensions import Self
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
-from ..support.web import Site, raw
+from ..support.web import Reply, Site, raw, redirect
 from .scenarios import RULES
 
 
@@ -145,6 +148,135 @@ async def test_fault_at_a_response_is_logged_and_the_response_counts(
         assert set(pages(crawler).crawled) == {site.url("/free")}
     (record,) = faults(caplog)
     assert "ZeroDivisionError: of no bytes" in record.getMessage()
+
+
+class OfCrawl:
+    """Is made for a crawl."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def asks_for(self, url: str) -> Response:
+        assert self.crawler.engine is not None
+        return await self.crawler.engine.download_async(Request(url))
+
+
+class WaitsForAPage(OfCrawl):
+    """Gets a token from the site before it asks for anything there."""
+
+    async def process_request(self, request: Request) -> None:
+        if request.url.endswith("/robots.txt"):
+            await self.asks_for(request.url.replace("/robots.txt", "/free"))
+
+
+class WaitsForItself(OfCrawl):
+    """Sends each robots.txt request by a request of its own."""
+
+    async def process_request(self, request: Request) -> Response | None:
+        if not request.url.endswith("/robots.txt"):
+            return None
+        return await self.asks_for(request.url)
+
+
+class WaitsForEver:
+    """Waits for what never comes, such as a free proxy."""
+
+    async def process_request(self, request: Request) -> None:
+        if request.url.endswith("/robots.txt"):
+            await maybe_deferred_to_future(Deferred())
+
+
+class KeepsResponses(OfCrawl):
+    """Looks at a page of the site before it gives anything of it away."""
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        if request.url.endswith("/robots.txt"):
+            await self.asks_for(request.url.replace("/robots.txt", "/free"))
+        return response
+
+
+class SendsAgainForEver:
+    """Takes each status but 200 for a ban, and never gives up."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        if response.status == 200:
+            return response
+        return request.replace(dont_filter=True)
+
+
+@pytest.mark.parametrize("middleware", [WaitsForAPage, WaitsForItself, WaitsForEver])
+@in_reactor
+async def test_middleware_that_waits_for_what_waits_for_the_robots_txt_is_at_fault(
+    middleware: type, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        settings = {
+            "DOWNLOADER_MIDDLEWARES": {middleware: 600},
+            "GBOT_ROBOTS_TIMEOUT_SECS": 0.5,
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+        }
+        crawler = await crawl(Pages, settings, urls=[site.url("/free"), site.url("/other")])
+        assert set(pages(crawler).refused) == {site.url("/free"), site.url("/other")}
+        for error in pages(crawler).refused.values():
+            assert "another middleware failed (TimeoutError: the downloader" in str(error)
+    (record,) = faults(caplog)
+    assert "the downloader middlewares have kept it for 0.5 s" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("middleware", "robots", "allowed", "asked", "why"),
+    [
+        (KeepsResponses, Reply(404), True, 1, "have kept it for 0.5 s"),
+        (KeepsResponses, Reply(200, RULES), False, 1, "have kept it for 0.5 s"),
+        (SendsAgainForEver, Reply(404), True, 25, "has sent it again 25 times"),
+    ],
+)
+@in_reactor
+async def test_response_counts_that_a_middleware_does_not_pass_on(
+    middleware: type,
+    robots: Reply,
+    allowed: bool,
+    asked: int,
+    why: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Site({"/robots.txt": robots, "*": b"ok"}) as site:
+        settings = {
+            "DOWNLOADER_MIDDLEWARES": {middleware: 600},
+            "GBOT_ROBOTS_TIMEOUT_SECS": 0.5,
+        }
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+        assert (site.url("/page") in pages(crawler).crawled) is allowed
+        assert site.paths().count("/robots.txt") == asked
+    (record,) = faults(caplog)
+    assert why in record.getMessage()
+
+
+class SendsOnAnother:
+    """Puts a request of its own in the place of each."""
+
+    def process_request(self, request: Request) -> Request | None:
+        if request.meta.get("mine"):
+            return None
+        return Request(
+            request.url, meta={"mine": True}, callback=request.callback, dont_filter=True
+        )
+
+
+@in_reactor
+async def test_robots_txt_request_without_its_meta_is_still_one() -> None:
+    with Site({"/robots.txt": redirect("/1"), "/1": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(
+            Pages,
+            {"DOWNLOADER_MIDDLEWARES": {SendsOnAnother: 600}},
+            urls=[site.url("/page"), site.url("/free")],
+        )
+        assert set(pages(crawler).crawled) == {site.url("/free")}
+        assert site.paths() == ["/robots.txt", "/1", "/free"]
 
 
 class TimesOut(Faulty):

@@ -137,7 +137,7 @@ def test_any_outcomes_come_to_a_state_and_can_be_kept(
             assert decision.copy is not None
             assert decision.copy.kind is Kind.RULES
         if isinstance(came_to, Fetched):
-            state = State.FULL_ALLOW if came_to.is_web_page else State.RULES
+            state = State.FULL_ALLOW if came_to.instead else State.RULES
             assert (decision.state, decision.temporary) == (state, False)
         if isinstance(came_to, Unavailable):
             assert (decision.state, decision.temporary) == (State.FULL_ALLOW, False)

@@ -62,9 +62,21 @@ async def test_log_warns_of_the_first_unreachable_files_only(
         assert f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By" in warning
 
 
+@pytest.mark.parametrize(
+    ("page", "what"),
+    [
+        pytest.param(
+            b"<html><body><pre>User-agent: *\nDisallow: /no\n</pre></body></html>",
+            "a web page",
+            id="page",
+        ),
+        pytest.param("User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text", id="utf-16"),
+    ],
+)
 @in_reactor
-async def test_first_web_page_around_rules_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    page = b"<html><body><pre>User-agent: *\nDisallow: /no\n</pre></body></html>"
+async def test_first_file_with_rules_inside_that_are_not_read_is_warned_of(
+    page: bytes, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
     log_in = b"<html><body>Please log in</body></html>"
     with (
         Site({"/robots.txt": page, "*": b"ok"}) as rendered,
@@ -76,7 +88,7 @@ async def test_first_web_page_around_rules_is_warned_of(caplog: pytest.LogCaptur
         crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == set(urls)
     (warning,) = own_warnings(caplog)
-    assert " is a web page, and rules stand inside it that are not read" in warning
+    assert f" is {what}, and rules stand inside it that are not read" in warning
     assert warning.startswith((rendered.url("/robots.txt"), another.url("/robots.txt")))
     assert stats(crawler)["gbot_robots/origins/full_allow"] == 3
 

@@ -53,6 +53,17 @@ async def test_decoded_body_is_what_the_spider_gets_and_what_the_http_cache_does
     assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "latin-1"])
+@in_reactor
+async def test_text_of_a_known_robots_txt_is_read_in_its_charset(site: Site, charset: str) -> None:
+    text = "User-agent: *\nDisallow: /no\n# Café\n"
+    site.pages["/robots.txt"] = text.encode(charset)
+    crawler = await crawl(Pages, urls=[site.url("/yes"), site.url("/robots.txt")])
+    response = pages(crawler).crawled[site.url("/robots.txt")]
+    assert response.headers["Content-Type"] == b"text/plain"
+    assert (response.text, response.flags[0]) == (text, ANSWERED)
+
+
 @pytest.mark.parametrize("ours", [False, True])
 @in_reactor
 async def test_whole_file_comes_from_the_server_if_only_its_beginning_is_known(

@@ -409,7 +409,7 @@ def test_what_the_memory_storage_gives_to_all_that_ask_cannot_change(value: type
             Kind.RULES,
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
         ),  # FIPS 180
-        (Kind.WEB_PAGE, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (Kind.OTHER, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         (Kind.NONE, None),
         (Kind.WALL, None),
     ],

@@ -1,4 +1,6 @@
-"""A web page in place of a robots.txt, or around the text of one."""
+"""A web page or other data in place of a robots.txt, or around the text of one."""
+
+import gzip
 
 import pytest
 
@@ -9,6 +11,7 @@ from scrapy_gbot_robots.policy.web_pages import hides_rules
 
 URL = "https://example.com/robots.txt"
 NOW = 1_700_000_000.0
+RULES = b"User-agent: *\nDisallow: /x\n"
 LOG_IN = (
     b"<!DOCTYPE html>\n<html><head><title>Log in</title></head><body>Please log in.</body></html>"
 )
@@ -41,10 +44,10 @@ def outcome(body: bytes) -> Fetched:
 )
 def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> None:
     answer = outcome(body)
-    assert (answer.body, answer.is_web_page) == (body, True)
+    assert (answer.body, answer.instead) == (body, "a web page")
     entry = renew(None, answer, NOW, Policy(refused="disallow"))
     assert entry.copy is not None
-    assert (entry.copy.kind, entry.copy.body) == (Kind.WEB_PAGE, body)
+    assert (entry.copy.kind, entry.copy.body) == (Kind.OTHER, body)
     decision = decide(entry, NOW, Policy(refused="disallow"))
     assert (decision.state, decision.why) == (
         State.FULL_ALLOW,
@@ -67,11 +70,37 @@ def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> Non
 )
 def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     answer = outcome(body)
-    assert not answer.is_web_page
+    assert not answer.instead
     decision = decide(renew(None, answer, NOW, Policy()), NOW, Policy())
     assert (decision.state, decision.why) == (State.RULES, "HTTP 200")
     allowed = RobotsTxt.parse(body).allowed("https://example.com/x", "mybot")
     assert allowed == (b"disallow: /x" not in body)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(b' \n{"error": "not found"}', "JSON", id="json-object"),
+        pytest.param(b"\xef\xbb\xbf[]", "JSON", id="json-list"),
+        pytest.param(gzip.compress(RULES), "gzip data", id="gzip"),
+        pytest.param(RULES.decode().encode("utf-16"), "UTF-16 text", id="utf-16"),
+        pytest.param(
+            b"\xfe\xff" + RULES.decode().encode("utf-16-be"), "UTF-16 text", id="utf-16-be"
+        ),
+        pytest.param(RULES.decode().encode("utf-16-le"), "no text", id="utf-16-without-mark"),
+        pytest.param(b"\x89PNG\r\n\x1a\n\0\0", "no text", id="image"),
+        pytest.param(b"{\n" + RULES, "", id="rules-below-a-bracket"),
+        pytest.param(b"[x]\nsitemap: https://example.com/s.xml", "", id="sitemap-below-a-bracket"),
+        pytest.param(RULES + b"# \0", "", id="rules-above-a-nul"),
+        pytest.param(b"Forbidden", "", id="another-text"),
+    ],
+)
+def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str) -> None:
+    answer = outcome(body)
+    assert answer.instead == expected
+    decision = decide(renew(None, answer, NOW, Policy()), NOW, Policy())
+    said = f"HTTP 200; no rules: it is {expected}" if expected else "HTTP 200"
+    assert (decision.why, decision.state is State.FULL_ALLOW) == (said, expected != "")
 
 
 @pytest.mark.parametrize(
@@ -93,4 +122,22 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     ],
 )
 def test_rules_inside_a_page_that_are_not_read_are_seen(body: bytes, expected: bool) -> None:
-    assert hides_rules(body) is expected
+    assert hides_rules(body) == ("a web page" if expected else "")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(RULES.decode().encode("utf-16"), "UTF-16 text", id="utf-16"),
+        pytest.param(
+            b"\xfe\xff" + RULES.decode().encode("utf-16-be"), "UTF-16 text", id="utf-16-be"
+        ),
+        pytest.param(RULES.decode().encode("utf-16-le"), "no text", id="utf-16-without-mark"),
+        pytest.param("Disallow: /x".encode("utf-16"), "", id="rule-of-no-group"),
+        pytest.param(RULES, "", id="utf-8"),
+        pytest.param(RULES + b"# \0", "", id="rules-above-a-nul"),
+        pytest.param(gzip.compress(RULES), "", id="gzip"),
+    ],
+)
+def test_rules_in_another_code_are_seen(body: bytes, expected: str) -> None:
+    assert hides_rules(body) == expected

@@ -99,7 +99,7 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
     said = [
         "4 answers by HTTP 401, 402, 403, 451; GBOT_ROBOTS_REFUSED says what that means",
         "1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what that means",
-        "1 answer with a web page in place of the robots.txt, so no rules",
+        "1 answer with something else in place of a robots.txt, such as a web page, so no rules",
     ]
     assert summaries(caplog)[0].splitlines() == [
         "robots.txt: 7 origins (7 full allow), 0 requests blocked",
