@@ -55,9 +55,7 @@ class Kind(Enum):
     """What a definite answer was."""
 
     RULES = "rules"  # a robots.txt, maybe an empty one
-    OTHER = (
-        "other"  # something else in its place, such as a web page, that says nothing to crawlers
-    )
+    OTHER = "other data"  # in its place, such as a web page, with no line for crawlers
     NONE = "none"  # that there is none
     WALL = "wall"  # a bot wall's, in place of the site's
 
