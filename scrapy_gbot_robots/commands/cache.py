@@ -2,7 +2,7 @@
 
 It fetches nothing.
 
-`list` and `show` create and change no file. An entry means what the settings of today make of it.
+An entry means what the settings of today make of it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
     wanted = [str(origin_of(text)) for text in options.origins]
     done = 0
-    with _storage(gbot, settings, read_only=not forgets) as (storage, where):
+    with _storage(gbot, settings) as (storage, where):
         for origin in wanted or storage.origins():
             if _is_done(options.act, origin, storage, gbot, out):
                 done += 1
@@ -75,16 +75,14 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
 
 
 @contextmanager
-def _storage(
-    gbot: GbotSettings, settings: Settings, *, read_only: bool
-) -> Iterator[tuple[Storage, str]]:
+def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[tuple[Storage, str]]:
     """Open the storage that the settings name; say where it is.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage is in trouble.
     """
     try:
-        choice = choice_of(gbot, Crawler(Spider, settings), read_only=read_only)
+        choice = choice_of(gbot, Crawler(Spider, settings))
         storage = choice.opens()
     except Exception as error:
         raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error

@@ -4,10 +4,10 @@ Operations wanted: no call of a storage blocks the reactor, whatever the disk or
 storage that fails costs one warning and no page.
 
 Plan: a few threads make the calls, those of one origin one after another. Each call has a deadline.
-If the storage fails or is late, memory takes its place, and a timer tries it again. When it
-answers, it is used again, and what memory has learnt meanwhile is forgotten: the cache of answers
-still has it, and other processes fetch those few files once more. Memory needs no thread, nor does
-a crawl that chose it.
+If the storage fails or is late, memory takes its place, and the storage is tried again every 30
+seconds. When it answers, it is used again, and what memory has learnt meanwhile is forgotten: the
+cache of answers still has it, and other processes fetch those few files once more. Memory needs no
+thread, nor does a crawl that chose it.
 
 A trial writes where the call failed. So a cluster is used again when the node of that call answers,
 and not while the others do and the next call for that origin would fail again.
@@ -31,11 +31,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scrapy.settings import BaseSettings
-from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import CancelledError
 
-from ..concurrency import Background, OneThread, within
+from ..concurrency import Background, OneThread, pause, within
 from ..core.urls import shown
 from ..policy.outages import Entry
 from ..settings import STORAGES, GbotSettings
@@ -72,12 +71,8 @@ class StorageChoice(NamedTuple):
     words: str  # for people: which it is, where it is, and why
 
 
-def choice_of(
-    settings: GbotSettings, crawler: Crawler, *, read_only: bool = False
-) -> StorageChoice:
-    """Return the storage that the settings name, without opening it but for a look at its file.
-
-    If `read_only`, it never creates or renames a file.
+def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
+    """Return the storage that the settings name; of SQLite, the file is made if there is none.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
@@ -90,15 +85,12 @@ def choice_of(
         from .sqlite import ForeignFileError, SqliteStorage  # noqa: PLC0415
 
         opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
-        reads = partial(opens, read_only=True)
         try:
-            reads().close()
+            opens().close()
         except ForeignFileError as error:
             raise ValueError(str(error)) from error
         except StorageError:  # if it lasts, the log says so when a look-up needs the storage
             pass
-        if read_only:
-            opens = reads
         return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
     if name == "sqlite":
         why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
@@ -182,7 +174,6 @@ class StorageClient:
         self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
         self._background = Background()
         self._leases: dict[str, str] = {}  # origin -> token; the threads add to it, too
-        self._trial: Any = None  # the timer of the next one
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
@@ -238,6 +229,7 @@ class StorageClient:
     async def close(self) -> None:
         """Give back all leases, and close the storage."""
         self._closed = True
+        self._background.cancel()
         try:
             if self._storage is not None:
                 await within(CLOSE_SECS, self._close(self._storage))
@@ -247,8 +239,6 @@ class StorageClient:
                     "The robots.txt storage could not be closed properly: %s",
                     _in_words(error, CLOSE_SECS),
                 )
-        if self._trial is not None:
-            self._trial.cancel()
         for thread in self._threads.values():
             thread.end()
 
@@ -305,7 +295,7 @@ class StorageClient:
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
-        self._trial = call_later(TRY_AGAIN_SECS, self._begin_trial, origin)
+        self._background.start(self._recover(origin))
         logger.warning(
             "The robots.txt storage failed: %s. Until it answers again, "
             "this process keeps robots.txt files in memory, for itself. %s",
@@ -314,11 +304,8 @@ class StorageClient:
             exc_info=None if says_it_all else error,
         )
 
-    def _begin_trial(self, origin: str) -> None:
-        self._background.start(self._try_again(origin))
-
-    async def _try_again(self, origin: str) -> None:
-        """Write to the storage where it has failed: for `origin`. Use it if that works.
+    async def _recover(self, origin: str) -> None:
+        """Write to the storage where it has failed: for `origin`. Use it again once that works.
 
         No origin has a brace, so no other process waits for this lease. A cluster, whose keys have
         the origin in braces, places it by what is before the brace: where the origin's own keys
@@ -330,18 +317,15 @@ class StorageClient:
             token = storage.lease(f"{origin}}}", 1)
             storage.release(f"{origin}}}", token or "")
 
-        failed = False
-        try:
-            await self._thread_of(origin).run(write)
-        except Exception:  # the log has said so already
-            failed = True
-        if self._closed:
-            return
-        if failed:
-            self._stats.inc_value("gbot_robots/storage/errors")
-            self._trial = call_later(TRY_AGAIN_SECS, self._begin_trial, origin)
-            return
-        self._uses_memory = False
+        while self._uses_memory:
+            await pause(TRY_AGAIN_SECS)
+            try:
+                await self._thread_of(origin).run(write)
+                self._uses_memory = False
+            except CancelledError:  # Twisted's: the crawl closes
+                raise
+            except Exception:  # the log has said so already
+                self._stats.inc_value("gbot_robots/storage/errors")
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         logger.info("The robots.txt storage answers again and is used again")
 

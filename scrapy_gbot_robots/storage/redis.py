@@ -13,8 +13,8 @@ lease. Only the codec reads values, and it never reads more bytes than an entry 
 Times in entries are by the server's clock: each process turns them into its own. So the clocks of
 machines may differ by years, or be set while a crawl runs.
 
-The Redis may be a cluster. The braces in a key say by which part a cluster places it. So all keys
-of an origin are on one node, where one script can reach them.
+A cluster places a key by what stands in its braces. So all keys of an origin are on one node, where
+one script can reach them.
 
 Warning: a command may have been carried out though its reply was lost. A lease that is lost in this
 way ends by itself.
@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any
 
 from ..core.lines import MAX_BYTES
@@ -38,7 +39,6 @@ from .codec import decode, encode, most_bytes
 try:
     import redis
     from redis.backoff import NoBackoff
-    from redis.cluster import RedisCluster
     from redis.connection import parse_url
     from redis.retry import Retry
 except ImportError as error:
@@ -119,7 +119,6 @@ class RedisStorage(Storage):
             make_client = partial(_client_of, server, timeout)
         self._make_client = make_client
         self._ahead = 0  # by these seconds the server's clock is ahead of ours
-        self._is_cluster = False
         self._client: Any = self._new_client()  # None after a failure
 
     def _new_client(self) -> Any:
@@ -133,13 +132,7 @@ class RedisStorage(Storage):
                 f"the client of {self.server} must return bytes: "
                 "make it with decode_responses=False"
             )
-        self._is_cluster = isinstance(client, RedisCluster)
         return client
-
-    def _key(self, kind: str, origin: str) -> str:
-        if self._is_cluster:
-            origin = f"{{{origin}}}"
-        return f"gbot_robots:{kind}:{origin}"
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -171,15 +164,16 @@ class RedisStorage(Storage):
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
         with self._connected() as client:
-            return bool(client.delete(self._key("entry", origin)))
+            return bool(client.delete(_key("entry", origin)))
 
     def origins(self) -> Iterator[str]:
         """Yield the origins as the server comes across them. Other clients do not wait for that."""
         listed: set[str] = set()  # a scan may meet a key twice
         with self._connected() as client:
-            before, after = self._key("entry", "*").split("*")
-            for key in client.scan_iter(match=f"{before}*{after}", count=_SCAN_KEYS):
-                origin = key.decode(errors="replace").removeprefix(before).removesuffix(after)
+            pattern = _key("entry", "*")
+            before = pattern.index("*")
+            for key in client.scan_iter(match=pattern, count=_SCAN_KEYS):
+                origin = key[before:-1].decode(errors="replace")
                 if origin not in listed:
                     listed.add(origin)
                     yield origin
@@ -215,8 +209,8 @@ class RedisStorage(Storage):
         self, origin: str, token: str, secs: float, *, beside: bool = False
     ) -> tuple[Entry | None, bool]:
         """Return the entry, by our clock, and whether the lease was taken: `beside` one, too."""
-        keys = self._key("entry", origin), self._key("lease", origin)
-        options = token, max(1, round(secs * 1000)), int(beside), most_bytes(self._max_body)
+        keys = _key("entry", origin), _key("lease", origin)
+        options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
         with self._connected() as client:
             # what is no Redis may answer anything
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
@@ -235,7 +229,7 @@ class RedisStorage(Storage):
         value = b""
         if entry is not None:
             value = encode(_shifted(entry, self._ahead))
-        keys = self._key("entry", origin), self._key("lease", origin)
+        keys = _key("entry", origin), _key("lease", origin)
         with self._connected() as client:
             client.execute_command("EVAL", _STORE, 2, *keys, value, _KEEP_SECS, token)
 
@@ -263,6 +257,10 @@ def _client_of(url: str, timeout: float) -> Any:
     # Whatever the URL says: entries are bytes.
     client.connection_pool.connection_kwargs["decode_responses"] = False
     return client
+
+
+def _key(kind: str, origin: str) -> str:
+    return f"gbot_robots:{kind}:{{{origin}}}"
 
 
 def _shifted(entry: Entry, secs: int) -> Entry:

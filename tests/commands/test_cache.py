@@ -98,25 +98,6 @@ def test_all_can_be_forgotten(kept: Path) -> None:
     assert run_here("cache", "list", cwd=kept).out.endswith(f"0 origins in {where}\n")
 
 
-def test_list_and_show_create_and_change_no_file(kept: Path) -> None:
-    reads = (["list"], ["list", "--json"], ["show", "a.example"])
-    before = contents(kept)
-    assert [run_here("cache", *arguments, cwd=kept).status for arguments in reads] == [0, 0, 0]
-    assert contents(kept) == before
-    (kept / ".scrapy" / "gbot_robots" / "robots.sqlite").unlink()
-    before = contents(kept)
-    assert [run_here("cache", *arguments, cwd=kept).status for arguments in reads] == [0, 0, 1]
-    assert run_here("cache", "list", "--json", cwd=kept) == (0, "", "")
-    assert contents(kept) == before
-
-
-def test_storage_that_does_not_exist_yet_is_not_made(project: Path) -> None:
-    path = project / "new.sqlite"
-    ended = run_here("cache", "list", "-s", f"GBOT_ROBOTS_SQLITE_PATH={path}", cwd=project)
-    assert ended == (0, f"0 origins in sqlite at {path}\n", "")
-    assert not path.exists()
-
-
 def test_without_redis_py_it_says_what_to_install(project: Path) -> None:
     script = "import sys; sys.modules['redis'] = None; from scrapy_gbot_robots.__main__ import console; console()"
     command = [sys.executable, "-c", script]
@@ -140,11 +121,3 @@ def test_entries_in_a_redis_are_listed_and_forgotten(project: Path) -> None:
     assert forgotten.out == f"https://a.example: forgotten\n1 origin forgotten {where}"
     assert empty.out == f"0 origins {where}"
     assert [ended.status for ended in (shown, forgotten, empty)] == [0, 0, 0]
-
-
-def contents(project: Path) -> dict[Path, bytes]:
-    return {
-        path: path.read_bytes()
-        for path in project.rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
-    }

@@ -17,43 +17,50 @@ from scrapy_gbot_robots.storage.client import redis_opener
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, rules
+from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, Leasing, rules
 
-
-@pytest.fixture(
-    params=[
-        "memory",
-        "sqlite",
-        "one-redis",
-        "one-valkey",
-        "sentinels-redis",
-        "cluster-redis",
-        pytest.param(
-            "sentinels-valkey", marks=pytest.mark.slow
-        ),  # several servers take seconds to start
-        pytest.param("cluster-valkey", marks=pytest.mark.slow),
-    ]
-)
-def opened(
-    request: pytest.FixtureRequest, tmp_path: Path, emptied: Callable[[str, str], Any]
-) -> Callable[[], Storage]:
-    """Opens the same storage as often as it is called; memory is one object."""
-    if request.param == "memory":
-        memory = MemoryStorage()
-        return lambda: memory
-    if request.param == "sqlite":
-        return lambda: SqliteStorage(tmp_path / "new" / "robots.sqlite")
-    servers = emptied(*request.param.split("-"))
-    settings = Settings(
-        getattr(servers, "settings", None) or {"GBOT_ROBOTS_REDIS_URL": servers.url}
-    )
-    return redis_opener(GbotSettings.of(settings), settings)
+SHARED = [
+    "sqlite",
+    "one-redis",
+    "one-valkey",
+    "sentinels-redis",
+    "cluster-redis",
+    pytest.param("sentinels-valkey", marks=pytest.mark.slow),  # several servers take seconds
+    pytest.param("cluster-valkey", marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture
-def storage(opened: Callable[[], Storage]) -> Iterator[Storage]:
-    with closing(opened()) as storage:
+def opens(tmp_path: Path, emptied: Callable[[str, str], Any]) -> Callable[[str], Storage]:
+    """Opens a storage by its name. It is the same one each time, but for memory."""
+
+    def opens(name: str) -> Storage:
+        if name == "memory":
+            return MemoryStorage()
+        if name == "sqlite":
+            return SqliteStorage(tmp_path / "new" / "robots.sqlite")
+        servers = emptied(*name.split("-"))
+        settings = Settings(
+            getattr(servers, "settings", None) or {"GBOT_ROBOTS_REDIS_URL": servers.url}
+        )
+        return redis_opener(GbotSettings.of(settings), settings)()
+
+    return opens
+
+
+@pytest.fixture(params=["memory", *SHARED])
+def storage(request: pytest.FixtureRequest, opens: Callable[[str], Storage]) -> Iterator[Storage]:
+    with closing(opens(request.param)) as storage:
         yield storage
+
+
+@pytest.fixture(params=SHARED)
+def shared(
+    request: pytest.FixtureRequest, opens: Callable[[str], Storage]
+) -> Iterator[tuple[Storage, Storage]]:
+    """A storage as one process has it, and as another one."""
+    with closing(opens(request.param)) as storage, closing(opens(request.param)) as other:
+        yield storage, other
 
 
 def good(entry: Entry | None) -> bool:
@@ -95,36 +102,46 @@ def test_many_origins_are_listed_once_each_and_others_write_meanwhile(storage: S
     assert len(list(storage.origins())) == 2450
 
 
-def test_one_holds_a_lease_until_it_releases_it_or_the_time_is_over(storage: Storage) -> None:
-    token = storage.lease(ORIGIN, 60)
-    assert token
-    assert storage.lease(ORIGIN, 60) is None
-    storage.release(ORIGIN, "0123456789abcdef")
-    storage.release("https://other.example:443", token)
-    assert storage.lease(ORIGIN, 60) is None
-    storage.release(ORIGIN, token)
-    late = storage.lease(ORIGIN, 0.05)
-    assert late not in {None, token}
-    time.sleep(0.1)
-    assert storage.lease(ORIGIN, 60)
-    storage.release(ORIGIN, late or "")  # too late: another holds it now
-    assert storage.lease(ORIGIN, 60) is None
-
-
-def test_threads_use_it_at_once_and_one_of_them_gets_the_lease(storage: Storage) -> None:
-    def put_and_get(number: int) -> str | None:
+def test_threads_use_it_at_once(storage: Storage) -> None:
+    def put_and_get(number: int) -> None:
         origin, entry = f"https://host{number}.example:443", rules(b"%d" % number * 100)
         storage.put("https://shared.example:443", entry)
         storage.put(origin, entry)
         assert storage.get(origin) == entry
-        return storage.lease(ORIGIN, 600)
 
     with ThreadPoolExecutor(8) as threads:
-        assert len([token for token in threads.map(put_and_get, range(200)) if token]) == 1
+        list(threads.map(put_and_get, range(200)))
     assert len(list(storage.origins())) == 201
 
 
-# Both steps of a look-up
+# Leases, of which memory grants each
+
+
+def test_one_holds_a_lease_until_it_releases_it_or_the_time_is_over(
+    shared: tuple[Storage, Storage],
+) -> None:
+    storage, other = shared
+    token = storage.lease(ORIGIN, 60)
+    assert token
+    assert other.lease(ORIGIN, 60) is None
+    storage.release(ORIGIN, "0123456789abcdef")
+    storage.store_and_release(ORIGIN, None, "0123456789abcdef")
+    storage.release("https://other.example:443", token)
+    assert other.lease(ORIGIN, 60) is None
+    storage.store_and_release(ORIGIN, None, token)
+    assert storage.get(ORIGIN) is None
+    late = storage.lease(ORIGIN, 0.05)
+    assert late not in {None, token}
+    time.sleep(0.1)
+    assert other.lease(ORIGIN, 60)
+    storage.release(ORIGIN, late or "")  # too late: another holds it now
+    assert storage.lease(ORIGIN, 60) is None
+
+
+def test_one_of_many_threads_gets_the_lease(shared: tuple[Storage, Storage]) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        tokens = threads.map(lambda number: shared[number % 2].lease(ORIGIN, 600), range(200))
+        assert len(list(filter(None, tokens))) == 1
 
 
 @pytest.mark.parametrize(
@@ -138,38 +155,31 @@ def test_threads_use_it_at_once_and_one_of_them_gets_the_lease(storage: Storage)
     ],
 )
 def test_what_is_found_is_a_good_entry_or_the_lease_or_neither(
-    entry: Entry | None, is_leased_elsewhere: bool, gets_lease: bool, opened: Callable[[], Storage]
+    entry: Entry | None,
+    is_leased_elsewhere: bool,
+    gets_lease: bool,
+    shared: tuple[Storage, Storage],
 ) -> None:
-    with closing(opened()) as storage, closing(opened()) as other:
-        if entry is not None:
-            storage.put(ORIGIN, entry)
-        if is_leased_elsewhere:
-            assert other.lease(ORIGIN, 60)
-        assert storage.get(ORIGIN) == entry  # which takes no lease
-        found, token = storage.find(ORIGIN, good, 60)
-        assert (found, token is not None) == (entry, gets_lease)
-        assert bool(other.lease(ORIGIN, 60)) == (not gets_lease and not is_leased_elsewhere)
-        storage.store_and_release(ORIGIN, Entry(MISSING), token or "")
-        assert other.get(ORIGIN) == Entry(MISSING)
-        assert bool(other.lease(ORIGIN, 60)) == gets_lease
-
-
-def test_a_lease_alone_is_released(storage: Storage) -> None:
-    token = storage.lease(ORIGIN, 60)
-    assert token
-    storage.store_and_release(ORIGIN, None, "0123456789abcdef")
-    assert storage.lease(ORIGIN, 60) is None
-    storage.store_and_release(ORIGIN, None, token)
-    assert storage.lease(ORIGIN, 60)
-    assert storage.get(ORIGIN) is None
+    storage, other = shared
+    if entry is not None:
+        storage.put(ORIGIN, entry)
+    if is_leased_elsewhere:
+        assert other.lease(ORIGIN, 60)
+    assert storage.get(ORIGIN) == entry  # which takes no lease
+    found, token = storage.find(ORIGIN, good, 60)
+    assert (found, token is not None) == (entry, gets_lease)
+    assert bool(other.lease(ORIGIN, 60)) == (not gets_lease and not is_leased_elsewhere)
+    storage.store_and_release(ORIGIN, Entry(MISSING), token or "")
+    assert other.get(ORIGIN) == Entry(MISSING)
+    assert bool(other.lease(ORIGIN, 60)) == gets_lease
 
 
 def test_entry_that_comes_between_look_and_lease_is_found() -> None:
-    class Late(MemoryStorage):
+    class Late(Leasing):
         def lease(self, origin: str, secs: float) -> str | None:
             self.put(origin, Entry(RULES))  # as another process would just before
             return super().lease(origin, secs)
 
     storage = Late()
     assert storage.find(ORIGIN, good, 60) == (Entry(RULES), None)
-    assert storage.lease(ORIGIN, 60)  # it is free
+    assert not storage.leases

@@ -175,7 +175,6 @@ async def test_crawl_goes_on_from_memory_while_redis_fails(
     [
         pytest.param("full", "mid-crawl", marks=needs_posix),
         pytest.param("full", "start", marks=needs_posix),
-        ("gone", "mid-crawl"),
         ("gone", "start"),
         ("read-only", "mid-crawl"),
     ],

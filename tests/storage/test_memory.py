@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
-from scrapy_gbot_robots.storage import memory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
-from ..support.clock import DAY, Clock
-from ..support.entries import GONE, RULES, rules
+from ..support.entries import RULES, rules
 
 
 def test_least_recently_used_goes_first_and_what_is_too_large_at_once() -> None:
@@ -51,20 +49,6 @@ def test_64_mebibytes_of_entries_are_kept(length: int, least: int, most: int) ->
     for number in range(most):
         storage.put(str(number), entry)
     assert least <= len(list(storage.origins())) < most
-
-
-@pytest.mark.parametrize(("days", "kept"), [(0.5, True), (-40, False), (40, False)])
-def test_clock_that_is_set_makes_it_forget(
-    days: float, kept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(memory, "time", clock)
-    storage = MemoryStorage()
-    storage.put("a", Entry(None, GONE))
-    clock.goes_on(days * DAY)
-    assert (storage.get("a") is not None) is kept
-    storage.put("a", Entry(None, GONE))
-    assert storage.get("a") is not None
 
 
 def test_entries_give_the_garbage_collector_nothing_to_visit() -> None:

@@ -34,7 +34,7 @@ from scrapy_gbot_robots.storage.redis import RedisStorage, place_of  # noqa: E40
 NewServer = Callable[..., AbstractContextManager[RedisServer]]
 
 KEEP_SECS = 100 * 86_400
-ENTRY, LEASE = f"gbot_robots:entry:{ORIGIN}", f"gbot_robots:lease:{ORIGIN}"
+ENTRY, LEASE = f"gbot_robots:entry:{{{ORIGIN}}}", f"gbot_robots:lease:{{{ORIGIN}}}"
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_value_that_we_did_not_write_is_a_miss(
 
 def test_keys_of_others_that_are_no_utf8_harm_no_other(storage: RedisStorage, client: Any) -> None:
     storage.put(ORIGIN, Entry(RULES))
-    client.set(b"gbot_robots:entry:\xff\xfe", b"\xff")
+    client.set(b"gbot_robots:entry:{\xff\xfe}", b"\xff")
     assert ORIGIN in list(storage.origins())
 
 

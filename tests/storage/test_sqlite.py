@@ -66,13 +66,19 @@ def names(directory: Path) -> set[str]:
     return {each.name for each in directory.iterdir()}
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(sqlite, "time", clock)
+    return clock
+
+
 def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path) -> None:
     with closing(SqliteStorage(path)):
         assert path.read_bytes()[68:72] == b"GBRT"  # whatever becomes of its log
     assert path.with_name("robots.sqlite.lock").read_bytes() == b""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert database.execute("PRAGMA user_version").fetchone() == (1,)
 
 
 @pytest.mark.parametrize(
@@ -115,12 +121,12 @@ def test_origin_that_is_no_text_harms_no_other(path: Path) -> None:
                 "INSERT INTO entries SELECT CAST(? AS TEXT), used, value FROM entries LIMIT 1",
                 [(b"a\xff",), (b"https://host0999.example\xc3",), (b"z\x80",)],
             )
-        assert list(storage.origins()) == others  # in order, over two pages
+        assert list(storage.origins())[:1001] == others  # over two pages
+        assert len(list(storage.origins())) == 1004
 
 
-def test_entry_stored_long_ago_is_gone(path: Path) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock.time)) as storage:
+def test_entry_stored_long_ago_is_gone(path: Path, clock: Clock) -> None:
+    with closing(SqliteStorage(path)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         clock.goes_on(93 * DAY)  # three months are nothing to a crawl that comes each month
         assert list(storage.origins()) == [ORIGIN]
@@ -129,9 +135,8 @@ def test_entry_stored_long_ago_is_gone(path: Path) -> None:
         assert list(storage.origins()) == []
 
 
-def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock.time)) as storage:
+def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path, clock: Clock) -> None:
+    with closing(SqliteStorage(path)) as storage:
         for number in range(500):
             storage.put(f"https://host{number}.example:443", rules(os.urandom(2000)))
         with closing(sqlite3.connect(path)) as database:
@@ -145,26 +150,13 @@ def test_sweeping_keeps_pace_with_the_crawl_and_gives_pages_back(path: Path) -> 
     assert path.stat().st_size < size / 4
 
 
-def test_leases_that_ran_out_are_swept_and_a_clock_set_back_holds_none(path: Path) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock.time)) as storage:
-        storage.lease("https://dead.example:443", 10)
-        assert storage.lease(ORIGIN, 100)
-        clock.goes_on(50)
-        SqliteStorage(path, clock=clock.time).close()
-        with closing(sqlite3.connect(path)) as database:
-            assert database.execute("SELECT origin FROM leases").fetchall() == [(ORIGIN,)]
-        assert storage.lease(ORIGIN, 60) is None
-        clock.goes_on(-DAY)
-        assert storage.lease(ORIGIN, 60)
-        assert storage.lease(ORIGIN, 60) is None
-
-
-def test_lease_that_none_of_us_took_is_free(path: Path) -> None:
+def test_lease_that_none_of_us_took_is_free(path: Path, clock: Clock) -> None:
     with closing(SqliteStorage(path)) as storage:
         with closing(sqlite3.connect(path)) as database, database:
-            forged = (ORIGIN, "forged", 0.0, 1e12)
-            database.execute("INSERT INTO leases VALUES (?, ?, ?, ?)", forged)
+            database.execute("INSERT INTO leases VALUES (?, ?, ?)", (ORIGIN, "forged", 1e12))
+        assert storage.lease(ORIGIN, 60)
+        assert storage.lease(ORIGIN, 60) is None
+        clock.goes_on(-DAY)  # it is set back
         assert storage.lease(ORIGIN, 60)
         assert storage.lease(ORIGIN, 60) is None
 
@@ -179,12 +171,10 @@ def test_lease_that_none_of_us_took_is_free(path: Path) -> None:
         pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-in-half"),
         pytest.param(lambda whole: whole[:100] + b"\xff" * len(whole), id="all-but-the-header"),
         pytest.param(lambda whole: bytes(16) + whole[16:], id="magic"),
-        pytest.param(lambda whole: whole[:16] + bytes(2) + whole[18:], id="page-size"),
         pytest.param(
             lambda whole: whole.replace(b"CREATE INDEX", b"CR\xdfATE INDEX", 1),
             id="schema-that-is-no-text",
         ),
-        pytest.param(lambda whole: whole[:60] + bytes(3) + b"\2" + whole[64:], id="version"),
     ],
 )
 def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
@@ -194,8 +184,6 @@ def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
     for _ in range(2):
         path.write_bytes(damage(filled(path)))
         damaged.add(path.read_bytes())
-        with pytest.raises(StorageError), closing(SqliteStorage(path, read_only=True)) as reader:
-            list(reader.origins())
         with closing(SqliteStorage(path)) as storage:
             storage.put(ORIGIN, Entry(RULES))
             assert list(storage.origins()) == [ORIGIN]
@@ -217,102 +205,29 @@ def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
     assert len(aside(path)) == 1
 
 
-def test_reading_alone_a_file_that_was_begun_on_a_full_disk_finds_nothing(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode = WAL")  # and then there was no more room
-    begun = path.read_bytes()
-    assert begun
-    with closing(SqliteStorage(path, read_only=True)) as storage:
-        assert (list(storage.origins()), storage.get(ORIGIN)) == ([], None)
-    assert path.read_bytes() == begun
-    with closing(SqliteStorage(path)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-    assert aside(path) == []
-
-
 @pytest.mark.parametrize(
     "theirs",
     [
         pytest.param("CREATE TABLE mine (a)", id="tables"),
-        pytest.param("PRAGMA user_version = 7", id="version"),
         pytest.param("PRAGMA application_id = 7", id="application"),
         pytest.param(b"BOT_NAME = 'example'\n", id="settings"),
-        pytest.param(b"\n", id="one-byte"),
         pytest.param(b"\0" * 8192, id="zeros"),
         pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="broken-database"),
-        pytest.param(
-            b"SQLite format 3\0" + bytes(52) + b"THEM" + b"\xff" * 5000,
-            id="broken-database-of-another",
-        ),
     ],
 )
-@pytest.mark.parametrize("read_only", [False, True])
 def test_file_of_another_is_neither_renamed_nor_overwritten(
-    path: Path, theirs: str | bytes, read_only: bool
+    path: Path, theirs: str | bytes
 ) -> None:
-    said = f"{path} cannot be read .*, and does not say that it is this plugin's: it stays as it is"
     if isinstance(theirs, str):
-        said = f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE"
         with closing(sqlite3.connect(path)) as database:
             database.execute(theirs)
     else:
         path.write_bytes(theirs)
-    if theirs == b"\n":
-        said = f"{path} is another program's and stays as it is; set GBOT_ROBOTS_SQLITE"
     before = path.read_bytes()
-    with pytest.raises(ForeignFileError, match=said):
-        SqliteStorage(path, read_only=read_only)
-    assert names(path.parent) == {path.name}
+    with pytest.raises(ForeignFileError, match=f"^{path} does not say that it is this plugin's"):
+        SqliteStorage(path)
+    assert names(path.parent) <= {path.name, f"{path.name}.lock"}
     assert path.read_bytes() == before
-
-
-# Reading alone
-
-
-def test_reading_alone_creates_nothing(tmp_path: Path) -> None:
-    with closing(SqliteStorage(tmp_path / "new" / "robots.sqlite", read_only=True)) as storage:
-        assert storage.get(ORIGIN) is None
-    assert names(tmp_path) == set()
-
-
-@pytest.mark.parametrize("in_use", [False, True])
-def test_reading_alone_changes_nothing(path: Path, in_use: bool) -> None:
-    clock = Clock()
-    with closing(SqliteStorage(path, clock=clock.time)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        if not in_use:
-            storage.close()
-        before = {
-            each.name: each.read_bytes()
-            for each in path.parent.iterdir()
-            if not each.name.endswith("-shm")
-        }
-        clock.goes_on(DAY)
-        with closing(SqliteStorage(path, read_only=True, clock=clock.time)) as reader:
-            assert reader.get(ORIGIN) == Entry(RULES)
-            assert list(reader.origins()) == [ORIGIN]
-            with pytest.raises(StorageError):
-                reader.put(ORIGIN, Entry(None, GONE))
-        after = {
-            each.name: each.read_bytes()
-            for each in path.parent.iterdir()
-            if not each.name.endswith("-shm")
-        }
-        assert after == before
-
-
-def test_file_that_another_process_deletes_or_sets_aside_is_begun_anew(path: Path) -> None:
-    with closing(SqliteStorage(path)) as storage, closing(SqliteStorage(path)) as other:
-        storage.put(ORIGIN, Entry(RULES))
-        for each in path.parent.iterdir():
-            each.unlink()
-        assert storage.get(ORIGIN) is None
-        storage.put(ORIGIN, Entry(RULES))
-        assert other.get(ORIGIN) == Entry(RULES)
-        set_aside_by_another(path)
-        assert list(other.origins()) == []
-    with closing(sqlite3.connect(path)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path: Path) -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from scrapy_gbot_robots.obeying import answer, in_place, lookup, room
-from scrapy_gbot_robots.storage.sqlite import SqliteStorage
+from scrapy_gbot_robots.storage import sqlite
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
@@ -30,7 +30,6 @@ class Clock:
     def of(cls, monkeypatch: pytest.MonkeyPatch) -> Clock:
         """A clock for all modules that ask for the time of day during a crawl, SQLite storages included."""
         clock = cls()
-        monkeypatch.setitem(SqliteStorage.__init__.__kwdefaults__ or {}, "clock", clock.time)
-        for module in (answer, in_place, lookup, room):
+        for module in (answer, in_place, lookup, room, sqlite):
             monkeypatch.setattr(module, "time", clock)
         return clock

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.storage.codec import VERSION, encode
+from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 NOW = 1_700_000_000.25
 URL = "https://www.example.com/robots.txt"
@@ -66,23 +67,36 @@ OUTAGES = st.builds(
 ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
 
 
-def sealed(summed: bytes, *, version: bytes = VERSION) -> bytes:
-    """The bytes of an entry: `summed` (any facts and body) behind its right checksum."""
-    return version + b" %08x " % zlib.crc32(summed) + summed
+def sealed(text: bytes, *, version: bytes = VERSION) -> bytes:
+    """The bytes of an entry whose line of facts and body are `text`, whatever that is."""
+    return version + zlib.compress(text)
 
 
-def summed_of(entry: Entry) -> bytes:
-    """The part of an encoded entry behind its checksum: facts and body."""
-    return encode(entry)[len(VERSION) + 10 :]
+def text_of(entry: Entry) -> bytes:
+    """The line of facts and the body of an encoded entry."""
+    return zlib.decompress(encode(entry)[len(VERSION) :])
 
 
-def with_body(packed: bytes, size: int) -> bytes:
-    """The bytes of an entry that calls its body `packed` `size` bytes long, with a right checksum."""
-    facts, _, _ = summed_of(Entry(RULES)).partition(b"\n")
-    facts = facts.replace(
-        b'"bytes": %d, "zlib": false' % len(BODY), b'"bytes": %d, "zlib": true' % size
-    )
-    return sealed(facts + b"\n" + packed)
+def with_body(body: bytes) -> bytes:
+    """The bytes of an entry that has this body."""
+    return sealed(text_of(Entry(MISSING)) + body)
+
+
+class Leasing(MemoryStorage):
+    """Memory with leases, as storages have them that processes share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leases: dict[str, str] = {}
+
+    def lease(self, origin: str, secs: float) -> str | None:
+        if origin in self.leases:
+            return None
+        return self.leases.setdefault(origin, f"token of {origin}")
+
+    def release(self, origin: str, token: str) -> None:
+        if self.leases.get(origin) == token:
+            del self.leases[origin]
 
 
 # The beginnings of the log lines for a storage that fails, and for one that works again.
