@@ -80,7 +80,7 @@ def _askers(named: str) -> tuple[list[asking.Asker], list[str]]:
     for line in named.splitlines():
         for name in filter(None, asking.names_in(line)):
             try:
-                asker = asking.Asker.of(crawlers.cut_token(name) or name, asking.NAMED)
+                asker = asking.Asker.of(name, asking.NAMED)
             except ValueError as error:
                 notes.append(str(error))
                 continue

@@ -18,7 +18,7 @@ from scrapy.settings import BaseSettings, Settings
 
 from ..core import asker
 from ..core.asker import NAMED, Asker, hints_on, names_in
-from ..core.crawlers import Crawler
+from ..core.crawlers import Crawler, cut_token
 from ..core.known_crawlers import did_you_mean
 from ..core.lines import without_bom
 from ..core.lint import no_robots_file
@@ -146,6 +146,8 @@ def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Termina
             advice = did_you_mean(name) or _RULE
             raise CommandError(f"--as {error}{advice}") from None
         askers[asker.crawler] = asker
+        if cut_token(name) == asker.name:
+            err.say((f'note: "{name}" is read as "{asker.name}"{_RULE}', "warning"))
     for hint in hints_on(asker.name for asker in askers.values()):
         err.say((f"note: {hint}", "warning"))
     return list(askers.values())

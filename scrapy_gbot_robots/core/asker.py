@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from .crawlers import Crawler, cut_token
-from .known_crawlers import did_you_mean
+from .known_crawlers import did_you_mean, well_known
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
@@ -35,18 +35,21 @@ class Asker(NamedTuple):
     def of(cls, name: str, source: str) -> Asker:
         """Take the crawler of a product token or User-Agent header; "*" is one that no group names.
 
+        A well-known crawler falls back as its operator says. A name counts up to a digit in it, as
+        in a robots.txt.
+
         Raises:
-            ValueError: `name` has no product token.
+            ValueError: `name` has no product token, or only begins with one.
         """
         crawler = Crawler.of(name)
         if not crawler.name and name != "*":
             raise ValueError(f'"{shown(name)}" names no crawler')
         cut = cut_token(name)
-        if cut is not None:
+        if cut is not None and not name.partition(cut)[2][:1].isdigit():
             raise ValueError(
                 f'"{shown(name)}" is no name of a crawler: it would be read as "{cut}"'
             )
-        return cls(crawler, source, name)
+        return cls(well_known(name) or crawler, source, name)
 
     def __str__(self) -> str:
         """Return the name, with its source and text unless these say nothing more."""

@@ -58,7 +58,7 @@ _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - of a product
 _PRODUCT = r"([A-Za-z_-]+)(?:/\S*)?\Z"
 _COMMENT = r"\(([^()]*)\)"
 _COMPATIBLE = "compatible"
-_BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
+BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
 # Products that browsers name, in lower case. Any other product in a browser's header is the
@@ -176,7 +176,7 @@ def cut_token(user_agent: str) -> str | None:
     It is "bot" of "bot2000/1.0", and "my" of "my bot".
     """
     token = product_token(user_agent)
-    names = _BETWEEN_PRODUCTS.split(user_agent)
+    names = BETWEEN_PRODUCTS.split(user_agent)
     rest = user_agent.removeprefix(token)
     if not token:
         return None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from .crawlers import GOOGLE_NAMES, Crawler
+from .crawlers import BETWEEN_PRODUCTS, GOOGLE_NAMES, Crawler, product_token
 
 AS_OF = "2026-11"
 
@@ -76,7 +76,8 @@ _DISOBEDIENT = {
     "meta-externalfetcher",
     "facebookexternalhit",
 }
-_PARTIAL = {"Googlebot-Image", "Googlebot-News"}  # of a part of a site
+# That sites leave out on purpose: they index a part of a site, or a large host leaves them out.
+_LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "PetalBot"}
 PURPOSES = tuple(_CRAWLERS)
 
 
@@ -111,9 +112,8 @@ def _rows() -> Iterator[KnownCrawler]:
 KNOWN_CRAWLERS = tuple(_rows())
 
 
-# Crawlers that index whole sites. Many sites leave out those of a part on purpose.
 SEARCH_ENGINES = tuple(
-    row for row in KNOWN_CRAWLERS if row.purpose == "search" and row.tokens[0] not in _PARTIAL
+    row for row in KNOWN_CRAWLERS if row.purpose == "search" and row.tokens[0] not in _LEFT_OUT
 )
 
 
@@ -124,6 +124,7 @@ def _letters(name: str) -> str:
 # Operators document these names, although a token has no digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
+_CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
 _REAL = {name.lower(): name for name in _NAMES}
 _BY_LETTERS = {_letters(name): name for name in _REAL.values()}
 
@@ -131,6 +132,15 @@ _BY_LETTERS = {_letters(name): name for name in _REAL.values()}
 def is_known(name: str) -> bool:
     """Whether `name` is that of a well-known crawler, in any case."""
     return name.lower() in _REAL
+
+
+def well_known(user_agent: str) -> Crawler | None:
+    """Return the well-known crawler that a name or a User-Agent header names, None if none."""
+    token = product_token(user_agent)
+    for word in BETWEEN_PRODUCTS.split(user_agent):
+        if token and word.startswith(token):  # it is longer than its token if it has a digit
+            return _CRAWLER_OF.get(word.lower())
+    return None
 
 
 def meant_by(name: str) -> list[str]:

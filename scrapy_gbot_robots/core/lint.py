@@ -44,13 +44,19 @@ _RANK = {name: rank for rank, name in enumerate(KINDS)}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
-# folders of such files, and an ending of these
+# Folders of such files, and folders that also have others, each with such a file in it.
 _FOLDERS = {
-    "css": "css",
-    "stylesheets": "css",
-    "js": "js",
-    "javascript": "js",
-    "javascripts": "js",
+    "/css/": "*.css",
+    "/stylesheets/": "*.css",
+    "/js/": "*.js",
+    "/javascript/": "*.js",
+    "/javascripts/": "*.js",
+}
+_MIXED_FOLDERS = {
+    "/_next/": "static/*.js",
+    "/_next/static/": "*.js",
+    "/_nuxt/": "*.js",
+    "/wp-includes/": "js/*.js",
 }
 
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of
@@ -189,6 +195,7 @@ def _on_groups(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[F
             yield finding(closing.line, "whole site disallowed", rule=closing)
         if not group.rules:
             yield from _on_no_rules(group, merged)
+            continue  # so it does not matter that agents share the group
         for join in its_joins:
             if join not in told and not _is_harmless(join, all_lines):
                 yield finding(join.after, "joined groups", other=join.before)
@@ -381,13 +388,15 @@ def _style_or_script(pattern: str) -> str:
         path = f"/{path}"
     if _STYLE_OR_SCRIPT.search(path):
         return path.rstrip("*$").replace("*", "\0")
-    segments = path.lower().split("/")[1:]
-    if segments and segments[-1]:
-        segments = segments[-1:]  # the others hold more than what the rule is for
-    for segment in segments:
-        if segment in _FOLDERS:
-            return f"{path.rstrip('/')}/*.{_FOLDERS[segment]}".replace("*", "\0")
-    return ""
+    whole = path.rstrip("/") + "/"
+    within = whole.lower()
+    file = next((file for end, file in _MIXED_FOLDERS.items() if within.endswith(end)), "")
+    if not path.endswith("/"):
+        within = within[within.rfind("/", 0, -1) :]  # the others hold more than the rule is for
+    for folder, its_file in _FOLDERS.items():
+        if folder in within:
+            file = its_file
+    return file and f"{whole}{file}".replace("*", "\0")
 
 
 def _opened(closed_to_all: Iterable[str], index: Index) -> list[str]:

@@ -71,7 +71,7 @@ _WORDS = {
             'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
         ),
         "rule before any group": "a rule before the first user-agent line is ignored",
-        "no user agent": '"{value}"{odd} names no user agent',
+        "no user agent": '"{value}"{odd} names no user agent{advice}',
         "user agent cut": 'this is for "{agent}", not for "{value}"{odd}{advice}',
         "misspelt field": (
             'unknown field "{key}"{odd}, so the line is ignored; did you mean "{name}"?'
@@ -90,9 +90,7 @@ _WORDS = {
             "and is preferred"
         ),
         "over-long": "longer than {most} bytes, the rest was dropped",
-        "not UTF-8": (
-            "not UTF-8: bytes are matched as they stand, none after a NUL byte; save it as UTF-8"
-        ),
+        "not UTF-8": "not UTF-8: {what}; save the file as UTF-8",
         "noindex": (
             'Google does not use the field "{key}" and may index the page: use a robots meta '
             "tag or the header X-Robots-Tag"
@@ -190,6 +188,7 @@ _ODD_IN_PATH = re.compile(
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
+_DIRECTIVE = re.compile(r"(?:allow|sitemap|crawl-delay)\s*:", re.IGNORECASE)  # within a value
 # who means "*"
 _EVERYBODY = re.compile(
     r"(?:all|any|every)(?:body|one|[ _-]?(?:robot|bot|crawler|spider|agent)s?)?"
@@ -219,6 +218,10 @@ _RULES = {lines.ALLOW, lines.DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
 MOST_NAMES = 3  # that a finding names
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)  # after another, not in a query
+# What becomes of bytes that are not UTF-8.
+_NOT_UTF_8 = dict.fromkeys(_RULES, "the path is matched byte by byte")
+_NOT_UTF_8[lines.USER_AGENT] = ""  # "user agent cut" tells of it
+_NOT_UTF_8[lines.SITEMAP] = "in the URL, each byte past ASCII counts as % and its code"
 _BETWEEN_NAMES = re.compile(r"[,;|]\s*")
 
 
@@ -311,13 +314,16 @@ def _on_form(line: Line, raw: bytes) -> Iterator[Finding]:
     """Look at the form of a line."""
     if line.flags & lines.TOO_LONG:
         yield finding(line.number, "over-long", most=lines.MAX_LINE_BYTES)
-    if line.flags & lines.HAS_DIRECTIVE:
-        yield from _on_field(line, text_of(line.key))
-    elif not line.flags & (lines.EMPTY | lines.IS_COMMENT):
+    if line.flags & (lines.EMPTY | lines.IS_COMMENT):
+        return
+    key = text_of(line.key)
+    is_words = line.flags & lines.MISSING_COLON and line.kind == lines.UNKNOWN
+    if not line.flags & lines.HAS_DIRECTIVE or (is_words and nearest_field(key) is None):
         yield finding(line.number, "ignored", odd=_odd_characters(raw))
+        return
+    yield from _on_field(line, key)
     if line.flags & lines.MISSING_COLON:
-        odd = _odd_characters(line.key)
-        yield finding(line.number, "missing colon", key=text_of(line.key), odd=odd)
+        yield finding(line.number, "missing colon", key=key, odd=_odd_characters(line.key))
 
 
 def _on_field(line: Line, key: str) -> Iterator[Finding]:
@@ -352,11 +358,13 @@ def _on_bytes(line: Line, written: bytes) -> Iterator[Finding]:
     """Look at the bytes of a directive."""
     try:
         written.decode("utf-8")
-        is_text = b"\0" not in written
+        what = ""
     except UnicodeDecodeError:
-        is_text = False
-    if not is_text:
-        yield finding(line.number, "not UTF-8")
+        what = _NOT_UTF_8.get(line.kind, "programs may read it differently")
+    if b"\0" in written:
+        what = "the line ends at a NUL byte"
+    if what:
+        yield finding(line.number, "not UTF-8", what=what)
     elif line.kind in _RULES and line.value[:1] in b"/*":
         path = lines.as_written(written).decode("utf-8", "ignore")  # cut if over-long
         odd = "".join(_ODD_IN_PATH.findall(path)).encode()
@@ -397,10 +405,12 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
     agent = agent_of(value).decode("ascii")
     text = text_of(value, 60)
     odd = _odd_characters(value)
-    if not agent:
-        yield finding(number, "no user agent", value=text_of(value), odd=odd)
-        return
     advice = _what_is_meant(text, agent)
+    if _DIRECTIVE.search(text):
+        advice = ": write one directive a line"
+    if not agent:
+        yield finding(number, "no user agent", value=text, odd=odd, advice=advice)
+        return
     if len(agent) == len(value):
         if advice:
             yield finding(number, "name of no crawler", agent=text, advice=advice)
@@ -409,7 +419,7 @@ def _on_agent(number: int, value: bytes) -> Iterator[Finding]:
         advice = ": write one user-agent line for each name"
     elif _names_one_crawler(value, agent):
         return
-    elif _PRODUCT.match(value):
+    elif not advice and _PRODUCT.match(value):
         advice = f': of a User-Agent header, write the name alone, "{product_token(value)}"'
     elif not advice:
         advice = ': a name ends where anything but letters, "-" and "_" begins'
@@ -425,14 +435,14 @@ def _what_is_meant(text: str, agent: str) -> str:
 def _names_one_crawler(value: bytes, agent: str) -> bool:
     """Whether a name with what follows it means the crawler that its group is for.
 
-    MJ12bot means it, as its operator documents the name so, and a name with its version and
-    comments. A browser's header does not: its group is for "Mozilla".
+    MJ12bot means it, as its operator documents the name so, Googlebot* (Google's page), and a name
+    with its version and comments. A browser's header does not: its group is for "Mozilla".
     """
     name, _, rest = value.partition(b"/")
     has_version = _PRODUCT.match(value) is not None
     if has_version and b" " not in rest:
         return True
-    if not has_version and is_known(name.decode("latin-1")):
+    if not has_version and is_known(name.decode("latin-1").removesuffix("*")):
         return True
     header = _HEADER.match(value)
     if header is None or is_browser_like(value) or product_token(value).lower() != agent:

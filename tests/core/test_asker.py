@@ -12,6 +12,7 @@ from scrapy_gbot_robots.core.asker import (
     names_in,
     verdict_on,
 )
+from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler
 
 ROBOTS_TXT = b"""\
 User-agent: a
@@ -34,6 +35,8 @@ Disallow: /
         ("mybot", "USER_AGENT", "mybot, from USER_AGENT"),
         ("mybot/1.0", "--as", 'mybot, from --as "mybot/1.0"'),
         ("mybot/1.0 (+http://x)", "--as", 'mybot, from --as "mybot/1.0 (+http://x)"'),
+        ("bot2000/1.0", "--as", 'bot, from --as "bot2000/1.0"'),
+        ("MJ12bot", "--as", "MJ12bot"),
     ],
 )
 def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
@@ -44,12 +47,35 @@ def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) ->
     ("name", "error"),
     [
         ("123", '"123" names no crawler'),
-        ("bot2000/1.0", '"bot2000/1.0" is no name of a crawler: it would be read as "bot"'),
+        ("my bot", '"my bot" is no name of a crawler: it would be read as "my"'),
+        ("GPTBot|CCBot", r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot"'),
     ],
 )
 def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{error}$"):
         Asker.of(name, "--as")
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        ("Mozilla/5.0 (compatible; MJ12bot/v1.4.8; http://mj12bot.com/)", ("MJ",)),
+        ("applebot", ("Applebot", "Googlebot")),
+        ("YandexBot/3.0", ("YandexBot", "Yandex")),
+        ("yandex", ("yandex",)),
+        ("bot2000", ("bot",)),
+    ],
+)
+def test_well_known_crawler_falls_back_and_digits_are_no_part_of_a_token(
+    name: str, tokens: tuple[str, ...]
+) -> None:
+    assert Asker.of(name, "--as").crawler.tokens == tokens
+
+
+@pytest.mark.parametrize("known", KNOWN_CRAWLERS, ids=lambda known: known.tokens[0])
+def test_each_crawler_of_the_list_can_be_asked_for_by_its_name(known: KnownCrawler) -> None:
+    asker = Asker.of(known.tokens[0], "--as")
+    assert (asker.crawler, asker.name) == (known.crawler, known.tokens[0])
 
 
 def test_commas_part_names_but_a_header_is_one() -> None:

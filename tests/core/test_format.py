@@ -173,7 +173,7 @@ REMARKS: list[tuple[bytes, list[tuple[int, str]]]] = [
     (b"junk\n: x\na b c\n # c\n#\nx # c", [(n, "ignored") for n in (1, 2, 3, 6)]),
     (b"useragent: a\ndisalow: /", [(1, "typo"), (2, "typo")]),
     (b"user-agents: a\nallowed: /", [(1, "typo"), (2, "typo")]),
-    (b"user-agent a\nfoo bar", [(1, "missing colon"), (2, "unknown field"), (2, "missing colon")]),
+    (b"user-agent a\nfoo bar", [(1, "missing colon"), (2, "ignored")]),
     (b"allow: /\nuser-agent: a\nallow: /", [(1, "rule before any group")]),
     (b"foo: bar\ndisalllow: /", [(1, "unknown field"), (2, "unknown field")]),
     (b"Crawl-Delay: 5\nhost: x", [(1, "unused field"), (2, "unused field")]),

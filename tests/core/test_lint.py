@@ -49,6 +49,8 @@ def found(body: bytes, **options: Any) -> list[tuple[int, str]]:
         b"user-agent: Baiduspider+(+http://www.baidu.com/search/spider.htm)\ndisallow: /x",
         b"user-agent: AhrefsBot/7.0; +http://ahrefs.com/robot/)\ndisallow: /",
         b"user-agent: CCBot 2.0\ndisallow: /",
+        b"user-agent: Googlebot*\nuser-agent: Mediapartners-Google*\ndisallow: /x",
+        b"user-agent: *\ndisallow: /x\n\nuser-agent: PetalBot\ndisallow: /",
         b"user-agent: allenbot\nuser-agent: bot\nuser-agent: spiderling\ndisallow: /",
         b"user-agent: seznambot\nrequest-rate: 1/10s\nvisit-time: 0600-0845\ndisallow: /x",
         "user-agent: *\ndisallow: /men%C3%BC # für alle\n".encode(),
@@ -91,6 +93,7 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"humans: all", "unknown field", ""),
         (b"x" * 99 + b": /x", "unknown field", ""),
         (b"// robots for shop", "ignored", "a comment, which begins with"),
+        (b"// robots", "ignored", ""),
         (b"these are words", "ignored", ""),
         (b"caf\xe9 is a word # and this a comment", "ignored", ""),
         (b"disallow: /x#section", "comment within a path", 'the rule is "Disallow: /x"'),
@@ -111,8 +114,15 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         (b"disallow: /a.*b", "regular expression", ""),
         (b"disallow: /video/.*", "regular expression", ""),
         (b"disallow: /p$more", "dollar within a path", ""),
-        (b"disallow: /caf\xe9", "not UTF-8", ""),
-        (b"disallow: /a\0b", "not UTF-8", "none after a NUL byte; save it as UTF-8"),
+        (b"disallow: /caf\xe9", "not UTF-8", "is matched byte by byte; save the file as UTF-8"),
+        (b"disallow: /a\0b", "not UTF-8", "the line ends at a NUL byte; save"),
+        (
+            b"sitemap: https://e.com/\xe9",
+            "not UTF-8",
+            "each byte past ASCII counts as % and its code",
+        ),
+        (b"host: \xe9", "not UTF-8", "programs may read it differently"),
+        (b"user-agent: b\xf6t", "user agent cut", 'this is for "b"'),
         ("disallow: /a\ufffdb".encode(), "path not escaped", "/a%EF%BF%BDb"),
         (b"disallow: /" + b"a" * 20_000, "over-long", ""),
         ("disallow: /menü".encode(), "path not escaped", "/men%C3%BC"),
@@ -142,6 +152,9 @@ def test_what_is_in_order_earns_no_finding(body: bytes) -> None:
         ),
         (b"user-agent: *bot", "no user agent", ""),
         (b"user-agent:", "no user agent", ""),
+        (b"user-agent: *<br>Disallow: /a<br>", "no user agent", ": write one directive a line"),
+        (b"user-agent: * Allow: / Sitemap: /s", "user agent cut", ": write one directive a line"),
+        (b"user-agent: Google*", "user agent cut", ": a name ends where"),
         (b"user-agent: GPT-Bot", "name of no crawler", "; did you mean GPTBot?"),
         (
             b"user-agent: Google",
@@ -336,6 +349,11 @@ MERGED = b"user-agent: a\nuser-agent: b\ndisallow: /x\n\nuser-agent: a\nallow: /
             "in one group with line 1",
         ),
         (
+            b"user-agent: a\ncrawl-delay: 9\n\nuser-agent: b\ncrawl-delay: 1\n",
+            [(1, "group without rules"), (4, "group without rules")],
+            "",
+        ),
+        (
             b"user-agent: a\nsitemap: https://a.example/s.xml\nuser-agent: b\ndisallow: /x",
             [(3, "joined groups")],
             "in one group with line 1",
@@ -435,6 +453,14 @@ def test_groups_and_rules_are_compared_with_each_other(
         ("disallow: /*.js?v=", 2),
         ("disallow: /*.css*", 2),
         ("disallow: /js/|allow: /js/public/|allow: /*.css", 2),
+        ("disallow: /_next/", 2),
+        ("disallow: /_next/static/", 2),
+        ("disallow: */_nuxt/*", 2),
+        ("disallow: /WP-Includes", 2),
+        ("disallow: /_next/data/", None),
+        ("disallow: /wp-includes/certificates/", None),
+        ("disallow: /_next/|allow: /_next/static/", None),
+        ("disallow: /wp-includes/|allow: /wp-includes/js/", None),
         ("disallow: /css/|allow: /*.js", 2),
         ("disallow: /*.js?|allow: /*.js$", 2),
         ("disallow: /js/|user-agent: bingbot|allow: /js/", 2),
@@ -593,7 +619,7 @@ def test_site_that_a_misspelt_line_closes_to_everybody_stands_first(field: str) 
     body = f"user-agent: *\ndisalow: /tmp\n{field}: badbot\ndisallow: /\nfoo".encode()
     first = findings(body)[0]
     assert (first.line, first.kind) == (4, "search engine shut out")
-    assert "Googlebot, Bingbot, Applebot and 8 other crawlers" in first.text
+    assert "Googlebot, Bingbot, Applebot and 7 other crawlers" in first.text
     assert first.text.endswith("as line 3 is no user-agent line")
     own = f"user-agent: *\ndisallow: /\n{field}: badbot\ndisallow: /x".encode()
     assert [one.kind for one in findings(own)][:1] == ["misspelt field"]

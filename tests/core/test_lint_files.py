@@ -188,7 +188,7 @@ Noindex: /alt/
                 (
                     6,
                     "search engine shut out",
-                    "Googlebot, Bingbot, Applebot and 8 other crawlers may fetch nothing: ",
+                    "Googlebot, Bingbot, Applebot and 7 other crawlers may fetch nothing: ",
                 )
             ],
             id="a-sitemap-line-joins-all-crawlers",

@@ -121,7 +121,7 @@ def test_what_counts_of_a_name_is_told() -> None:
     header = "Mozilla/5.0 (compatible; TestBot/3; +http://x)"
     answer = verdicts(b"", "", f"bot2000/1.0\n{header}\n123, GPT-Bot")
     assert answer["askers"] == ["bot", "TestBot", "GPT-Bot"]
-    assert answer["names"] == ["bot", header, "GPT-Bot"]
+    assert answer["names"] == ["bot2000/1.0", header, "GPT-Bot"]
     assert answer["notes"] == [
         '"bot2000/1.0" is read as "bot"',
         f'"{header}" is read as "TestBot"',
