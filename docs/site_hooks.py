@@ -46,6 +46,11 @@ def on_post_page(output: str, **_: object) -> str:
     return output.replace(_SEARCH, f'{_SEARCH} aria-label="Search"')
 
 
+def on_post_template(output_content: str, **_: object) -> str:
+    """The same for the page that a wrong address leads to."""
+    return on_post_page(output_content)
+
+
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Lay out Python for the page "Try it"."""
     if _PYODIDE.exists():

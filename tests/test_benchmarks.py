@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.__main__ import PARTS, written
 
-from .support.documentation import HOME
+from .support.documentation import HOME, text_of
 
-README = (HOME / "benchmarks" / "README.md").read_text(encoding="utf-8")
+README = text_of("benchmarks/README.md")
 
 
 @pytest.mark.parametrize("name", PARTS)

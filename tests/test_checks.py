@@ -1,58 +1,49 @@
 """What makes `python -m tests` and CI red: a check that fails, and one that a signal ends."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from .__main__ import COVERAGE, LANES, SLOW, chosen, main
+from .support.documentation import text_of
 from .support.processes import run
+from .support.systems import needs_posix
 
 FINE = (sys.executable, "-c", "pass")
 FAILS = (sys.executable, "-c", "raise SystemExit(3)")
-HOME = Path(__file__).parent.parent
-
+KILLED = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 SKIPS = "import pytest\n\ndef test_it():\n    pytest.skip('no such thing here')\n"
-
-
-def kills_itself() -> tuple[str, ...]:
-    if os.name == "nt":
-        pytest.skip("needs POSIX signals")
-    return (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 
 
 def test_run_without_a_failure_is_green() -> None:
     assert main([[FINE], [FINE, FINE]]) == 0
 
 
-def test_failed_check_makes_the_run_red_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([[FINE], [FAILS]]) == 1
-    assert "raise SystemExit(3) (exit status 3)" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
-    ("line", "lanes"), [("", LANES), ("--slow", SLOW), ("--coverage", COVERAGE)]
+    ("check", "how"),
+    [
+        (FAILS, "raise SystemExit(3) (exit status 3)"),
+        pytest.param(KILLED, "(ended by signal 9)", marks=needs_posix),
+    ],
 )
-def test_option_names_the_lanes(line: str, lanes: object) -> None:
-    assert chosen(line.split()) is lanes
+def test_failed_check_makes_the_run_red_and_is_named(
+    check: tuple[str, ...], how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([[FINE], [check]]) == 1
+    assert how in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("line", "status"), [("--help", 0), ("-h", 0), ("--slwo", 2), ("slow", 2), ("--slow -k x", 2)]
-)
+def test_option_names_the_lanes() -> None:
+    assert [chosen([]), chosen(["--slow"]), chosen(["--coverage"])] == [LANES, SLOW, COVERAGE]
+
+
+@pytest.mark.parametrize(("line", "status"), [("--help", 0), ("--slwo", 2), ("--slow -k x", 2)])
 def test_help_and_a_wrong_option_run_nothing(line: str, status: int) -> None:
     with pytest.raises(SystemExit) as ended:
         chosen(line.split())
     assert ended.value.code == status
-
-
-def test_killed_check_makes_the_run_red_beside_a_lane_that_is_green(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main([[FINE], [kills_itself()]]) == 1
-    assert "(ended by signal 9)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("ci", "status"), [("true", 1), ("1", 1), ("False", 0), (None, 0)])
@@ -62,21 +53,14 @@ def test_skipped_test_fails_in_ci_alone(tmp_path: Path, ci: str | None, status: 
     if ci is not None:
         environment["CI"] = ci
     plain = ["-p", "tests.conftest", "--rootdir", str(tmp_path), "-c", os.devnull]
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *plain, "--reactor=asyncio", str(tmp_path)],
-        cwd=HOME,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "pytest", "-q", *plain, "--reactor=asyncio", str(tmp_path)]
+    ended = run(command, env=environment)
     assert ended.returncode == status, ended.stdout + ended.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs bash")
+@needs_posix
 def test_ci_runs_all_its_lanes_and_names_each_that_is_red(tmp_path: Path) -> None:
-    text = (HOME / ".ci" / "run").read_text(encoding="utf-8")
-    functions = text.partition("# Lanes.\n")[2].partition("# What runs.\n")[0]
+    functions = text_of(".ci/run").partition("# Lanes.\n")[2].partition("# What runs.\n")[0]
     script = tmp_path / "run"
     lanes = "lane first false\nlane second true\nlane third sh -c 'kill -9 $$'\nfinish\n"
     script.write_text(f"set -uo pipefail\n{functions}{lanes}")

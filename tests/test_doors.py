@@ -58,19 +58,11 @@ OUTSIDE = {
 # A pure room uses no clock, no network, no file and no log: none of these modules, names and methods.
 PURE = ("core", "policy")
 _IMPURE = set(
-    "asyncio http logging os pathlib random select ssl subprocess tempfile threading".split()
+    "asyncio http logging os pathlib random select ssl subprocess tempfile threading time".split()
 )
-_IMPURE_NAMES = {
-    "create_connection",
-    "getaddrinfo",
-    "now",
-    "open",
-    "perf_counter",
-    "print",
-    "sleep",
-    "today",
-    "utcnow",
-}
+_IMPURE_NAMES = set(
+    "create_connection getaddrinfo now open perf_counter print sleep today utcnow".split()
+)
 
 MOST_CHAPTERS = 15  # modules that only one other imports, sub-commands aside
 
@@ -95,22 +87,15 @@ def _imports(path: Path) -> set[str]:
             names.add(node.module or "")
         elif isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1], *filter(None, [node.module])]
-            targets = [
-                base,
-                *([*base, alias.name] for alias in node.names if alias.name != "__version__"),
-            ]
-            names |= {"." + ".".join(target) for target in targets if target}
-    return names
+            names |= {f".{'.'.join([*base, alias.name])}" for alias in node.names}
+            names.add(f".{'.'.join(base)}")
+    return names - {".", ".__version__"}
 
 
 @pytest.mark.parametrize("room", DOORS)
 def test_room_imports_only_rooms_of_its_row(room: str) -> None:
-    used = {
-        name.split(".")[1]
-        for path in _modules(room)
-        for name in _imports(path)
-        if name.startswith(".")
-    }
+    names = set().union(*map(_imports, _modules(room)))
+    used = {name.split(".")[1] for name in names if name.startswith(".")}
     assert used - {room} <= DOORS[room]
 
 
@@ -123,27 +108,19 @@ def test_imports_between_rooms_run_one_way() -> None:
 
 @pytest.mark.parametrize("room", OUTSIDE)
 def test_room_imports_nothing_else_from_outside(room: str) -> None:
-    modules = [
-        path for path in _modules(room) if path != PACKAGE / "storage" / "client.py"
-    ]  # the crawl's side
-    outside = {
-        name.split(".")[0]
-        for path in modules
-        for name in _imports(path)
-        if not name.startswith(".")
-    }
+    of_the_crawl = PACKAGE / "storage" / "client.py"
+    names = set().union(*(_imports(path) for path in _modules(room) if path != of_the_crawl))
+    outside = {name.split(".")[0] for name in names if not name.startswith(".")}
     assert outside <= OUTSIDE[room] | sys.stdlib_module_names
 
 
-@pytest.mark.parametrize(
-    "path", [path for room in PURE for path in _modules(room)], ids=lambda path: str(path.stem)
-)
-def test_pure_room_uses_no_clock_network_file_or_log(path: Path) -> None:
-    assert not {name.split(".")[0] for name in _imports(path)} & (_IMPURE | {"time"})
-    nodes = [node.func for node in _nodes(path) if isinstance(node, ast.Call)]
-    called = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    called |= {node.id for node in nodes if isinstance(node, ast.Name)}
-    assert not called & _IMPURE_NAMES
+@pytest.mark.parametrize("room", PURE)
+def test_pure_room_uses_no_clock_network_file_or_log(room: str) -> None:
+    for path in _modules(room):
+        assert not {name.split(".")[0] for name in _imports(path)} & _IMPURE, path
+        nodes = [node.func for node in _nodes(path) if isinstance(node, ast.Call)]
+        called = {getattr(node, "attr", getattr(node, "id", None)) for node in nodes}
+        assert not called & _IMPURE_NAMES, path
 
 
 def imported_modules(path: Path) -> set[Path]:
@@ -164,66 +141,47 @@ def test_few_modules_are_chapters_of_another() -> None:
     importers: Counter[Path] = Counter()
     for path in sorted(PACKAGE.rglob("*.py")):
         importers.update(imported_modules(path))
-    chapters = [
-        path for path, number in importers.items() if number == 1 and path.parent.name != "commands"
-    ]
+    chapters = [path for path, number in importers.items() if number == 1]
+    chapters = [path for path in chapters if path.parent.name != "commands"]
     assert len(chapters) <= MOST_CHAPTERS
 
 
 def test_every_room_has_its_row() -> None:
-    assert {
-        path.stem
-        for path in PACKAGE.iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").exists()
-    } == {
-        *DOORS,
-        "__init__",
-    }
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert modules | folders == {*DOORS, "__init__"}
 
 
-# Private or changing parts of Scrapy's engine, downloader and spiders. Only `engine` names them.
-PARTS_OF_THE_ENGINE = set("_cbs _enqueue_request _follow _get_slot _slot slots spidermw".split())
+# Private or changing parts of Scrapy's engine, downloader, spiders and queues. Only `engine` names them.
+PARTS_OF_SCRAPY = set(
+    """
+    _active_downloads _cbs _downloader_interface _enqueue_request _follow _get_slot _slot _start_queue_cls
+    downstream_queue_cls pqueues slots spidermw
+    """.split()
+)
 
 
-def test_only_one_module_names_parts_of_the_engine() -> None:
+def test_only_one_module_names_parts_of_scrapy() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         nodes = list(_nodes(path))
         named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         named |= {
             str(node.value) for node in nodes if isinstance(node, ast.Constant)
         }  # for getattr
-        if path.name == "engine.py":
-            assert named >= PARTS_OF_THE_ENGINE
-        else:
-            assert not named & PARTS_OF_THE_ENGINE, path
-
-
-PARTS_OF_THE_QUEUES = set(
-    "_active_downloads _downloader_interface _start_queue_cls downstream_queue_cls pqueues".split()
-)
-
-
-def test_only_one_module_names_parts_of_the_queues() -> None:
-    naming = set()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        attributes = {node.attr for node in _nodes(path) if isinstance(node, ast.Attribute)}
-        if attributes & PARTS_OF_THE_QUEUES:
-            naming.add(path.name)
-    assert naming == {"engine.py"}
+        assert named & PARTS_OF_SCRAPY == (
+            PARTS_OF_SCRAPY if path.name == "engine.py" else set()
+        ), path
 
 
 def test_undocumented_names_of_scrapy_are_listed_in_one_place() -> None:
-    used = {
-        alias.name
-        for path in PACKAGE.rglob("*.py")
-        for node in _nodes(path)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scrapy.utils.")
-        for alias in node.names
-    }
-    listed = ast.get_docstring(ast.parse((PACKAGE / "engine.py").read_text(encoding="utf-8"))) or ""
-    assert used == {
-        name for name in re.findall(r"\w+", listed.partition("scrapy.utils")[2]) if name in used
-    }
+    used: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in _nodes(path):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scrapy.utils."):
+                used |= {alias.name for alias in node.names}
+    engine = ast.parse((PACKAGE / "engine.py").read_text(encoding="utf-8"))
+    listed = (ast.get_docstring(engine) or "").partition("scrapy.utils")[2]
+    assert used <= set(re.findall(r"\w+", listed))
 
 
 @pytest.mark.parametrize(

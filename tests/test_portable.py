@@ -20,37 +20,34 @@ POSIX_NAMES = set(
 )
 
 
+def imports_of(node: ast.AST) -> set[str]:
+    """The modules and names that a node imports."""
+    if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        return set()
+    return {getattr(node, "module", None) or "", *(alias.name for alias in node.names)}
+
+
 def test_modules_use_nothing_of_posix_and_open_text_files_with_an_encoding() -> None:
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute):
-                assert node.attr not in POSIX_NAMES, path
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                named = {getattr(node, "module", None), *(alias.name for alias in node.names)}
-                assert POSIX_MODULES.isdisjoint(named), path
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {
-                "read_text",
-                "write_text",
-            }:
-                assert "encoding" in {keyword.arg for keyword in node.keywords}, (
-                    path,
-                    node.lineno,
-                )  # not the locale's
+            assert POSIX_MODULES.isdisjoint(imports_of(node)), path
+            assert getattr(node, "attr", "") not in POSIX_NAMES, path
+            if isinstance(node, ast.Call):
+                opens = getattr(node.func, "attr", "") in {"read_text", "write_text"}
+                names = {keyword.arg for keyword in node.keywords}
+                assert "encoding" in names or not opens, path  # not the locale's
 
 
 def test_test_modules_import_nothing_of_posix_as_they_are_collected() -> None:
     for path in Path(__file__).parent.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                named = {getattr(node, "module", None), *(alias.name for alias in node.names)}
-                assert POSIX_MODULES.isdisjoint(named), path
+            assert POSIX_MODULES.isdisjoint(imports_of(node)), path
 
 
 def refuse(*_: object) -> None:
     """Raise what Windows raises for a file that another process has open."""
-    raise PermissionError(
-        13, "The process cannot access the file because it is being used by another process"
-    )
+    why = "The process cannot access the file because it is being used by another process"
+    raise PermissionError(13, why)
 
 
 def test_files_that_another_process_has_open_are_left_alone(

@@ -7,12 +7,11 @@ import pytest
 
 import scrapy_gbot_robots
 
-from .support.documentation import PAGES
+from .support.documentation import PAGES, text_of
 from .support.public_api import BULK, MODULES, SNAPSHOT, public_api
+from .test_doors import DOORS
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
-DOCS = PACKAGE.parent / "docs"
-
 RECORDED = set(SNAPSHOT.read_text(encoding="utf-8").splitlines())
 
 
@@ -25,36 +24,22 @@ def test_new_public_names_are_recorded() -> None:
 
 
 def test_each_public_name_is_on_a_page_of_the_api() -> None:
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in DOCS.glob("api*.md"))
-    shown = set(re.findall(r"^::: scrapy_gbot_robots\.([\w.]+)$", pages, re.MULTILINE))
-    assert {*scrapy_gbot_robots.__all__, *MODULES, *BULK} - shown == set()
+    shown = re.findall(r"^::: scrapy_gbot_robots\.([\w.]+)$", text_of("docs/api.md"), re.MULTILINE)
+    assert {*scrapy_gbot_robots.__all__, *MODULES, *BULK} - set(shown) == set()
 
 
-_ROOMS = "|".join(
-    path.stem
-    for path in PACKAGE.iterdir()
-    if path.suffix == ".py" or (path / "__init__.py").exists()
-)
+_ROOMS = "|".join(DOORS)
 _NAMED = re.compile(
     rf"\bscrapy_gbot_robots\.((?:{_ROOMS})(?:\.\w+)*)|`((?:{_ROOMS})\.(?!py\b)[\w.]+)`"
 )
 _FILES = (".html", ".jsonl", ".pdf")
+_SCRAPYS = "engine.download"  # of Scrapy's engine
+_PUBLIC = (*MODULES, *BULK, "bulk", "addon", "settings", "experimental", _SCRAPYS)
+_FOR_USERS = [page for page in PAGES if page.name not in {"ARCHITECTURE.md", "MAINTAINING.md"}]
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in {"ARCHITECTURE.md", "MAINTAINING.md"}]
-)
+@pytest.mark.parametrize("page", _FOR_USERS, ids=lambda page: page.stem)
 def test_pages_for_users_name_public_modules_only(page: Path) -> None:
     named = {whole or short for whole, short in _NAMED.findall(page.read_text(encoding="utf-8"))}
-    public = (
-        *MODULES,
-        *BULK,
-        "bulk",
-        "addon",
-        "settings",
-        "experimental",
-        "engine.download",
-    )  # Scrapy's engine
-    assert [
-        name for name in sorted(named) if not name.startswith(public) and not name.endswith(_FILES)
-    ] == []
+    named = {name for name in named if not name.endswith(_FILES)}
+    assert [name for name in sorted(named) if not name.startswith(_PUBLIC)] == []

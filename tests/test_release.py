@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -15,9 +14,11 @@ import pytest
 
 import scrapy_gbot_robots
 
+from .support.documentation import HOME, text_of
+from .support.processes import run
+
 pytestmark = pytest.mark.slow
 
-HOME = Path(__file__).parent.parent
 PACKAGE = "scrapy_gbot_robots"
 NOT_THE_PROJECTS = (".*", "build", "dist", "*.egg-info", "__pycache__", "*.pyc")
 # Names with a leading dot that belong to the project.
@@ -29,22 +30,13 @@ ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests", "tools")
 
 def names(requirements: str) -> set[str]:
     """The names in a list of requirements, without versions and markers."""
-    return {
-        found[0].lower()
-        for line in requirements.splitlines()
-        if (found := re.match(r"[\w.-]+", line.strip()))
-    }
+    return {name.lower() for name in re.findall(r"^\s*([\w.-]+)", requirements, re.MULTILINE)}
 
 
 def files(directory: Path) -> set[str]:
     """The project's files below `directory`, by their paths in the project."""
-    found = (path.relative_to(HOME) for path in directory.rglob("*") if path.is_file())
-    return {
-        str(path)
-        for path in found
-        if path.suffix != ".pyc"
-        and not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-    }
+    paths = {str(path.relative_to(HOME)) for path in directory.rglob("*") if path.is_file()}
+    return {path for path in paths if not re.search(r"(?:^|/)(?:\.|__pycache__/)|\.pyc$", path)}
 
 
 class Built(NamedTuple):
@@ -64,10 +56,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     for kept in KEPT:
         (shutil.copytree if (HOME / kept).is_dir() else shutil.copyfile)(HOME / kept, copy / kept)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
-    run = subprocess.run(
-        command, cwd=copy, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    built = run(command, copy)
+    assert built.returncode == 0, built.stdout + built.stderr
     stem = f"{PACKAGE}-{scrapy_gbot_robots.__version__}"
     with (
         zipfile.ZipFile(copy / f"dist/{stem}-py3-none-any.whl") as wheel,
@@ -75,10 +65,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
     ):
         yield Built(
             set(wheel.namelist()),
-            {
-                name.partition("/")[2]
-                for name in (member.name for member in sdist if member.isfile())
-            },
+            {member.name.partition("/")[2] for member in sdist if member.isfile()},
             wheel.read(f"{stem}.dist-info/METADATA").decode(),
             wheel.read(f"{stem}.dist-info/entry_points.txt").decode(),
         )
@@ -100,10 +87,7 @@ def test_neither_file_has_what_runs_in_the_browser(built: Built) -> None:
 
 def test_wheel_says_what_it_is(built: Built) -> None:
     assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
-    assert (
-        "License-Expression: BSD-3-Clause\n" in built.metadata
-        or "License: BSD-3-Clause\n" in built.metadata
-    )
+    assert re.search(r"^License(?:-Expression)?: BSD-3-Clause$", built.metadata, re.MULTILINE)
     assert any(name.endswith("LICENSE") for name in built.wheel)
     assert "robots = scrapy_gbot_robots.commands.command:RobotsCommand" in built.entry_points
     assert "gbot-robots = scrapy_gbot_robots.__main__:console" in built.entry_points
@@ -120,29 +104,21 @@ def test_base_install_asks_for_scrapy_alone(built: Built) -> None:
 def test_sdist_is_the_project(built: Built) -> None:
     expected = set().union(*(files(HOME / room) for room in ROOMS))
     expected = {name for name in expected if not name.startswith(IN_THE_BROWSER)}
-    expected |= {
-        path.name for path in HOME.glob("*.*") if path.is_file() and not path.name.startswith(".")
-    }
+    expected |= {path.name for path in HOME.glob("[!.]*.*") if path.is_file()}
     assert expected - built.sdist == set()
-    surplus = {
-        name for name in built.sdist - expected if not name.startswith(f"{PACKAGE}.egg-info/")
-    }
-    assert surplus - {name for name in surplus if name.startswith(KEPT)} == {"LICENSE", "PKG-INFO"}
+    surplus = built.sdist - expected
+    unknown = {name for name in surplus if not name.startswith((*KEPT, f"{PACKAGE}.egg-info/"))}
+    assert unknown == {"LICENSE", "PKG-INFO"}
     assert {".ci/run", ".github/workflows/ci.yml", ".pre-commit-hooks.yaml"} <= surplus
 
 
 def test_changelog_has_the_next_release_first_and_each_once() -> None:
-    headings = re.findall(
-        r"^## (.*)$", (HOME / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    headings = re.findall(r"^## (.*)$", text_of("CHANGELOG.md"), re.MULTILINE)
     assert headings[0].startswith(f"{scrapy_gbot_robots.__version__.partition('rc')[0]} (")
-    assert all(
-        re.fullmatch(r"\d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d|not released yet)\)", heading)
-        for heading in headings
-    )
+    form = re.compile(r"\d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d|not released yet)\)")
+    assert [heading for heading in headings if not form.fullmatch(heading)] == []
     assert len(headings) == len(set(headings))
-    citation = (HOME / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {scrapy_gbot_robots.__version__}\n" in citation
+    assert f"\nversion: {scrapy_gbot_robots.__version__}\n" in text_of("CITATION.cff")
 
 
 def test_licence_of_each_requirement_is_listed() -> None:
@@ -150,6 +126,6 @@ def test_licence_of_each_requirement_is_listed() -> None:
     config.read(HOME / "setup.cfg")
     required = names(config["options"]["install_requires"])
     required |= set().union(*(names(extra) for extra in config["options.extras_require"].values()))
-    table = (HOME / "MAINTAINING.md").read_text(encoding="utf-8").partition("## Licences")[2]
+    table = text_of("MAINTAINING.md").partition("## Licences")[2]
     listed = re.findall(r"^\| ([\w-]+(?:, [\w-]+)*) \| [^|]+ \|", table, re.MULTILINE)
     assert required <= {name for row in listed for name in row.lower().split(", ")}

@@ -12,6 +12,7 @@ import pytest
 import scrapy_gbot_robots
 
 from .support.browser import violations
+from .support.documentation import HOME, text_of
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
 from .support.site import build, built_site
@@ -19,13 +20,12 @@ from .support.web import free_port
 
 pytestmark = pytest.mark.slow
 
-HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
-
 
 _LOADS = re.compile(
     r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b[^>]*\brel=["']?(?:stylesheet|icon|preconnect)[^>]*\bhref=["']?(?:https?:)?//"""
+    r"""|data-md-component="source\""""  # at which the theme's script asks GitHub
 )
 
 
@@ -36,14 +36,10 @@ def site() -> Path:
 
 def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     assert (site / "search" / "search_index.json").stat().st_size > 100_000
-    pages = {
-        page.parent.name: page.read_text(encoding="utf-8") for page in site.rglob("index.html")
-    }
+    pages = {page.parent.name: page.read_text("utf-8") for page in site.rglob("index.html")}
+    pages["404"] = (site / "404.html").read_text("utf-8")
     assert {page.stem for page in DOCS.glob("*.md")} - {"README"} <= set(pages)
     assert [name for name, page in pages.items() if _LOADS.search(page)] == []
-    assert 'data-md-component="source"' not in "".join(
-        pages.values()
-    )  # at which the theme's script asks GitHub
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
     assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in pages["api"]] == []
 
@@ -51,10 +47,10 @@ def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
 def test_a_dead_link_makes_the_build_fail(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     shutil.copytree(DOCS, tmp_path / "docs")
-    config = (HOME / "mkdocs.yml").read_text(encoding="utf-8")
-    (tmp_path / "mkdocs.yml").write_text(config.replace("paths: [.]", f"paths: [{HOME}]"))
-    page = tmp_path / "docs" / "troubleshooting.md"
-    page.write_text(page.read_text(encoding="utf-8") + "\n[a dead link](nowhere.md)\n")
+    config = text_of("mkdocs.yml").replace("paths: [.]", f"paths: [{HOME}]")
+    (tmp_path / "mkdocs.yml").write_text(config)
+    with (tmp_path / "docs" / "troubleshooting.md").open("a") as page:
+        page.write("\n[a dead link](nowhere.md)\n")
     done = build(tmp_path, tmp_path / "site", CI="")  # without Python for browsers
     assert done.returncode == 1
     assert re.findall("WARNING.*", done.stderr) == [
@@ -65,13 +61,10 @@ def test_a_dead_link_makes_the_build_fail(tmp_path: Path) -> None:
 
 def test_no_page_is_too_long_to_read(site: Path) -> None:
     """In most other long pages, such as that of the settings, readers look things up."""
-    lengths = {}
-    for page in site.rglob("index.html"):
-        article = (
-            page.read_text(encoding="utf-8").partition("<article")[2].partition("</article")[0]
-        )
-        lengths[page.parent.name] = len(re.sub(r"<[^>]*>", " ", article).split())
-    assert {name for name in ("command", "semantics") if lengths[name] >= 2_000} == set(), lengths
+    for name in ("command", "semantics"):
+        page = (site / name / "index.html").read_text("utf-8")
+        article = page.partition("<article")[2].partition("</article")[0]
+        assert len(re.sub(r"<[^>]*>", " ", article).split()) < 2_000, name
 
 
 @pytest.mark.parametrize("page", ["", "api", "many-at-once", "command", "settings"])
@@ -96,13 +89,11 @@ def test_no_picture_is_a_white_box_on_a_dark_page() -> None:
 @pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
 def test_drawings_match_the_code(name: str) -> None:
     drawn = runpy.run_path(str(DOCS / "images" / "draw.py"))["DRAWINGS"][name]()
-    assert (DOCS / "images" / name).read_text(encoding="utf-8") == drawn, (
-        "run: python docs/images/draw.py"
-    )
+    assert text_of(f"docs/images/{name}") == drawn, "run: python docs/images/draw.py"
 
 
 def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> None:
-    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    page = text_of("docs/tutorial.md")
     script = "\n".join(re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
     port = str(free_port())
     ended = run_block(script.replace("8765", port), tmp_path, {}, {})
@@ -119,21 +110,9 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
 
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
     """Until the repository is public the address is a placeholder, which setup.cfg marks."""
-    (home,) = re.findall(
-        r"^url = https://github\.com/(.*)$",
-        (HOME / "setup.cfg").read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
-    files = [
-        *HOME.glob("*.md"),
-        *HOME.glob("*.yml"),
-        HOME / "CITATION.cff",
-        *DOCS.glob("*.md"),
-        *(HOME / ".github").rglob("*.yml"),
-    ]
-    address = re.compile(
-        r"(?:github|githubusercontent)\.com/([\w.-]*scrapy-gbot-robots[\w.-]*/[\w-]+)"
-    )
-    assert {
-        found for file in files for found in address.findall(file.read_text(encoding="utf-8"))
-    } == {home}
+    (home,) = re.findall(r"^url = https://github\.com/(.*)$", text_of("setup.cfg"), re.MULTILINE)
+    files = [*HOME.glob("*.md"), *HOME.glob("*.yml"), *DOCS.glob("*.md"), HOME / "CITATION.cff"]
+    files += (HOME / ".github").rglob("*.yml")
+    text = "".join(file.read_text("utf-8") for file in files)
+    address = r"(?:github|githubusercontent)\.com/([\w.-]*scrapy-gbot-robots[\w.-]*/[\w-]+)"
+    assert set(re.findall(address, text)) == {home}

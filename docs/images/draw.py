@@ -82,9 +82,9 @@ def ways() -> str:
     ]
     body = [
         ("bytes", "from the server", "out"),
-        ("served", "decoded, 500 KiB", "pure"),
+        ("decoding", "of at most 500 KiB", "pure"),
         ("fast reader", "groups of one crawler", "pure"),
-        ("index", "finds the rule", "pure"),
+        ("rules", "tried, or indexed", "pure"),
     ]
     lines = [
         ("sitemap lines", "absolute URLs", "pure"),

@@ -1,21 +1,18 @@
 """The public names with their signatures, one a line: `python -m tests.support.public_api` writes tests/data/public_api.txt."""
 
 import inspect
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import scrapy_gbot_robots
+import scrapy_gbot_robots.bulk
 from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
-MODULES = (
-    "exceptions",
-    "meta",
-    "signals",
-    "storage.base",
-    "storage.codec",
-)  # their names are public too; see MAINTAINING.md
+# Their names are public, too; see MAINTAINING.md.
+MODULES = ("exceptions", "meta", "signals", "storage.base", "storage.codec")
 BULK = ("bulk.judge", "bulk.judge_batch")
 
 # What Scrapy calls: the names and parameters are its own.
@@ -29,76 +26,54 @@ HOOKS = set(
     GbotRobotParser.allowed GbotRobotParser.crawl_delay GbotRobotParser.sitemaps
     """.split()
 )
-_OF_PYTHON = {"annotations", "TYPE_CHECKING"}
 
 
 def public_api() -> list[str]:
     """Every public name: of the package, of the modules that are public, settings and sub-commands."""
-    lines = [
-        line
-        for name in scrapy_gbot_robots.__all__
-        for line in _described(name, getattr(scrapy_gbot_robots, name))
-    ]
+    lines = [f"setting GBOT_ROBOTS_{name.upper()}" for name in GbotSettings.__dataclass_fields__]
+    lines += [f"command {name}" for name in SUBCOMMANDS]
+    for name in scrapy_gbot_robots.__all__:
+        lines += _described(name, getattr(scrapy_gbot_robots, name))
+    for name in BULK:
+        lines += _described(name, getattr(scrapy_gbot_robots.bulk, name.removeprefix("bulk.")))
     for name in MODULES:
         module = import_module(f"scrapy_gbot_robots.{name}")
-        for each, value in vars(module).items():
-            if each not in getattr(module, "__all__", [each]):
-                continue
-            own = getattr(value, "__module__", module.__name__) == module.__name__ or not callable(
-                value
-            )
-            if (
-                not each.startswith("_")
-                and each not in _OF_PYTHON
-                and own
-                and not inspect.ismodule(value)
-            ):
-                lines += _described(f"{name}.{each}", value)
-    bulk = import_module("scrapy_gbot_robots.bulk")
-    lines += [
-        line
-        for name in BULK
-        for line in _described(name, getattr(bulk, name.removeprefix("bulk.")))
-    ]
-    lines += [f"setting GBOT_ROBOTS_{name.upper()}" for name in GbotSettings.__dataclass_fields__]
-    lines += [f"command {name}" for name in SUBCOMMANDS]
-    return sorted(set(lines))
+        for own, value in vars(module).items():
+            if own in getattr(module, "__all__", _own_names(module)):
+                lines += _described(f"{name}.{own}", value)
+    return sorted(lines)
+
+
+def _own_names(module: ModuleType) -> list[str]:
+    """The names that a module defines: those that it imports do not count."""
+    names = [name for name in vars(module) if name[0] != "_" and name != "annotations"]
+    homes = {name: getattr(vars(module)[name], "__module__", module.__name__) for name in names}
+    return [name for name in names if homes[name] == module.__name__]
 
 
 def _described(name: str, value: object) -> list[str]:
     if not inspect.isclass(value):
         return [f"{name}{_signature(value)}" if callable(value) else name]
-    members = {
-        member: each
-        for cls in reversed(value.__mro__)
-        if cls.__module__.startswith("scrapy_gbot_robots")
-        for member, each in vars(cls).items()
-        if not member.startswith("_") and HOOKS.isdisjoint({member, f"{name}.{member}"})
-    }
-    lines = [
-        f"class {name}",
-        *(f"{name}.{member}" for member in getattr(value, "__members__", ())),
-    ]  # of an Enum
+    lines = [f"class {name}"]
+    lines += (f"{name}.{member}" for member in getattr(value, "__members__", ()))  # of an Enum
+    members: dict[str, object] = {}
+    for cls in reversed(value.__mro__):
+        if cls.__module__.startswith("scrapy_gbot_robots"):
+            members |= vars(cls)
     for member, each in members.items():
-        function = each.__func__ if isinstance(each, (classmethod, staticmethod)) else each
-        lines.append(
-            f"{name}.{member}{_signature(function) if inspect.isfunction(function) else ''}"
-        )
-    return lines
+        if member[0] != "_" and HOOKS.isdisjoint({member, f"{name}.{member}"}):
+            function = each.__func__ if isinstance(each, (classmethod, staticmethod)) else each
+            parameters = _signature(function) if inspect.isfunction(function) else ""
+            lines.append(f"{name}.{member}{parameters}")
+    return list(dict.fromkeys(lines))
 
 
-def _signature(value: object) -> str:
+def _signature(value: Callable[..., object]) -> str:
     """The parameters by name and kind, without annotations, which differ between Python versions."""
-    try:
-        parameters = inspect.signature(value).parameters.values()  # type: ignore[arg-type]  # some are not callable
-    except (TypeError, ValueError):
-        return "(...)"
-    bare = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
-    return (
-        str(inspect.Signature([each.replace(default=inspect.Parameter.empty) for each in bare]))
-        if bare
-        else "()"
-    )
+    empty = inspect.Parameter.empty
+    parameters = inspect.signature(value).parameters.values()
+    bare = [parameter.replace(annotation=empty, default=empty) for parameter in parameters]
+    return str(inspect.Signature(bare))
 
 
 if __name__ == "__main__":
