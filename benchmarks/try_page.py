@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.core.test_hostile import HOSTILE_BODIES
 from tests.support.browser import CHROMIUM
-from tests.support.site import built_site, served
+from tests.support.site import SiteServer, built_site
 from tests.support.try_page import TryPage
 
 RUNS = 3
@@ -147,9 +147,9 @@ def measure(browser: Any, url: str, place: Path) -> None:
 def main() -> None:
     place = built_site()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    with served(place) as server, sync_playwright() as playwright:
+    with SiteServer(place) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        measure(browser, server.url, place)
+        measure(browser, server.url(""), place)
         browser.close()
 
 

@@ -1,30 +1,32 @@
 """The fleet of docs/fleets.md: one spider, several processes, one Redis for queue, robots.txt files and sitemaps."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .support.documentation import HOME, blocks
 from .support.processes import ROOT
+from .support.reactors import as_arguments
 from .support.redis_server import RedisServer, redis_server
 from .support.sitemap_web import urlset
 from .support.until import FAR_TOO_LONG_SECS, block_until
-from .support.web import Reply, Site
+from .support.web import Asked, Reply, Site
 
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
 redis = pytest.importorskip("redis", reason="the extra redis is not installed")
 
+BLOCKS = [*blocks(HOME / "docs/fleets.md", "python")]
 PAGES = 20  # that each site's sitemap lists, besides one that its robots.txt disallows
 RULES = "user-agent: *\ndisallow: /no\n"
 START = "fleet:start_urls"
@@ -48,9 +50,8 @@ def web(number: int) -> Iterator[list[Site]]:
         for site in sites:
             sitemaps = f"sitemap: {site.url('/s.xml')}\nsitemap: {sites[0].url('/c.xml')}"
             site.pages["/robots.txt"] = Reply(200, f"{RULES}{sitemaps}".encode(), after_secs=0.1)
-            site.pages["/s.xml"] = urlset(
-                *(site.url(f"/{number}") for number in range(PAGES)), site.url("/no")
-            )
+            paths = [*(f"/{number}" for number in range(PAGES)), "/no"]
+            site.pages["/s.xml"] = urlset(*map(site.url, paths))
         sites[0].pages["/c.xml"] = urlset(*(site.url("/common") for site in sites))
         yield sites
 
@@ -64,12 +65,10 @@ class Fleet:
         self.client: Any = stack.enter_context(redis.Redis.from_url(server.url))
         self.processes: list[subprocess.Popen[str]] = []
         self._stack = stack
-        (spider,) = re.findall(
-            r"```python\n(# fleet\.py\n.*?)```", (ROOT / "docs/fleets.md").read_text(), re.DOTALL
-        )
-        (directory / "fleet.py").write_text(spider)
+        (block,) = (block for block in BLOCKS if block.text.startswith("# fleet.py\n"))
+        (directory / "fleet.py").write_text(block.text)
 
-    def start(self, number: int, **more: object) -> None:
+    def start(self, number: int) -> None:
         for _ in range(number):
             name = len(self.processes)
             command = [sys.executable, "-c", HURRIED, "runspider", str(self.directory / "fleet.py")]
@@ -82,12 +81,8 @@ class Fleet:
                 "DOWNLOAD_DELAY": 0,
                 "GBOT_ROBOTS_TIMEOUT_SECS": 12,  # a lease lasts for two of these
                 "LOG_FILE": str(self.directory / f"{name}.log"),
-                **more,
             }
-            command += [
-                word for setting, value in settings.items() for word in ("-s", f"{setting}={value}")
-            ]
-            command += ["-o", str(self.directory / f"{name}.jsonl")]
+            command += [*as_arguments(settings), "-o", str(self.directory / f"{name}.jsonl")]
             process = self._stack.enter_context(subprocess.Popen(command, cwd=ROOT, text=True))
             self._stack.callback(process.kill)
             self.processes.append(process)
@@ -96,18 +91,12 @@ class Fleet:
         """Tell the fleet where to begin."""
         self.client.rpush(START, *(json.dumps({"url": url}) for url in urls))
 
-    def stop(self, *names: int) -> None:
-        """Ask processes to stop, all by default, and wait until they have."""
-        leaving = [self.processes[name] for name in names] or self.processes
-        for process in leaving:
+    def stop(self) -> None:
+        """Ask all processes to stop, and wait until they have."""
+        for process in self.processes:
             process.send_signal(signal.SIGTERM)
-        for process in leaving:
+        for process in self.processes:
             process.wait(FAR_TOO_LONG_SECS)
-
-    @property
-    def scheduled(self) -> int:
-        """How many requests are in the queue in Redis."""
-        return int(self.client.zcard("fleet:requests"))
 
     def log(self, name: int) -> str:
         path = self.directory / f"{name}.log"
@@ -133,31 +122,26 @@ def expected(sites: list[Site]) -> Counter[str]:
     return Counter([site.url(path) for site in sites for path in paths] + [sites[0].url("/c.xml")])
 
 
-def who_asked(site: Site, path: str = "/robots.txt") -> list[int]:
-    return [
-        int(asked.headers["user-agent"].partition("/")[2])
-        for asked in site.asked
-        if asked.path == path
-    ]
+def workers_of(asked: Iterable[Asked]) -> list[int]:
+    """The processes that have asked, by their numbers."""
+    return [int(each.headers["user-agent"].partition("/")[2]) for each in asked]
+
+
+def who_asked(site: Site) -> list[int]:
+    return workers_of(each for each in site.asked if each.path == "/robots.txt")
 
 
 def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet: Fleet) -> None:
     with web(6) as sites:
         fleet.start(3)
-        block_until(
-            lambda: all("Spider opened" in fleet.log(name) for name in range(3))
-        )  # or two do all
+        # or two do all
+        block_until(lambda: all("Spider opened" in fleet.log(name) for name in range(3)))
         fleet.push(*(site.url("/") for site in sites))
         block_until(lambda: asked(sites) >= expected(sites))
         time.sleep(1)  # no further request may come
         fleet.stop()
         assert asked(sites) == expected(sites)
-        workers = {
-            int(each.headers["user-agent"].partition("/")[2])
-            for site in sites
-            for each in site.asked
-        }
-        assert workers == {0, 1, 2}
+        assert {*workers_of(each for site in sites for each in site.asked)} == {0, 1, 2}
         assert fleet.leases() == []
         assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
         for name in range(3):
@@ -175,13 +159,11 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         fleet.push(*(site.url("/") for site in sites))
         block_until(lambda: len(who_asked(slow)) == 1)
         (holder,) = who_asked(slow)
-        fleet.push(
-            *(slow.url(f"/more/{number}") for number in range(3))
-        )  # one batch, for which the others wait
+        # one batch, for which the others wait
+        fleet.push(*(slow.url(f"/more/{number}") for number in range(3)))
         block_until(lambda: fleet.client.llen(START) == 0)
-        block_until(
-            lambda: len(fleet.client.keys("gbot_robots:entry:*")) == 3
-        )  # all but that of `slow`
+        # all but that of `slow`
+        block_until(lambda: len(fleet.client.keys("gbot_robots:entry:*")) == 3)
         time.sleep(1)
         assert who_asked(slow) == [holder]
         slow.pages["/robots.txt"] = ordinary
@@ -197,7 +179,6 @@ def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet
         fleet.stop()
         assert who_asked(slow)[1] != holder
         assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
-        assert {url: times for url, times in asked(sites).items() if times > 1} == {
-            slow.url("/robots.txt"): 2
-        }
+        twice = {url: times for url, times in asked(sites).items() if times > 1}
+        assert twice == {slow.url("/robots.txt"): 2}
         assert fleet.leases() == []

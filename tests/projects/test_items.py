@@ -34,40 +34,35 @@ STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
 
 def html(body: str) -> Reply:
-    return Reply(
-        200, f"<html><head><title>x</title></head><body>{body}</body></html>".encode(), HTML
-    )
+    page = f"<html><head><title>x</title></head><body>{body}</body></html>"
+    return Reply(200, page.encode(), HTML)
 
 
 def store(name: str) -> Reply:
-    return html(
-        f'<script type="application/ld+json">{json.dumps({"@type": "Store", "name": name})}</script>'
-    )
+    item = json.dumps({"@type": "Store", "name": name})
+    return html(f'<script type="application/ld+json">{item}</script>')
 
 
 def fill(site: Site) -> None:
     here = site.url()
-    links = "".join(
-        f'<a href="/{path}">x</a>' for path in ("law/1", "law/2", "news/2018/1", "tag/all")
-    )
+    links = ["law/1", "law/2", "news/2018/1", "tag/all"]
+    stores = [f"{land}/store/{n}" for land in ("us", "ca") for n in range(3)]
+    sitemaps = f"Sitemap: {here}sitemap_index.xml\nSitemap: /more.xml\n"
     site.pages |= {
-        "/robots.txt": f"User-agent: *\nDisallow: /private\nSitemap: {here}sitemap_index.xml\nSitemap: /more.xml\n".encode(),
+        "/robots.txt": f"User-agent: *\nDisallow: /private\n{sitemaps}",
         "/sitemap_index.xml": xml(index(f"{here}stores.xml", f"{here}products.xml")),
-        "/stores.xml": xml(
-            urlset(*(f"{here}{land}/store/{n}" for land in ("us", "ca") for n in range(3)))
-        ),
+        "/stores.xml": xml(urlset(*(here + path for path in stores))),
         "/products.xml": xml(urlset(f"{here}product/1")),
         "/more.xml": xml(urlset(f"{here}us/store/9", f"{here}private/store/1")),
-        "/": html(links),
+        "/": html("".join(f'<a href="/{path}">x</a>' for path in links)),
         "/news/2018/1": html('<h1>News</h1><a href="/news/2018/2">next</a>'),
         "/news/2018/2": html("<h1>More news</h1>"),
         "/tag/all": html('<a href="/news/2018/2">x</a>'),
-        "/api?page=1": Reply(200, json.dumps({"results": [1, 2], "next": "/api?page=2"}).encode()),
-        "/api?page=2": Reply(200, json.dumps({"results": [3], "next": None}).encode()),
-        "/a.pdf": Reply(200, b"%PDF"),
+        "/api?page=1": json.dumps({"results": [1, 2], "next": "/api?page=2"}),
+        "/api?page=2": json.dumps({"results": [3], "next": None}),
+        "/a.pdf": b"%PDF",
         **{f"/law/{n}": html(f"<h1>Law {n}</h1>") for n in (1, 2)},
-        **{f"/{land}/store/{n}": store(f"{land} {n}") for land in ("us", "ca") for n in range(10)},
-        "/product/1": store("a product"),
+        **{f"/{path}": store(path) for path in [*stores, "us/store/9", "product/1"]},
     }
 
 
@@ -157,12 +152,8 @@ class Gazettes(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         for day in range(self.start_date, self.end_date + 1):
-            yield FormRequest(
-                f"{self.here}law/{day}",
-                formdata={"day": str(day)},
-                cb_kwargs={"day": day},
-                dont_filter=True,
-            )
+            form = {"day": str(day)}
+            yield FormRequest(f"{self.here}law/{day}", formdata=form, cb_kwargs={"day": day})
 
     def parse(self, response: Response, day: int) -> Iterator[Any]:
         yield {"day": day, "file_urls": [response.urljoin("/a.pdf")]}
@@ -251,25 +242,19 @@ async def test_project_gives_the_items_that_scrapy_alone_gives(
     settings: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    crawled = []
+    crawled: list[list[str]] = []
     with Site({"/nowhere": Reply(404), "*": html("")}) as site:
         fill(site)
         for addon in (False, True):
             path: Path = tmp_path_factory.mktemp("project")
-            own = {
-                "ROBOTSTXT_OBEY": True,
+            own: dict[str, Any] = {
                 "FILES_STORE": str(path / "files"),
                 "HTTPCACHE_DIR": str(path / "cache"),
             }
-            before = len(site.paths())
-            crawled.append(
-                [
-                    repr(each)
-                    for each in await items(of(spider, site), {**own, **settings}, addon=addon)
-                ]
-            )
-            asked = site.paths()[before:]
-            crawled.append(sorted({path for path in asked if not path.endswith("robots.txt")}))
+            own |= {"ROBOTSTXT_OBEY": True, **settings}
+            site.asked.clear()
+            crawled.append([*map(repr, await items(of(spider, site), own, addon=addon))])
+            crawled.append(sorted({path for path in site.paths() if path != "/robots.txt"}))
     assert crawled[:2] == crawled[2:]
     assert len(crawled[0]) == most
 

@@ -52,44 +52,27 @@ class Naming(Pages):
             yield request
 
 
+def placed(middleware: type, place: int) -> dict[str, Any]:
+    """Settings: `middleware` in the place of Scrapy's."""
+    return {"DOWNLOADER_MIDDLEWARES": {STOCK: None, middleware: place}}
+
+
+BEHIND = placed(Rotating, 400)
+
+
 @pytest.mark.parametrize(
     ("settings", "spider", "refused"),
     [
-        pytest.param(
-            {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400}},
-            Pages,
-            "/testbot",
-            id="behind",
-        ),
-        pytest.param(
-            {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Choosing: 500}},
-            Pages,
-            "/testbot",
-            id="subclass",
-        ),
-        pytest.param(
-            {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 50}},
-            Pages,
-            "/browsers",
-            id="before",
-        ),
+        pytest.param(BEHIND, Pages, "/testbot", id="behind"),
+        pytest.param(placed(Choosing, 500), Pages, "/testbot", id="subclass"),
+        pytest.param(placed(Rotating, 50), Pages, "/browsers", id="before"),
         pytest.param({}, Naming, "/browsers", id="by-the-spider"),
-        pytest.param(
-            {
-                "ROBOTSTXT_USER_AGENT": "testbot",
-                "DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400},
-            },
-            Pages,
-            "/testbot",
-            id="named",
-        ),
+        pytest.param({"ROBOTSTXT_USER_AGENT": "testbot", **BEHIND}, Pages, "/testbot", id="named"),
     ],
 )
 @in_reactor
 async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone(
-    settings: dict[str, Any],
-    spider: type[Pages],
-    refused: str,
+    settings: dict[str, Any], spider: type[Pages], refused: str
 ) -> None:
     with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
         urls = [site.url(path) for path in PATHS]
@@ -105,11 +88,7 @@ async def test_retry_of_a_rotated_request_is_judged_by_the_name_that_the_user_se
     def once_busy(connection: Any) -> None:
         next(answers)(connection)
 
-    settings = {
-        "ROBOTSTXT_USER_AGENT": "testbot",
-        "DOWNLOADER_MIDDLEWARES": {STOCK: None, Rotating: 400},
-        "RETRY_ENABLED": True,
-    }
+    settings = {"ROBOTSTXT_USER_AGENT": "testbot", "RETRY_ENABLED": True, **BEHIND}
     with Site({"/robots.txt": ROBOTS, "/browsers": once_busy}) as site:
         crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
         assert set(pages(crawler).crawled) == {site.url("/browsers")}

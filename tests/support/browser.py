@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
 QUIET += "--disable-component-update --disable-sync".split()
 
@@ -26,33 +25,24 @@ def dom(path: Path, fragment: str, place: Path, *flags: str) -> str:
 
 def violations(path: Path, place: Path, *, dark: bool = False) -> str:
     """The rules of axe-core that the page breaks, on a desktop with a mouse."""
-    package = pytest.importorskip(
-        "axe_playwright_python", reason="axe-playwright-python is not installed"
-    )
-    axe = (
-        (files(package) / "axe.min.js")
-        .read_text(encoding="utf-8")
-        .replace("</script", "<\\/script")
-    )
+    why = "axe-playwright-python is not installed"
+    package = pytest.importorskip("axe_playwright_python", reason=why)
+    axe = (files(package) / "axe.min.js").read_text("utf-8").replace("</script", "<\\/script")
     ask = (
         f"<script>{axe}</script><script>setTimeout(async () => {{ const {{ violations, passes }} = await axe.run();"
         "document.title = `passed ${passes.length}; violated ${violations.map((each) => each.id)}.`; }, 1000)</script></body>"
     )
-    html = re.sub(
-        "<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8")
-    )  # a policy would stop our script
+    # a policy would stop our script
+    html = re.sub("<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))
     if dark:
-        html = html.replace(
-            'data-md-color-scheme="default"', 'data-md-color-scheme="slate"'
-        )  # the site's
+        # the site's
+        html = html.replace('data-md-color-scheme="default"', 'data-md-color-scheme="slate"')
         html = html.replace("</body>", "<style>:root { color-scheme: dark }</style></body>")
     asking = path.with_stem(f"{path.stem}-axe-{dark}")
     asking.write_text(html.replace("</body>", ask), encoding="utf-8")
     devices = f"primaryHoverType=2,availableHoverTypes=2,preferredColorScheme={0 if dark else 1}"
-    found = re.search(
-        r"<title>passed (\d+); violated ([^<]*)\.</title>",
-        dom(asking, "", place, f"--blink-settings={devices}"),
-    )
+    shown = dom(asking, "", place, f"--blink-settings={devices}")
+    found = re.search(r"<title>passed (\d+); violated ([^<]*)\.</title>", shown)
     assert found is not None
     assert int(found[1]) > 20
     return found[2]

@@ -45,9 +45,8 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> Run:
     """Run the command in a process to its end. A traceback in its output fails the test."""
-    done = processes.run(
-        [*(command or COMMAND), *arguments], cwd, environment(**(env or {})), stdin.decode()
-    )
+    whole = [*(command or COMMAND), *arguments]
+    done = processes.run(whole, cwd, environment(**(env or {})), stdin.decode())
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
     return Run(done.returncode, done.stdout, done.stderr)
 
@@ -89,9 +88,8 @@ def run_on_terminal(
     ) as process:
         os.close(theirs)
         written = b""
-        with contextlib.suppress(
-            OSError
-        ):  # Linux raises it when the other side has closed the terminal
+        # Linux raises it when the other side has closed the terminal
+        with contextlib.suppress(OSError):
             while piece := os.read(ours, 65536):
                 written += piece
         process.wait(timeout=60)

@@ -132,9 +132,8 @@ def crawl(
 
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
     assert crawler.stats is not None
-    return {
-        name: value for name, value in crawler.stats.get_stats().items() if name.startswith(prefix)
-    }
+    every = crawler.stats.get_stats().items()
+    return {name: value for name, value in every if name.startswith(prefix)}
 
 
 def in_sqlite(path: Path) -> dict[str, Any]:
@@ -144,12 +143,12 @@ def in_sqlite(path: Path) -> dict[str, Any]:
 
 def warnings_and_worse(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     """All of them, less what an experimental download handler of Scrapy's says of itself."""
-    records = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    return [
-        record
-        for record in records
-        if not (record.name.startswith(_HANDLERS) and "is experimental" in record.getMessage())
-    ]
+
+    def counts(record: logging.LogRecord) -> bool:
+        is_of_handler = record.name.startswith(_HANDLERS)
+        return not is_of_handler or "is experimental" not in record.getMessage()
+
+    return [each for each in caplog.records if each.levelno >= logging.WARNING and counts(each)]
 
 
 def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:

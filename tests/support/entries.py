@@ -18,9 +18,8 @@ ORIGIN = "https://example.com:443"
 RULES = Copy(Kind.RULES, 200, URL, BODY, False, "HTTP 200", NOW, NOW + 86400)
 MISSING = Copy(Kind.NONE, 404, URL, b"", False, "HTTP 404", NOW, NOW + 60)
 DOWN = Outage(NOW, 3, 503, "HTTP 503", NOW + 8)
-GONE = Outage(
-    NOW, 1, None, "the host name does not resolve", NOW + 1, failure=Failure.DNS, failed_at=NOW
-)
+WHY = "the host name does not resolve"
+GONE = Outage(NOW, 1, None, WHY, NOW + 1, failure=Failure.DNS, failed_at=NOW)
 
 
 def rules(body: bytes) -> Entry:
@@ -41,29 +40,13 @@ EACH_KIND = [
 TIMES = st.floats(0, 253_402_214_400)  # to the last day of the year 9999
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 STATUSES = st.integers(-(2**31) + 1, 2**31 - 1)
-COPIES = st.builds(
-    Copy,
-    st.sampled_from(Kind),
-    STATUSES,
-    TEXTS,
-    st.binary(max_size=2000),
-    st.booleans(),
-    TEXTS,
-    TIMES,
-    TIMES,
-)
-OUTAGES = st.builds(
-    Outage,
-    TIMES,
-    st.integers(0, 2**32 - 1),
-    st.one_of(st.none(), STATUSES),
-    TEXTS,
-    TIMES,
-    st.one_of(st.none(), st.sampled_from(Failure)),
-    st.integers(0, 2**32 - 1),
-    TIMES,
-    TEXTS,
-)
+KINDS, FAILURES = st.sampled_from(Kind), st.sampled_from(Failure)
+COUNTS = st.integers(0, 2**32 - 1)
+BODIES = st.binary(max_size=2000)
+COPIES = st.builds(Copy, KINDS, STATUSES, TEXTS, BODIES, st.booleans(), TEXTS, TIMES, TIMES)
+_STATUS = st.none() | STATUSES
+_FAILED = (st.none() | FAILURES, COUNTS, TIMES, TEXTS)
+OUTAGES = st.builds(Outage, TIMES, COUNTS, _STATUS, TEXTS, TIMES, *_FAILED)
 ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OUTAGES))
 
 

@@ -15,9 +15,8 @@ class Worker:
 
     def __init__(self, urls: Iterable[str], settings: dict[str, Any]) -> None:
         order = {"urls": list(urls), "settings": settings}
-        self.process = processes.start(
-            [sys.executable, "-m", "tests.support.fleet", json.dumps(order)]
-        )
+        command = [sys.executable, "-m", "tests.support.fleet", json.dumps(order)]
+        self.process = processes.start(command)
         self.log = ""
 
     def report(self) -> dict[str, Any]:
@@ -30,11 +29,8 @@ class Worker:
     def warnings(self) -> list[str]:
         """The plugin's warnings and all errors. Call it after `report`."""
         words = ("[scrapy_gbot_robots", " WARNING: "), (" ERROR: ",), ("Traceback",)
-        return [
-            line
-            for line in self.log.splitlines()
-            if any(all(word in line for word in each) for each in words)
-        ]
+        lines = self.log.splitlines()
+        return [line for line in lines if any(all(w in line for w in each) for each in words)]
 
     def kill(self) -> None:
         """Kill the process, as `kill -9` does, if it still runs."""
@@ -47,29 +43,17 @@ def main(order: dict[str, Any]) -> None:
 
     from .crawls import ADDON, QUIET, Pages, pages, stats
 
-    settings = {
-        "LOG_LEVEL": "INFO",
-        "REMOTE_CONTROL_ENABLED": False,
-        **QUIET,
-        **ADDON,
-        **order["settings"],
-    }
-    process_cls = (
-        CrawlerProcess if settings.get("TWISTED_REACTOR_ENABLED", True) else AsyncCrawlerProcess
-    )
-    process = process_cls(settings)
+    settings = {"LOG_LEVEL": "INFO", **QUIET, **ADDON, **order["settings"]}
+    has_reactor = settings.get("TWISTED_REACTOR_ENABLED", True)
+    process = (CrawlerProcess if has_reactor else AsyncCrawlerProcess)(settings)
     crawler = process.create_crawler(Pages)
     process.crawl(crawler, urls=order["urls"])
     process.start()
     spider = pages(crawler)
-    counts = {
-        name: value for name, value in stats(crawler).items() if isinstance(value, (int, str))
-    }
-    print(
-        json.dumps(
-            {"crawled": list(spider.crawled), "refused": list(spider.refused), "stats": counts}
-        )
-    )
+    facts = stats(crawler).items()
+    counts = {name: value for name, value in facts if isinstance(value, (int, str))}
+    report = {"crawled": [*spider.crawled], "refused": [*spider.refused], "stats": counts}
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,7 @@ def by_each_handler() -> list[ParameterSet]:
         handler = DOWNLOAD_HANDLERS[name]
         is_there = find_spec(handler.rpartition(".")[0]) and any(map(find_spec, needs))
         lacks = f"this Scrapy has no {name} handler, or it lacks {' or '.join(needs)}"
-        cases.append(
-            pytest.param(
-                {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), handler)},
-                id=name,
-                marks=pytest.mark.skipif(not is_there, reason=lacks),
-            )
-        )
+        settings = {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), handler)}
+        lacking = pytest.mark.skipif(not is_there, reason=lacks)
+        cases.append(pytest.param(settings, id=name, marks=lacking))
     return cases

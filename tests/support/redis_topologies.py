@@ -1,6 +1,5 @@
 """Sentinels with a master and a replica, and a cluster of three masters: real server processes on loopback."""
 
-import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -9,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from .documentation import HOME, blocks
 from .redis_server import RedisServer, executable, redis_server
 from .until import block_until
 
@@ -16,12 +16,9 @@ MASTER = "mymaster"  # as the documentation calls it
 _SLOTS = 16384
 
 # The callables of the documentation, as a user would copy them: `of_sentinels` and `of_cluster`.
-(_clients,) = re.findall(
-    r"```python\n(# myproject/robots_redis\.py\n.*?)```",
-    (Path(__file__).parents[2] / "docs/fleets.md").read_text(encoding="utf-8"),
-    re.DOTALL,
-)
-exec(_clients)  # noqa: S102
+_blocks = blocks(HOME / "docs/fleets.md", "python")
+(_clients,) = (each for each in _blocks if each.text.startswith("# myproject/robots_redis.py\n"))
+exec(_clients.text)  # noqa: S102
 
 
 def free_ports(number: int) -> list[int]:
@@ -67,9 +64,8 @@ def sentinels(kind: str = "redis") -> Iterator[Topology]:
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="sentinels-")))
         first = stack.enter_context(redis_server(port=master, kind=kind))
-        stack.enter_context(
-            redis_server("--replicaof", "127.0.0.1", str(master), port=replica, kind=kind)
-        )
+        follows = ("--replicaof", "127.0.0.1", str(master))
+        stack.enter_context(redis_server(*follows, port=replica, kind=kind))
         for port in watchers:
             config = directory / f"{port}.conf"
             config.write_text(
@@ -80,16 +76,12 @@ def sentinels(kind: str = "redis") -> Iterator[Topology]:
         clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
 
         def all_know(**facts: int) -> bool:
-            return all(
-                facts.items() <= client.sentinel_master(MASTER).items() for client in clients
-            )
+            known = (client.sentinel_master(MASTER) for client in clients)
+            return all(facts.items() <= each.items() for each in known)
 
         _agree(lambda: all_know(**{"num-slaves": 1, "num-other-sentinels": 2}))
-        yield Topology(
-            [first],
-            _settings("sentinels", watchers),
-            lambda: _agree(lambda: all_know(port=replica)),
-        )
+        settings = _settings("sentinels", watchers)
+        yield Topology([first], settings, lambda: _agree(lambda: all_know(port=replica)))
 
 
 @contextmanager
@@ -101,9 +93,8 @@ def cluster(kind: str = "redis") -> Iterator[Topology]:
     ports = free_ports(3)
     options = "--cluster-enabled yes --cluster-node-timeout 1000 --cluster-require-full-coverage no".split()
     with ExitStack() as stack:
-        masters = [
-            stack.enter_context(redis_server(*options, port=port, kind=kind)) for port in ports
-        ]
+        servers = [redis_server(*options, port=port, kind=kind) for port in ports]
+        masters = [stack.enter_context(server) for server in servers]
         clients = [stack.enter_context(redis.Redis(port=port)) for port in ports]
         for number, client in enumerate(clients):
             first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3

@@ -36,11 +36,8 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
 @cache
 def real_bodies() -> dict[str, bytes]:
     with tarfile.open(REFERENCE / "robots-bodies.tar.gz") as archive:
-        return {
-            Path(name.name).name: taken.read()
-            for name in archive
-            if (taken := archive.extractfile(name))
-        }
+        files = ((Path(member.name).name, archive.extractfile(member)) for member in archive)
+        return {name: file.read() for name, file in files if file}
 
 
 def body_of(case: dict[str, Any]) -> bytes:

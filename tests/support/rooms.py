@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import pytest
 from scrapy import Request
@@ -23,6 +23,8 @@ from scrapy_gbot_robots.obeying.room import Room
 from scrapy_gbot_robots.obeying.subject import is_subject
 from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, State, renew
 from scrapy_gbot_robots.policy.outcome import Unreachable
+
+Then: TypeAlias = Callable[[CachedAnswer | None], None]
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0
@@ -61,14 +63,11 @@ class World:
         # The test ticks.
         monkeypatch.setattr(room_module, "create_looping_call", lambda look: Idle())
         monkeypatch.setattr(answer_module, "time", clock)
-        self.crawler: Any = get_crawler(
-            settings_dict={"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
-        )
+        settings = {"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
+        self.crawler: Any = get_crawler(settings_dict=settings)
         self.crawler.crawling = True
         self.known: dict[Origin, CachedAnswer] = {}
-        self.asked: dict[
-            str, Callable[[CachedAnswer | None], None]
-        ] = {}  # look-ups under way, by host
+        self.asked: dict[str, Then] = {}  # look-ups under way, by host
         self.requests: list[Request] = []  # for which they were started
         self.order: list[str] = []
         middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
@@ -109,13 +108,7 @@ class World:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
-    def look_up(
-        self,
-        origin: Origin,
-        agent: object,
-        request: Request,
-        then: Callable[[CachedAnswer | None], None],
-    ) -> None:
+    def look_up(self, origin: Origin, agent: object, request: Request, then: Then) -> None:
         host = str(origin).replace("http://", "")
         assert host not in self.asked
         self.asked[host] = then
@@ -171,9 +164,8 @@ class World:
         is_temporary = state is State.FULL_DISALLOW
         again_at = now + secs
         decision = Decision(state, "because", is_temporary, again_at, again_at, outage=outage)
-        answer = CachedAnswer(
-            origin, decision, status, Source.FETCHED, before=self.known.get(origin)
-        )
+        before = self.known.get(origin)
+        answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=before)
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 

@@ -100,7 +100,24 @@ class ReplacesItsQueue(Scheduler):
         return bool(super().enqueue_request(request))
 
 
-class Slotted(BaseScheduler):
+class _Lifo:
+    """The fewest methods that will do."""
+
+    __slots__ = ()
+    requests: list[Request]
+
+    def has_pending_requests(self) -> bool:
+        return bool(self.requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self.requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self.requests.pop() if self.requests else None
+
+
+class Slotted(_Lifo, BaseScheduler):
     """Has `__slots__`, so that nothing can be put on it."""
 
     __slots__ = ("requests",)
@@ -108,35 +125,15 @@ class Slotted(BaseScheduler):
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
-    def has_pending_requests(self) -> bool:
-        return bool(self.requests)
 
-    def enqueue_request(self, request: Request) -> bool:
-        self.requests.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        return self.requests.pop() if self.requests else None
-
-
-class Duck:
-    """Is no subclass of anything; the fewest methods that will do, and a length."""
+class Duck(_Lifo):
+    """Is no subclass of anything of Scrapy's; it has a length."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
     def __len__(self) -> int:
         return len(self.requests)
-
-    def has_pending_requests(self) -> bool:
-        return bool(self.requests)
-
-    def enqueue_request(self, request: Request) -> bool:
-        self.requests.append(request)
-        return True
-
-    def next_request(self) -> Request | None:
-        return self.requests.pop() if self.requests else None
 
 
 class OwnAwareQueue(DownloaderAwarePriorityQueue):

@@ -3,18 +3,20 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
+from functools import cache
+from mimetypes import guess_type
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 
 import pytest
 
-HOME = Path(__file__).parents[2]
+from .documentation import HOME
+from .processes import run
+from .web import Reply, Site
+
 PYODIDE = HOME / "build" / "npm" / "node_modules" / "pyodide"
+KINDS = {".mjs": "text/javascript", ".wasm": "application/wasm"}
 
 
 def build(home: Path, place: Path, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -22,15 +24,7 @@ def build(home: Path, place: Path, **env: str) -> "subprocess.CompletedProcess[s
     # `--quiet` would hide the warnings that `--strict` counts
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]
     quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    return subprocess.run(
-        command,
-        cwd=home,
-        env={**os.environ, **quiet, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return run(command, home, {**os.environ, **quiet, **env})
 
 
 @cache
@@ -49,46 +43,19 @@ def built_site() -> Path:
     return Path(_built().name)
 
 
-class _Handler(SimpleHTTPRequestHandler):
-    extensions_map = {  # noqa: RUF012 - as in the class above
-        **SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-    server: "SiteServer"
-
-    def do_GET(self) -> None:
-        self.server.requested.append(self.path)
-        super().do_GET()
-
-    def end_headers(self) -> None:
-        for name, value in self.server.headers.items():
-            self.send_header(name, value)
-        super().end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-class SiteServer(ThreadingHTTPServer):
-    """Serves the built site. `headers` go with each response; `requested` are the paths so far."""
-
-    daemon_threads = True
+class SiteServer(Site):
+    """Serves the built site. `headers` go with each response."""
 
     def __init__(self, place: Path) -> None:
-        super().__init__(("127.0.0.1", 0), partial(_Handler, directory=str(place)))
+        super().__init__({})
         self.headers: dict[str, str] = {}
-        self.requested: list[str] = []
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self._place = place
 
-
-@contextmanager
-def served(place: Path) -> Iterator[SiteServer]:
-    with SiteServer(place) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    def _content(self, path: str, headers: Mapping[str, str]) -> Reply:
+        file = self._place / path.partition("?")[0].lstrip("/")
+        if file.is_dir():
+            file /= "index.html"
+        if not file.is_file():
+            return Reply(404)
+        kind = KINDS.get(file.suffix) or guess_type(file.name)[0] or "application/octet-stream"
+        return Reply(200, file.read_bytes(), {"Content-Type": kind, **self.headers})

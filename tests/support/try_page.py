@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .site import HOME
+from .documentation import HOME
 
 SOURCE = HOME / "docs" / "try"
 PATIENCE_MS = 240_000  # far too long, on a machine with ten times the work that it can do, too
@@ -60,10 +60,8 @@ class TryPage:
 
     def answered(self) -> None:
         """Wait for the answer to the last question that was asked before this."""
-        self.page.wait_for_function(
-            "() => document.getElementById('try-form').dataset.settled"
-            " === document.getElementById('try-form').dataset.asked"
-        )
+        data = "document.getElementById('try-form').dataset"
+        self.wait(f"{data}.settled === {data}.asked")
 
     def asked(self, action: Callable[[], object]) -> None:
         """Do what makes the page ask, and wait for the answers."""
@@ -78,8 +76,17 @@ class TryPage:
         self.asked(lambda: self.page.click(f"#try-examples li:nth-child({number}) a"))
 
     def drop(self, box: str, path: Path) -> None:
-        """Choose a file for a box."""
+        """Choose a file for a box, and wait for the answers."""
         self.page.set_input_files(f"#try-{box} + p input", path)
+        self.wait(f"document.getElementById('try-{box}').disabled")
+        self.answered()
+
+    def copied(self, button: str, words: str = "") -> str:
+        """Click on a button that copies something; return that, which has some `words`."""
+        self.page.click(f"#try-{button}")
+        value = "document.getElementById('try-copied').value"
+        self.wait(f"{value} && {value}.includes('{words}')")
+        return str(self.page.input_value("#try-copied"))
 
     def in_python(self, calls: Sequence[Sequence[Any]]) -> list[str]:
         """Ask the page's Python functions of the adapter: each call is a name and arguments."""

@@ -67,6 +67,7 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     at: float
+    body: bytes = b""
 
 
 def free_port() -> int:
@@ -88,42 +89,33 @@ def free_port_like_tls() -> int:
 Content: TypeAlias = bytes | str | Reply | Callable[[socket], None]
 
 
-class Site:
-    """A server on loopback. `pages` may be changed while it runs; "*" is any other path. `asked` are its requests in order.
+class Server:
+    """A server on loopback, with a thread for each connection.
 
     A port that it chooses itself never ends in 443. There RobotsSitemapSpider tries https first, and a server without TLS
     waits for the rest of what it takes for a request, until the fetch of the robots.txt has timed out.
     """
 
-    def __init__(
-        self,
-        pages: Mapping[str, Content],
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self.pages = dict(pages)
-        self.asked: list[Asked] = []
+    def __init__(self, host: str, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.host = host
         self._tls = tls
         site = self
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                with contextlib.suppress(OSError):
-                    site._serve(self.request)
+                with contextlib.suppress(OSError), site._secured(self.request) as connection:
+                    site._serve(connection)
 
-        class Server(socketserver.ThreadingTCPServer):
+        class Threads(socketserver.ThreadingTCPServer):
             daemon_threads = True
             allow_reuse_address = True
             request_queue_size = 128
             block_on_close = False
 
-        self._server = Server((host, port), Handler)
+        self._server = Threads((host, port), Handler)
         while not port and str(self._server.server_address[1]).endswith("443"):
             self._server.server_close()
-            self._server = Server((host, port), Handler)
+            self._server = Threads((host, port), Handler)
         self.port: int = self._server.server_address[1]
 
     def __enter__(self) -> Self:
@@ -137,40 +129,65 @@ class Site:
     def url(self, path: str = "/") -> str:
         return f"{'https' if self._tls else 'http'}://{self.host}:{self.port}{path}"
 
+    def _secured(self, connection: socket) -> socket:
+        if self._tls is None:
+            return connection
+        return self._tls.wrap_socket(connection, server_side=True)
+
+    def _serve(self, connection: socket) -> None:
+        """Answer a client."""
+        raise NotImplementedError
+
+
+class Site(Server):
+    """A web server. `pages` may be changed while it runs; "*" is any other path. `asked` are its requests in order."""
+
+    def __init__(
+        self,
+        pages: Mapping[str, Content],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        super().__init__(host, port, tls)
+        self.pages = dict(pages)
+        self.asked: list[Asked] = []
+
     def paths(self) -> list[str]:
         """The paths that were requested, in order."""
         return [asked.path for asked in self.asked]
 
     def _serve(self, connection: socket) -> None:
-        if self._tls is not None:
-            connection = self._tls.wrap_socket(connection, server_side=True)
-        with connection:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                got = connection.recv(65536)
-                if not got:
-                    return
-                head += got
-            start, *lines = head.split(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
-            path = start.split(" ")[1]
-            headers = {
-                name.lower(): value.strip()
-                for name, _, value in (line.partition(":") for line in lines)
-            }
-            self.asked.append(Asked(path, headers, time.monotonic()))
-            body = head.partition(b"\r\n\r\n")[2]
-            # The end of a connection with unread bytes is a reset, which may overtake the answer.
-            while len(body) < int(headers.get("content-length", 0)):
-                got = connection.recv(65536)
-                if not got:
-                    return
-                body += got
-            content = self._content(path, headers)
-            if isinstance(content, str):
-                content = content.encode()
-            if isinstance(content, bytes):
-                content = Reply(200, content)
-            content(connection)
+        head = b""
+        while b"\r\n\r\n" not in head:
+            got = connection.recv(65536)
+            if not got:
+                return
+            head += got
+        start, *lines = head.split(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+        path = start.split(" ")[1]
+        fields = [line.partition(":") for line in lines]
+        headers = {name.lower(): value.strip() for name, _, value in fields}
+        at = time.monotonic()
+        body = head.partition(b"\r\n\r\n")[2]
+        # The end of a connection with unread bytes is a reset, which may overtake the answer.
+        while len(body) < int(headers.get("content-length", 0)):
+            got = connection.recv(65536)
+            if not got:
+                return
+            body += got
+        asked = Asked(path, headers, at, body)
+        self.asked.append(asked)
+        content = self._answer(asked)
+        if isinstance(content, str):
+            content = content.encode()
+        if isinstance(content, bytes):
+            content = Reply(200, content)
+        content(connection)
+
+    def _answer(self, asked: Asked) -> Content:
+        return self._content(asked.path, asked.headers)
 
     def _content(self, path: str, headers: Mapping[str, str]) -> Content:
         """The page to send. Subclasses may override it."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ..support.browser import CHROMIUM
-from ..support.site import PYODIDE, SiteServer, built_site, served
+from ..support.site import PYODIDE, SiteServer, built_site
 from ..support.try_page import TryPage
 
 _THREAD = ThreadPoolExecutor(1)
@@ -50,7 +50,7 @@ def place() -> Path:
 
 @pytest.fixture
 def server(place: Path) -> Iterator[SiteServer]:
-    with served(place) as server:
+    with SiteServer(place) as server:
         yield server
 
 
@@ -61,7 +61,7 @@ def visit(browser: Any, server: SiteServer) -> Iterator[Callable[..., TryPage]]:
 
     def visit(fragment: str = "", **options: Any) -> TryPage:
         contexts.append(browser.new_context(**options))
-        return TryPage.opened(contexts[-1], f"{server.url}/try/{fragment}")
+        return TryPage.opened(contexts[-1], server.url(f"/try/{fragment}"))
 
     yield visit
     for context in contexts:

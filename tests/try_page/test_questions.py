@@ -60,20 +60,11 @@ def test_six_examples_show_their_mistakes() -> None:
     assert [row[2] for row in misspelt["rows"]] == [True, True, True, False]
     assert kinds(misspelt) == {"misspelt-field", "no-leading-slash", "noindex"}
     shorter = example("A shorter rule")
-    assert [row[0] for row in shorter["rows"] if row[5]] == [
-        "/clogs",
-        "/contact",
-        "/terms.pdf.html",
-    ]
-    assert shorter["changes"][0] == [
-        "User-agent: *",
-        [
-            "- Disallow: /cart/ (line 2)",
-            "- Disallow: /*.pdf$ (line 3)",
-            "+ Disallow: /c (line 2)",
-            "+ Disallow: /*.pdf (line 3)",
-        ],
-    ]
+    turned = [row[0] for row in shorter["rows"] if row[5]]
+    assert turned == ["/clogs", "/contact", "/terms.pdf.html"]
+    before = ["- Disallow: /cart/ (line 2)", "- Disallow: /*.pdf$ (line 3)"]
+    after = ["+ Disallow: /c (line 2)", "+ Disallow: /*.pdf (line 3)"]
+    assert shorter["changes"][0] == ["User-agent: *", [*before, *after]]
     assert kinds(example("Saved as")) == {"no-robots-file"}
 
 
@@ -128,9 +119,8 @@ def test_what_counts_of_a_name_is_told() -> None:
         '"123" names no crawler',
         'no known crawler is called "GPT-Bot"; did you mean GPTBot?',
     ]
-    assert verdicts(b"", "", " ")["notes"] == [
-        "no crawler is named, so this is for one that no group names"
-    ]
+    (note,) = verdicts(b"", "", " ")["notes"]
+    assert note == "no crawler is named, so this is for one that no group names"
 
 
 def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
@@ -143,9 +133,8 @@ def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
 
 @pytest.mark.slow
 def test_what_goes_to_the_page_is_bounded() -> None:
-    many = verdicts(
-        b"\n" * 600_000, "/a\n" * 9_000, "\n".join(f"bot-{'a' * n}" for n in range(1, 200))
-    )
+    names = "\n".join(f"bot-{'a' * n}" for n in range(1, 200))
+    many = verdicts(b"\n" * 600_000, "/a\n" * 9_000, names)
     assert len(many["askers"]) == 100
     assert len(many["rows"]) <= 100_000
     assert sum("the rest is left out" in note for note in many["notes"]) == 2
