@@ -11,7 +11,6 @@ import pytest
 
 import scrapy_gbot_robots
 
-from .support.browser import violations
 from .support.documentation import HOME, text_of
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
@@ -65,14 +64,6 @@ def test_no_page_is_too_long_to_read(site: Path) -> None:
         page = (site / name / "index.html").read_text("utf-8")
         article = page.partition("<article")[2].partition("</article")[0]
         assert len(re.sub(r"<[^>]*>", " ", article).split()) < 2_000, name
-
-
-@pytest.mark.parametrize("page", ["", "api", "many-at-once", "command", "settings"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
-    page: str, dark: bool, site: Path, tmp_path: Path
-) -> None:
-    assert violations(site / page / "index.html", tmp_path, dark=dark) == ""
 
 
 def test_no_picture_is_a_white_box_on_a_dark_page() -> None:

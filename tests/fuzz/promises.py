@@ -54,17 +54,14 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -
         agents = agents_heeded(asker)
         followed = oracle.followed_by(groups, agents)
         rules = robots.rules_for(asker)
-        delays = (
-            lines.seconds(line.value)
-            for line in oracle.lines_for(lines_of(robots), agents, {b"crawl-delay"})
-        )
+        delay_lines = oracle.lines_for(lines_of(robots), agents, {b"crawl-delay"})
+        delays = (lines.seconds(line.value) for line in delay_lines)
         assert rules.crawl_delay == next((delay for delay in delays if delay is not None), None)
         assert rules._group == followed.group
+        wanted = {b"content-usage", b"content-signal"}
         assert [lines.read_line(number, raw) for number, raw in rules._content_lines] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
-            for line in oracle.lines_for(
-                lines_of(robots), agents, {b"content-usage", b"content-signal"}
-            )
+            for line in oracle.lines_for(lines_of(robots), agents, wanted)
         ]
         assert entries_of(rules) == followed.rules
         expected = oracle.verdict_of(groups, url, agents)

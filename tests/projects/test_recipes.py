@@ -1,6 +1,5 @@
 """What the pages put in the place of code that projects write by hand does what that code was for."""
 
-import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,8 @@ from scrapy.pipelines.files import FilesPipeline
 
 from scrapy_gbot_robots.signals import request_forbidden
 
-from ..support.crawls import ADDON, QUIET, Pages, crawl, in_reactor, own_warnings, pages
-from ..support.documentation import HOME
+from ..support.crawls import ADDON, Pages, crawl, in_reactor, own_warnings, pages
+from ..support.documentation import HOME, blocks
 from ..support.web import Reply, Site
 
 RULES = b"user-agent: *\ndisallow: /no\ncrawl-delay: 0.01\n"
@@ -50,9 +49,9 @@ async def test_robots_txt_has_those_keys_of_its_page_that_the_setting_names(
     settings: dict[str, Any], keys: set[str], site: Site
 ) -> None:
     meta = {"playwright": True, "proxy": site.url(""), "bindaddress": ("127.0.0.1", 0)}
-    settings |= {**ADDON, **QUIET, "DOWNLOADER_MIDDLEWARES": {Sees: 999}}
+    settings |= {"DOWNLOADER_MIDDLEWARES": {Sees: 999}}
     Sees.seen.clear()
-    await crawl(Pages, settings, addon=False, urls=[Request(site.url("/yes"), meta=meta)])
+    await crawl(Pages, settings, urls=[Request(site.url("/yes"), meta=meta)])
     assert Sees.seen == {site.url("/robots.txt"): keys, site.url("/yes"): {*meta}}
 
 
@@ -78,19 +77,14 @@ async def test_file_of_a_media_pipeline_is_judged_by_the_robots_txt_of_its_host(
     files = {"ITEM_PIPELINES": {FilesPipeline: 1}, "FILES_STORE": str(tmp_path)}
     with Site({"/robots.txt": b"user-agent: *\ndisallow: /yes", "*": b"ok"}) as other:
         monkeypatch.setattr(WithFiles, "files", [other.url("/no"), other.url("/yes")])
-        settings = {**ADDON, **QUIET, **files}
-        await crawl(WithFiles, settings, addon=False, hears=hears, urls=[site.url("/yes")])
+        await crawl(WithFiles, files, hears=hears, urls=[site.url("/yes")])
         assert (items, refused) == ([[other.url("/no")]], [other.url("/yes")])
         assert other.paths() == ["/robots.txt", "/no"]
 
 
 @in_reactor
 async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Site) -> None:
-    settings = {
-        "ADDONS": ADDON["ADDONS"],
-        **QUIET,
-        "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
-    }
+    settings = {"ADDONS": ADDON["ADDONS"], "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"}
     for _ in range(2):
         crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
         assert set(pages(crawler).refused) == {site.url("/no")}
@@ -101,15 +95,15 @@ async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Si
 async def test_the_allow_list_of_the_recipes_lets_robots_txt_through(
     site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    page = (HOME / "docs" / "how-to.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```python\n((?:(?!```).)*class OnlyListed.*?)```", page, re.DOTALL)
+    recipes = blocks(HOME / "docs" / "how-to.md", "python")
+    (block,) = (block for block in recipes if "class OnlyListed" in block.text)
     file = tmp_path / "middleware.py"
-    file.write_text(block)
+    file.write_text(block.text)
     only_listed = runpy.run_path(str(file))["OnlyListed"]
     only_listed.LISTED = ("/yes", "/no")
-    settings = {**ADDON, **QUIET, "DOWNLOADER_MIDDLEWARES": {only_listed: 50}}
+    settings = {"DOWNLOADER_MIDDLEWARES": {only_listed: 50}}
     urls = [site.url("/yes"), site.url("/no"), site.url("/elsewhere")]
-    crawler = await crawl(Pages, settings, addon=False, urls=urls)
+    crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/yes")}
     assert site.paths() == ["/robots.txt", "/yes"]
     assert own_warnings(caplog) == []

@@ -35,8 +35,6 @@ def violations(path: Path, place: Path, *, dark: bool = False) -> str:
     # a policy would stop our script
     html = re.sub("<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))
     if dark:
-        # the site's
-        html = html.replace('data-md-color-scheme="default"', 'data-md-color-scheme="slate"')
         html = html.replace("</body>", "<style>:root { color-scheme: dark }</style></body>")
     asking = path.with_stem(f"{path.stem}-axe-{dark}")
     asking.write_text(html.replace("</body>", ask), encoding="utf-8")

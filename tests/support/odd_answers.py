@@ -11,6 +11,22 @@ from .http2 import Reply2
 
 PAGE, FREE, ELSEWHERE, NOWHERE = "/page", "/free", "/elsewhere.txt", "/nowhere.txt"
 
+_NAME = b"Transfer-Encoding: "
+CODINGS = [[_NAME + b"chunked"]] * 8
+CODINGS += [
+    [_NAME + b"chunked", _NAME + b"chunked"],
+    [b"Content-Length: 7", _NAME + b"chunked"],
+    [b"TRANSFER-ENCODING:CHUNKED "],
+    [b"Transfer-Encoding:\r\n chunked"],
+    *([_NAME + coding] for coding in (b"gzip, chunked", b"gzip", b"identity", b"")),
+]
+ODD_HEADERS = [
+    b"X-Test: 1", b"no colon", b"X-Test : blank", b": no name", b" folded: into the one before", b"X-Test: a\r\n folded",
+    b"X-Test: \xff\xfe", b"X-\xff: name", b"X-Test: a\rTransfer-Encoding: gzip", b"X-Long: " + b"x" * 10_000,
+    b"Connection: close", b"cf-mitigated: challenge",
+]  # fmt: skip
+ODD_HEADERS_2 = [b"transfer-encoding: chunked", b"connection: close", b"cf-mitigated: challenge"]
+
 
 def odd_answer(chance: Random, number: int) -> bytes:
     """Return an answer as it comes over the wire. `number` makes its body one of its own."""
@@ -21,7 +37,7 @@ def odd_answer(chance: Random, number: int) -> bytes:
     framing, body = _framed(chance, body)
     headers += framing
     if chance.random() < 0.3:
-        headers.insert(chance.randrange(len(headers) + 1), _odd_header(chance))
+        headers.insert(chance.randrange(len(headers) + 1), chance.choice(ODD_HEADERS))
     end = b"\n" if chance.random() < 0.1 else b"\r\n"
     version = b"HTTP/1.0 " if chance.random() < 0.05 else b"HTTP/1.1 "
     before = b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n" if chance.random() < 0.05 else b""
@@ -43,21 +59,10 @@ def odd_reply2(chance: Random, number: int) -> Reply2:
         # Whether a client sees a status before a length that is wrong is a matter of packets.
         sizes: tuple[str, ...] = (f"{size}",) * 5
         if status.startswith("2"):
-            sizes += (
-                f"{size + 1}",
-                f"{size // 2}",
-                "0",
-                "x",
-                f"{size}, {size}",
-            )
+            sizes += (f"{size + 1}", f"{size // 2}", "0", "x", f"{size}, {size}")
         headers.append(f"content-length: {chance.choice(sizes)}".encode())
     if chance.random() < 0.1:
-        odd = (
-            b"transfer-encoding: chunked",
-            b"connection: close",
-            b"cf-mitigated: challenge",
-        )
-        headers.append(chance.choice(odd))
+        headers.append(chance.choice(ODD_HEADERS_2))
     fields = [line.decode().partition(": ")[::2] for line in headers]
     # Whether a client sees a status before the end is a matter of packets, too.
     end = chance.choice(("",) * 9 + ("reset", "close")) if status.startswith("2") else ""
@@ -82,9 +87,8 @@ def _status(chance: Random) -> tuple[str, list[bytes]]:
 
 def _coded(chance: Random, body: bytes) -> tuple[bytes, list[bytes]]:
     """Return a body and its Content-Encoding, which may be a lie."""
-    coding = chance.choice(
-        ("",) * 8 + ("gzip", "deflate", "none", "utf-8", "x-strange", "gzip", "cut", "lie")
-    )
+    codings = ("gzip", "deflate", "none", "utf-8", "x-strange", "gzip", "cut", "lie")
+    coding = chance.choice(("",) * 8 + codings)
     if coding == "":
         return body, []
     if coding == "deflate":
@@ -111,25 +115,7 @@ def _framed(chance: Random, body: bytes) -> tuple[list[bytes], bytes]:
         if chance.random() < 0.1:
             headers.append(f"content-length: {chance.choice((size, size + 1))}".encode())
         return headers, body
-    return _codings(chance), _chunks(chance, body)
-
-
-def _codings(chance: Random) -> list[bytes]:
-    name = b"Transfer-Encoding: "
-    usual = name + b"chunked"
-    return chance.choice(
-        ([usual],) * 8
-        + (
-            [b"TRANSFER-ENCODING:CHUNKED "],
-            [name + b"gzip, chunked"],
-            [name + b"gzip"],
-            [name + b"identity"],
-            [name],
-            [b"Transfer-Encoding:\r\n chunked"],
-            [usual, usual],
-            [b"Content-Length: 7", usual],
-        )
-    )
+    return chance.choice(CODINGS), _chunks(chance, body)
 
 
 def _chunks(chance: Random, body: bytes) -> bytes:
@@ -152,27 +138,5 @@ def _chunks(chance: Random, body: bytes) -> bytes:
             b"-1\r\n" + odd,
             b"ffffff" + odd,
         )[oddity]
-    end = chance.choice(
-        (b"0\r\n\r\n",) * 5
-        + (b"", b"0\r\n", b"0\r\nA: b\r\n\r\n", b"0;x\r\n\r\n", b"00\r\n\r\nmore", b"0")
-    )
-    return b"".join(pieces) + end
-
-
-def _odd_header(chance: Random) -> bytes:
-    return chance.choice(
-        (
-            b"X-Test: 1",
-            b"no colon",
-            b"X-Test : blank",
-            b": no name",
-            b" folded: into the one before",
-            b"X-Test: a\r\n folded",
-            b"X-Test: \xff\xfe",
-            b"X-\xff: name",
-            b"X-Test: a\rTransfer-Encoding: gzip",
-            b"X-Long: " + b"x" * 10_000,
-            b"Connection: close",
-            b"cf-mitigated: challenge",
-        )
-    )
+    odd_ends = (b"", b"0\r\n", b"0\r\nA: b\r\n\r\n", b"0;x\r\n\r\n", b"00\r\n\r\nmore", b"0")
+    return b"".join(pieces) + chance.choice((b"0\r\n\r\n",) * 5 + odd_ends)

@@ -81,11 +81,8 @@ def verdict_by(rules: Sequence[Rule], path: str, group: str = "*") -> Verdict:
     ]
     if found:
         return max(found)[1]
-    empty = min(
-        (rule for rule in rules if not rule.pattern),
-        key=lambda rule: (not rule.allow, rule.line),
-        default=None,
-    )
+    empties = [rule for rule in rules if not rule.pattern]
+    empty = min(empties, key=lambda rule: (not rule.allow, rule.line), default=None)
     return Verdict(True, empty, EMPTY_RULE if empty else NO_MATCH, group)
 
 

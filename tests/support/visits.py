@@ -41,9 +41,8 @@ class Visitor(Spider):
         """Request a page; return whether it may be crawled."""
         assert self.crawler.engine
         try:
-            await self.crawler.engine.download_async(
-                Request(url, headers={"User-Agent": user_agent})
-            )
+            request = Request(url, headers={"User-Agent": user_agent})
+            await self.crawler.engine.download_async(request)
         except IgnoreRequest:
             return False
         return True

@@ -29,16 +29,12 @@ class Reply:
 
     def __call__(self, connection: socket) -> None:
         time.sleep(self.after_secs)
-        phrase = (
-            HTTPStatus(self.status).phrase
-            if self.status in HTTPStatus._value2member_map_
-            else "Odd"
-        )
+        is_usual = self.status in HTTPStatus._value2member_map_
+        phrase = HTTPStatus(self.status).phrase if is_usual else "Odd"
         headers = {"Content-Length": str(len(self.body)), "Connection": "close", **self.headers}
-        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
-        connection.sendall(
-            f"HTTP/1.1 {self.status} {phrase}\r\n{head}\r\n".encode("latin-1") + self.body
-        )
+        fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
+        head = f"HTTP/1.1 {self.status} {phrase}\r\n{fields}\r\n"
+        connection.sendall(head.encode("latin-1") + self.body)
 
 
 def redirect(to: str, status: int = 302) -> Reply:

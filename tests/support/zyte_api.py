@@ -8,7 +8,7 @@ from typing import Any
 
 from .web import Asked, Reply, Site
 
-RULES = b"user-agent: *\ndisallow: /no\n"
+RULES = "user-agent: *\ndisallow: /no\n"
 HEADERS = {"content-type": "text/plain", "content-encoding": "gzip"}  # the API has decoded it
 
 
@@ -23,10 +23,11 @@ class ZyteApi(Site):
         wanted = json.loads(asked.body)
         self.wanted.append(wanted)
         is_robots_txt = wanted["url"].endswith("/robots.txt")
+        page = RULES if is_robots_txt else "page"
         answer: dict[str, Any] = {
             "url": wanted["url"],
             "statusCode": 404 if "://none" in wanted["url"] and is_robots_txt else 200,
-            "httpResponseBody": b64encode(RULES if is_robots_txt else b"page").decode(),
+            "httpResponseBody": b64encode(page.encode()).decode(),
             "httpResponseHeaders": [{"name": name, "value": HEADERS[name]} for name in HEADERS],
         }
         ill = "://ill" in wanted["url"]

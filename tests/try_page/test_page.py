@@ -17,6 +17,7 @@ from scrapy_gbot_robots.core.urls import origin_of_robots_txt
 
 from ..core.test_hostile import HOSTILE_BODIES
 from ..support.command import jsonl
+from ..support.documentation import HOME
 from ..support.processes import run
 from ..support.reference import DATA, body_of, read
 from ..support.site import SiteServer
@@ -304,6 +305,22 @@ def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
         assert [rule["id"] for rule in result.response["violations"]] == []
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not page.page.evaluate(wide)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page_of_the_site(
+    visit: Visit, server: SiteServer, scheme: str
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = visit(color_scheme=scheme).page
+    paths = [*(f"/{page.stem}/" for page in sorted((HOME / "docs").glob("*.md"))), "/404.html"]
+    for path in paths:
+        page.goto(server.url(path.replace("/README/", "/")))
+        colours = "document.body.getAttribute('data-md-color-scheme')"
+        assert page.evaluate(colours) == {"light": "default", "dark": "slate"}[scheme]
+        result = axe.Axe().run(page).response
+        assert [rule["id"] for rule in result["violations"]] == [], path
+        assert len(result["passes"]) > 20
 
 
 def test_form_is_used_with_the_keyboard_alone(visit: Visit) -> None:
