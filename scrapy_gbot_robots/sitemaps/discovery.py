@@ -11,8 +11,8 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from scrapy import Request, Spider
@@ -24,21 +24,15 @@ from scrapy.spiders import CrawlSpider, SitemapSpider
 from typing_extensions import Self
 
 from ..concurrency import run_in_thread
-from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
-from ..core.urls import Origin, origin_of_robots_txt, shown
+from ..core.robots import RobotsTxt, may_list_sitemaps
+from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import follows_sitemap, sitemap_callback, spider_middlewares
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
-from .urls import FATES, RULES, FoundSitemap, UrlCheck
+from .urls import RULES, FoundSitemap, Refused, UrlCheck
 
-_READ_IN_THREAD_BYTES = 4 * 2**10  # so many bytes of sitemap lines take 2 ms to read
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
-
-_NOT_FED = (
-    "%s lists %d sitemaps that the spider is not fed, such as %s: it names its sitemaps itself, or"
-    " finds its pages by links. GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
-)
 
 logger = logging.getLogger(__name__)
 
@@ -80,32 +74,23 @@ class SitemapDiscovery:
         listed = self.feed.listed.items()
         return {robots_url: list(urls) for robots_url, urls in listed if urls}
 
-    def _robotstxt_known(
+    async def _robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
-    ) -> Coroutine[Any, Any, None] | None:
-        """Read the sitemap lines, if there can be any: most origins cost no coroutine."""
+    ) -> None:
+        """Feed the spider what a robots.txt lists, or only show it to handlers."""
         if not may_list_sitemaps(robotstxt):
-            return None
-        return self._read(origin, robotstxt, request)
-
-    async def _read(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
+            return
         spider: Any = self._crawler.spider
         is_for_the_spider = self._feeds and self._is_for_the_spider(origin, request)
-        is_fed = is_for_the_spider and takes_found_sitemaps(spider, self._settings)
-        is_asked_for = is_fed or self._settings.sitemaps == "collect"
-        new, _ = await self.feed.read(
-            origin, robotstxt, logging.INFO if is_asked_for else logging.DEBUG
-        )
-        if is_fed:
+        response = None
+        if is_for_the_spider and takes_found_sitemaps(spider, self._settings):
             robots_request = Request(origin.robots_url)
             response = TextResponse(origin.robots_url, flags=[ANSWERED], request=robots_request)
-            await self.feed.feed(new, response)
-            return
-        for sitemap in new:
-            await self.feed.show(sitemap, None)
-        if is_for_the_spider:
-            others = [sitemap.url for sitemap in new if sitemap.url not in self._named]
-            self._count_what_is_not_fed(origin, others)
+        is_asked_for = response is not None or self._settings.sitemaps == "collect"
+        new, _ = await self.feed.take(origin, robotstxt, response, is_asked_for=is_asked_for)
+        if is_for_the_spider and response is None:
+            others = [sitemap for sitemap in new if sitemap.url not in spider.sitemap_urls]
+            count(self._crawler, "not_fed", len(others))
 
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Whether the spider is to read the sitemaps of `origin`, and does not do so by itself.
@@ -114,7 +99,7 @@ class SitemapDiscovery:
         only to fetch a sitemap that another origin's robots.txt lists.
         """
         spider: Any = self._crawler.spider
-        if origin.robots_url in self._named:
+        if origin in self._named:
             return False
         source = request.meta.get(SITEMAP)
         is_read_by_it = source is None and request.callback == sitemap_callback(spider)
@@ -127,25 +112,11 @@ class SitemapDiscovery:
             return True
         return origin in self.feed.home
 
-    def _count_what_is_not_fed(self, origin: Origin, others: list[str]) -> None:
-        """Count the sitemaps that a spider is not fed since it finds its pages itself.
-
-        The log says so once in a crawl.
-        """
-        is_told = self._crawler.stats.get_value("gbot_robots/sitemaps/not_fed", 0)
-        count(self._crawler, "not_fed", len(others))
-        if others and not is_told:
-            logger.info(_NOT_FED, origin.robots_url, len(others), others[0])
-
     @cached_property
-    def _named(self) -> frozenset[str]:
-        """The spider's `sitemap_urls`, those of robots.txt files as `Origin` writes them."""
+    def _named(self) -> frozenset[Origin | None]:
+        """The origins whose robots.txt files the spider's `sitemap_urls` name."""
         spider: Any = self._crawler.spider
-        names: set[str] = set()
-        for url in spider.sitemap_urls:
-            origin = origin_of_robots_txt(url)
-            names.add(url if origin is None else origin.robots_url)
-        return frozenset(names)
+        return frozenset(map(origin_of_robots_txt, spider.sitemap_urls))
 
 
 class SitemapFeed:
@@ -173,93 +144,97 @@ class SitemapFeed:
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
-        """The origins of the spider's `start_urls`, else of its `allowed_domains`, by https."""
+        """The origins of the spider's `start_urls`, else of its `allowed_domains`, by https.
+
+        Raises:
+            ValueError: one of these is no URL or domain.
+        """
         spider: Any = self._crawler.spider
         urls = spider.start_urls
         if not urls:
             urls = [f"https://{domain}" for domain in allowed_domains_of(spider)]
-        origins = map(self._origin_to_start_from, urls)
-        return dict.fromkeys(origin for origin in origins if origin is not None)
+        return dict.fromkeys(map(Origin.of, urls))
 
-    def _origin_to_start_from(self, url: str) -> Origin | None:
-        try:
-            return Origin.of(url)
-        except ValueError as error:
-            name = self._crawler.spidercls.name
-            logger.warning("%s cannot start from %s: %s", name, shown(str(url)), error)
-            return None
-
-    async def read(
-        self, origin: Origin, robotstxt: RobotsTxt, level: int = logging.INFO
+    async def take(
+        self,
+        origin: Origin,
+        robotstxt: RobotsTxt,
+        response: Response | None,
+        *,
+        is_asked_for: bool = True,
     ) -> tuple[list[FoundSitemap], str]:
         """Read the sitemap lines of the robots.txt of `origin`.
 
+        Schedule requests for the sitemaps that no earlier call has read. The robots.txt `response`
+        lists them; if it is None, they are only shown to the handlers of `sitemap_found`.
+
         Returns:
-            The sitemaps that no earlier call returned, and in words what left the others out. The
-            first call logs the latter at this `level`. Below INFO, the others are not counted.
+            These sitemaps, and in words what left others out. If the sitemaps are asked for, that
+            is counted, and the first call logs it.
         """
-        before = self.listed.get(origin.robots_url, ())
-        is_new = origin.robots_url not in self.listed
-        choose = partial(self.check.choose, origin, robotstxt, before)
-        if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
-            new, counts, first_lines = await run_in_thread(choose)
-        else:
-            new, counts, first_lines = choose()
-        left_out = ", ".join(
-            f"{counts[name]} by {rule} ({first_lines[name]})"
-            for name, rule in RULES.items()
-            if name in first_lines
-        )
-        if left_out and is_new:
-            logger.log(level, "%s: sitemaps left out: %s", origin.robots_url, left_out)
+        robots_url = origin.robots_url
+        before = self.listed.get(robots_url, ())
+        is_new = robots_url not in self.listed
+        new, counts, first = await run_in_thread(self.check.choose, origin, robotstxt, before)
+        left_out = ""
+        if first:
+            number = counts.total() - counts["found"] - counts["duplicate"]
+            left_out = f"{number} ({first})"
+            if is_new and is_asked_for:
+                logger.info("%s: sitemaps left out: %s", robots_url, left_out)
         for name, number in counts.items():
-            if level == logging.INFO or name == "found":
+            if is_asked_for or name == "found":
                 count(self._crawler, name, number)
-        self._remember(origin.robots_url, before, new)
+        self._remember(robots_url, (*before, *(sitemap.url for sitemap in new)))
+        for sitemap in new:
+            if response is None:
+                await self._show(sitemap, None)
+                continue
+            try:
+                await self._schedule(sitemap, response)
+            except Refused as refusal:
+                count(self._crawler, refusal.stat)
         return new, left_out
 
-    def _remember(self, robots_url: str, before: tuple[str, ...], new: list[FoundSitemap]) -> None:
+    def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
         """Note what a robots.txt lists; forget what was read longest ago if that is too much."""
-        if self.listed.pop(robots_url, None) is None:
-            self._chars += len(robots_url)
         # Python's garbage collector does not visit a tuple of texts again and again, as it does a
         # list.
-        self.listed[robots_url] = (*before, *(sitemap.url for sitemap in new))
-        self._chars += sum(len(sitemap.url) for sitemap in new)
+        replaced = self.listed.pop(robots_url, None)
+        if replaced is not None:
+            self._chars -= len(robots_url) + sum(map(len, replaced))
+        self.listed[robots_url] = urls
+        self._chars += len(robots_url) + sum(map(len, urls))
         while self._chars > _MOST_CHARS:
-            forgotten = next(iter(self.listed))
-            self._chars -= sum(map(len, (forgotten, *self.listed.pop(forgotten))))
+            oldest = next(iter(self.listed))
+            self._chars -= len(oldest) + sum(map(len, self.listed.pop(oldest)))
 
-    async def feed(self, sitemaps: Iterable[FoundSitemap], response: Response) -> None:
-        """Schedule requests for `sitemaps`, which the robots.txt `response` lists."""
+    async def _schedule(self, sitemap: FoundSitemap, response: Response) -> None:
+        """Schedule a request for a sitemap, which the robots.txt `response` lists.
+
+        Raises:
+            Refused: the spider, a handler or a spider middleware leaves it out.
+        """
         spider: Any = self._crawler.spider
         engine: Any = self._crawler.engine
-        make = request_maker(spider)
+        url = sitemap.url
+        if not follows_sitemap(spider, url):
+            raise Refused("follow", url)
         parse = sitemap_callback(spider)
-        for sitemap in sitemaps:
-            if not follows_sitemap(spider, sitemap.url):
-                count(self._crawler, "refused/follow")
-                continue
-            entry = {"loc": sitemap.url}
-            made = make(sitemap.url, parse, entry, source="robotstxt", response=response)
-            if made is None:
-                count(self._crawler, "refused/vetoed")
-                continue
-            made.meta["is_start_request"] = True
-            made.meta.update(self.request_meta)
-            made.meta[SITEMAP] = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
-            request = await self.show(sitemap, made)
-            if request is None:
-                count(self._crawler, "refused/vetoed")
-                continue
-            processed = self._processed(request)
-            if processed is None:
-                count(self._crawler, "refused/middleware")
-                continue
-            engine.crawl(processed)
-            count(self._crawler, "fed")
+        made = made_for(spider, url, parse, {"loc": url}, "robotstxt", response)
+        made.meta["is_start_request"] = True
+        made.meta.update(self.request_meta)
+        made.meta[SITEMAP] = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
+        request = await self._show(sitemap, made)
+        if request is None:
+            raise Refused("vetoed", url)
+        request = self._processed(request)
+        if request is None:
+            raise Refused("middleware", url)
+        engine.crawl(request)
+        count(self._crawler, "fed")
 
-    async def show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
+    async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Show a found sitemap to the handlers of `sitemap_found`, the spider's method among them.
 
         Returns the request to schedule, which a handler may have replaced; None if a handler vetoed
@@ -298,15 +273,9 @@ class SitemapFeed:
 
 
 def count(crawler: Crawler, name: str, number: int = 1) -> None:
-    """Add `number` to the stat `gbot_robots/sitemaps/NAME`.
-
-    What is below "refused/" counts in "refused", too.
-    """
-    if not number:
-        return
-    crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)
-    if name.startswith("refused/"):
-        crawler.stats.inc_value("gbot_robots/sitemaps/refused", number)
+    """Add `number` to the stat `gbot_robots/sitemaps/NAME`."""
+    if number:
+        crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)
 
 
 def left_out(crawler: Crawler) -> dict[str, int]:
@@ -318,18 +287,6 @@ def left_out(crawler: Crawler) -> dict[str, int]:
             if number:
                 numbers[rule] = number
     return numbers
-
-
-def fates_of_urls(crawler: Crawler) -> str:
-    """How many URLs sitemap files list, and how many have each fate, in words."""
-    get = crawler.stats.get_value
-    number = get("gbot_robots/sitemaps/entries", 0)
-    fates = {fate: get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in FATES}
-    disallowed = get("gbot_robots/sitemaps/disallowed", 0)
-    fates["blocked"] = max(0, get("robotstxt/forbidden", 0) - disallowed)
-    fates["lost"] = max(0, number - sum(fates.values()))
-    words = [f"{fates[fate]} {words}" for fate, words in FATES.items() if fates[fate]]
-    return ", ".join([f"{number} found", *words])
 
 
 # What a spider takes
@@ -378,17 +335,29 @@ def allowed_domains_of(spider: Spider | None) -> list[str]:
     return [domain.lower() for domain in domains if domain]
 
 
-def request_maker(spider: SitemapSpider) -> Callable[..., Request | None]:
-    """What makes the spider's requests for what files list: its hook, if it has one.
+def made_for(
+    spider: SitemapSpider,
+    url: str,
+    callback: Callable[..., Any],
+    entry: Mapping[str, Any],
+    source: str,
+    response: Response,
+) -> Request:
+    """Make the spider's request for what a file lists, by its hook if it has one.
 
-    The hook leaves out what it returns None for.
     Source: Scrapy's pull request 8175.
+
+    Raises:
+        Refused: the hook makes none ("vetoed").
     """
-    return getattr(spider, "sitemap_request", _plain_request)
-
-
-def _plain_request(url: str, callback: Callable[..., Any], entry: object, **_: object) -> Request:
-    return Request(url, callback)
+    make = getattr(spider, "sitemap_request", None)
+    if make is None:
+        return Request(url, callback)
+    request: Request | None = make(url, callback, entry, source=source, response=response)
+    if request is None:
+        raise Refused("vetoed", url)
+    forget_file(request)
+    return request
 
 
 def forget_file(request: Request) -> None:

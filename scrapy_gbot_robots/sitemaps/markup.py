@@ -22,7 +22,6 @@ NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\ufff
 # What has no tags in it, by what stands behind its "<": with what ends it.
 _CDATA_ENDS = "]]>"
 _VERBATIM = {"![CDATA[": _CDATA_ENDS, "!--": "-->", "?": "?>", "!": ">"}
-_FLUSH = "</end><"  # behind a file, it brings out the last tag
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));", re.ASCII)
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -31,14 +30,16 @@ Attributes: TypeAlias = Mapping[str, str]
 
 
 class Tag(NamedTuple):
-    """A tag, with the text up to the next tag."""
+    """A tag, with the text before it.
+
+    An element that ends with its start tag has an end tag, too.
+    """
 
     name: str  # with its prefix; an end tag's with its slash
     prefix: str
-    local: str  # the name without the prefix
+    local: str  # the name without the prefix, in lower case
     attributes: Attributes
-    is_empty: bool  # whether the element ends with its start tag
-    text: str
+    text: str  # since the last tag
 
     @property
     def is_end(self) -> bool:
@@ -60,29 +61,29 @@ class Tag(NamedTuple):
 
 
 def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
-    """Yield the tags of XML, each when its text is complete; the length of each piece behind it."""
+    """Yield the tags of XML, each when what follows it has begun; the length of each piece."""
     rest = ""  # what stands behind the last "<": the next piece may go on with it
     end = ""  # what ends the part without tags that is being read
-    tag: tuple[str, str, str, Attributes, bool] | None = None  # the last one
-    behind: list[str] = []  # the text behind it
-    for piece in chain(texts, (_FLUSH,)):
+    before: list[str] = []  # the text since the last tag
+    for piece in chain(texts, ("<",)):
         *parts, rest = (rest + piece).split("<")
         for part in parts:
             if end or part.startswith(("!", "?")):
                 end, text = _verbatim(part, end)
-                behind.append(text)
+                before.append(text)
                 continue
             words, closed, text = part.partition(">")
             name, *more = words.removesuffix("/").split(None, 1) or [""]
             if not (closed and name):
-                behind.append(SPOILT)  # a bare "<"
+                before.append(SPOILT)  # a bare "<"
                 continue
-            if tag is not None:
-                yield Tag(*tag, "".join(behind))
             prefix, _, local = name.removeprefix("/").rpartition(":")
+            local = local.lower()
             attributes = _attributes(more[0]) if more else {}
-            tag = (name, prefix, local, attributes, words.endswith("/"))
-            behind = [text]
+            yield Tag(name, prefix, local, attributes, "".join(before))
+            if words.endswith("/"):
+                yield Tag(f"/{name}", prefix, local, {}, "")
+            before = [text]
         yield len(piece)
 
 
@@ -112,15 +113,10 @@ def _attributes(text: str) -> Attributes:
 
 
 def unescaped(text: str) -> str:
-    """Undo XML's escapes; an ampersand that a sitemap should have escaped stays.
-
-    The halves of a character are joined: "&#xD83D;&#xDE00;" becomes the one character U+1F600.
-    """
+    """Undo XML's escapes; an ampersand that a sitemap should have escaped stays."""
     if "&" not in text:
         return text
-    text = _ESCAPE.sub(_character, text)
-    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return NO_CHARACTER.sub(SPOILT, text)
+    return NO_CHARACTER.sub(SPOILT, _ESCAPE.sub(_character, text))
 
 
 def _character(match: re.Match[str]) -> str:

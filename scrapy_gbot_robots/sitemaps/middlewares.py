@@ -14,6 +14,7 @@ counts what became of it.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -24,8 +25,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from typing_extensions import Self
 
-from ..concurrency import pause, within
-from ..core.robots import sitemap_lines_of
+from ..concurrency import run_in_thread, within
 from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
@@ -38,13 +38,11 @@ from .discovery import (
     feeds,
     feeds_itself,
     forget_file,
-    reads_sitemaps,
     takes_found_sitemaps,
 )
 from .urls import Refused, UrlCheck
 
 _OK = range(200, 300)
-_TURN_ITEMS = 20  # URLs that are checked before the reactor runs: a millisecond
 
 logger = logging.getLogger(__name__)
 
@@ -79,12 +77,6 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         spider: Any = self.crawler.spider
         if has_requests or not takes_found_sitemaps(spider, self._settings):
             return
-        is_started_by_a_queue = bool(getattr(spider, "redis_key", None))  # of scrapy-redis
-        if not self._feed.home and not is_started_by_a_queue:
-            logger.warning(
-                "%s has nothing to start from: set sitemap_urls, start_urls or allowed_domains",
-                spider.name,
-            )
         for origin in self._feed.home:
             source = {"robotstxt": origin.robots_url, "line": 0}
             yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
@@ -94,45 +86,31 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
         A sitemap may be offsite if a robots.txt lists it, or its sitemap index on the same host.
         """
+        check = self._feed.check
         spider: Any = self.crawler.spider
         parse = sitemap_callback(spider)
         if response is None or response.request is None or response.request.callback != parse:
             return request
+        if response.url.partition(":")[0] not in check.schemes:  # the spider's local file lists all
+            return request
         is_sitemap = request.callback == parse
         try:
-            self._check_listed(request, response, is_sitemap=is_sitemap)
+            _, _, origin = check.listed(request.url, response.url)
+            forget_file(request)
+            if is_sitemap:
+                source = check.below(request.url, response.url, response.meta.get(SITEMAP, {}))
+                request.meta[SITEMAP] = source
+                # sitemaps.org, "Sitemap index files"
+                if not source["level"] or origin.host == Origin.of(response.url).host:
+                    request.meta.setdefault("allow_offsite", True)
         except Refused as refusal:
             if is_sitemap:
-                _count_refusal(refusal, response.url, self.crawler)
+                count(self.crawler, refusal.stat)
             else:
                 count(self.crawler, f"entries/{refusal.reason}")
-                logger.info("%s: %s", response.url, refusal)
+            logger.info("%s: %s", response.url, refusal)
             return None
         return request
-
-    def _check_listed(self, request: Request, response: Response, *, is_sitemap: bool) -> None:
-        """Check a request for what a file lists, and note where a sitemap comes from.
-
-        Raises:
-            Refused: it must not be followed.
-        """
-        check = self._feed.check
-        source = response.meta.get(SITEMAP, {})
-        if response.url.partition(":")[0] in check.schemes:  # the spider's local file may list all
-            check.listed(request.url, response.url)
-        forget_file(request)
-        if not is_sitemap:
-            return
-        if "robotstxt" in source:
-            request.meta[SITEMAP] = check.below(request.url, response.url, source)
-            # sitemaps.org, "Sitemap index files"
-            if Origin.of(request.url).host == Origin.of(response.url).host:
-                request.meta.setdefault("allow_offsite", True)
-        elif origin_of_robots_txt(response.url) is not None:  # that the spider asks for itself
-            request.meta[SITEMAP] = {"robotstxt": "", "line": 0, "index": response.url}
-            request.meta.setdefault("allow_offsite", True)
-        elif check.refuses_private:  # of what the spider asks for itself
-            request.meta[SITEMAP] = {"index": response.url}
 
 
 class SitemapDownloaderMiddleware:
@@ -147,23 +125,17 @@ class SitemapDownloaderMiddleware:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self.crawler = crawler
         self._settings = settings
-        self._feeds = feeds(crawler, settings)
         self._check = UrlCheck.of(settings, crawler.settings)
-        # Whether redirects of sitemaps that the spider names are checked.
-        is_checked = self._feeds or feeds_itself(crawler)
-        self._checks_named = self._check.refuses_private and is_checked
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider reads no sitemaps, or GBOT_ROBOTS_SITEMAPS is "off" and it is
-                no RobotsSitemapSpider.
+            NotConfigured: no sitemaps are fed to this spider, and it is no RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
-        is_off = settings.sitemaps == "off" and not feeds_itself(crawler)
-        if is_off or not reads_sitemaps(crawler):
+        if not (feeds(crawler, settings) or feeds_itself(crawler)):
             raise NotConfigured
         return cls(crawler, settings)
 
@@ -174,9 +146,9 @@ class SitemapDownloaderMiddleware:
             IgnoreRequest: the sitemap may not lie there.
         """
         source = request.meta.get(SITEMAP, {})
-        found_at = source.get("index", source.get("robotstxt"))
-        if not found_at and not (self._checks_named and self._is_sitemap(request)):
+        if not source and not self._is_sitemap(request):
             return
+        found_at = source.get("index", source.get("robotstxt"))
         redirected_by = request.meta.get("redirect_urls")
         if redirected_by:
             found_at = redirected_by[-1]
@@ -185,7 +157,8 @@ class SitemapDownloaderMiddleware:
         try:
             await self._check_place(request.url, source.get("robotstxt"), found_at)
         except Refused as refusal:
-            _count_refusal(refusal, found_at, self.crawler)
+            count(self.crawler, refusal.stat)
+            logger.info("%s: %s", found_at, refusal)
             raise IgnoreRequest(str(refusal)) from None
 
     async def _check_place(self, url: str, robots_url: str | None, found_at: str) -> None:
@@ -207,39 +180,34 @@ class SitemapDownloaderMiddleware:
             if _is_listed(request):
                 count(self.crawler, "failed")
             return response
-        if not (self._feeds and self._is_sitemap(request)):
+        origin = origin_of_robots_txt(response.url)
+        if origin is None or not self._is_sitemap(request):
             return response
-        if origin_of_robots_txt(response.url) is None:
-            return response
-        lines: list[str] = []
+        body = ""
         if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed
-            lines = await self._sitemap_lines(response)
-        return response.replace(cls=TextResponse, body="\n".join(lines), encoding="utf-8")
+            body = await self._sitemap_lines(origin, response)
+        return response.replace(cls=TextResponse, body=body, encoding="utf-8")
 
     def _is_sitemap(self, request: Request) -> bool:
         """Whether the spider's code reads what comes as a sitemap or robots.txt."""
         spider: Any = self.crawler.spider
         return bool(request.callback == sitemap_callback(spider))
 
-    async def _sitemap_lines(self, response: Response) -> list[str]:
+    async def _sitemap_lines(self, origin: Origin, response: Response) -> str:
         """The sitemap lines that this plugin finds in a robots.txt, with URLs as requested.
 
-        Scrapy's reader misses some lines of the original, and fails on others. It resolves relative
-        URLs, so that is done here, too.
+        Scrapy's reader misses some lines of the original, and fails on others.
         """
-        lines = []
-        for number, line in enumerate(sitemap_lines_of(self._settings.parse(response.body)), 1):
-            try:
-                _, url, _ = self._check.listed(
-                    line.raw.decode("utf-8", "replace").strip(), response.url
-                )
-            except Refused as refusal:
-                _count_refusal(refusal, response.url, self.crawler)
-            else:
-                lines.append(f"Sitemap: {url}")
-            if not number % _TURN_ITEMS:
-                await pause(0)
-        return lines
+        robotstxt = self._settings.parse(response.body)
+        # As in Scrapy, they may be as many and lie where they like, and have relative URLs.
+        check = self._check._replace(hosts="any", most=sys.maxsize, resolves=True)
+        sitemaps, counts, first = await run_in_thread(check.choose, origin, robotstxt)
+        for stat, number in counts.items():
+            if stat.startswith("refused/"):
+                count(self.crawler, stat, number)
+        if first:
+            logger.info("%s: %s", response.url, first)
+        return "".join(f"Sitemap: {sitemap.url}\n" for sitemap in sitemaps)
 
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None
@@ -250,12 +218,6 @@ class SitemapDownloaderMiddleware:
                 count(self.crawler, "disallowed")
             elif not isinstance(exception, IgnoreRequest):
                 count(self.crawler, "failed")
-
-
-def _count_refusal(refusal: Refused, found_at: str, crawler: Crawler) -> None:
-    """Count and log that a sitemap in the file at `found_at` is not followed."""
-    count(crawler, f"refused/{refusal.reason}")
-    logger.info("%s: %s", found_at, refusal)
 
 
 def _is_listed(request: Request) -> bool:

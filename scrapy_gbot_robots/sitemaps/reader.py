@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from w3lib.encoding import html_body_declared_encoding, read_bom
@@ -34,11 +34,10 @@ from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Attributes, Tag, tags_of, u
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
 
-_MOST_CHARS = 8_191  # of a value
+MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
 _PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
-_HEAD = 1_024  # bytes that tell the charset, and characters that show whether it is XML
-_MOST_BEFORE = 2**16  # characters before the first URL of a text file
+_HEAD = 8_192  # bytes that tell the charset, and whether it is XML
 _GZIP = b"\x1f\x8b"
 _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
 _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
@@ -48,9 +47,8 @@ _MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compress
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 # Two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
 _UTF_16 = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
-_URL_LINE = re.compile(r"^[ \t]*https?://\S", re.MULTILINE | re.IGNORECASE)
 _ABSOLUTE = re.compile(
-    rf"(?=.{{,{_MOST_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
+    rf"(?=.{{,{MOST_URL_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
 )
 _WRAPS = re.compile(r"[\t\n\r]")  # browsers drop them anywhere in a URL (URL standard, 4.4)
 # A URL with a scheme; or a relative one, whose first segment has no colon (RFC 3986, 4.2) and does
@@ -59,9 +57,8 @@ _URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
-_XML_START = re.compile(
-    r"<!--.*?(?:-->|\Z)|(<(?:\?xml|(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF))\b)", re.DOTALL
-)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_XML_START = re.compile(r"<(?:\w+:)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 
 # A W3C date, with a time as people write it. "2026" is a whole year.
 _DATE = re.compile(
@@ -75,28 +72,35 @@ _DATE = re.compile(
 # elements by their names.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
+# By the name of an entry's element, the keys for what the elements in it say, by their names.
+Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-class _NotASitemapError(ValueError):
-    """The file has no sitemap format, or nothing more can be read from it."""
-
-
-_SITEMAPS_ORG = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_DUBLIN_CORE = frozenset({"http://purl.org/dc/elements/1.1/", "dc"})  # has the date of RSS 1.0
-# The elements of entries, by the root, with the elements in them that are the URL and the date.
-# These count if they are in the namespace of the entry. Sitemaps may stand among pages.
+# The elements of entries, by the root in lower case, with the elements in them that are the URL and
+# the date. These count if they are in the namespace of the entry. Sitemaps may stand among pages.
 _LISTED = {"loc": "loc", "lastmod": "lastmod"}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
-_OF_RSS = {"item": {"link": "loc", "pubDate": "lastmod", "date": "lastmod"}}
-_ENTRIES: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+_OF_RSS = {"item": {"link": "loc", "guid": "guid", "pubdate": "lastmod", "date": "lastmod"}}
+_ENTRIES: Mapping[str, Kinds] = {
     "urlset": _OF_SITEMAPS,
     "sitemapindex": _OF_SITEMAPS,
     "rss": _OF_RSS,
-    "RDF": _OF_RSS,
+    "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
+# The namespaces that an entry may have beside that of the root.
+_NAMESPACES = frozenset(
+    {
+        "",
+        "http://www.sitemaps.org/schemas/sitemap/0.9",
+        "http://purl.org/rss/1.0/",
+        "http://my.netscape.com/rdf/simple/0.9/",
+        "http://channel.netscape.com/rdf/simple/0.9/",
+    }
+)
+_DUBLIN_CORE = frozenset({"http://purl.org/dc/elements/1.1/", "dc"})  # has the date of RSS 1.0
 # Keys that no other element may have: Scrapy has a list for "alternate", made of links.
-_TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
+_TAKEN = frozenset({"loc", "lastmod", "link", "alternate", "guid"})
 
 
 class SitemapReader:
@@ -114,46 +118,29 @@ class SitemapReader:
 
     def __init__(self, body: bytes) -> None:
         self._body = body
-        self._root: Tag | None = None  # of XML
-        self._kinds: Mapping[str, Mapping[str, str]] = {}  # of the elements of entries
-        self._entry: _Entry | None = None  # that is being read
         self.is_index = False
         self.entries = self.broken = 0
         self.over_limit = False
         self.trouble = ""
 
     def __iter__(self) -> Entries:
-        try:
-            for entry in self._read():
-                if self.entries + self.broken + (entry is not None) > MAX_ENTRIES:
-                    self.over_limit = True
-                    return
-                self.entries += entry is not None
-                yield entry
-        except _NotASitemapError as error:
-            self.trouble = self.trouble or str(error)
-
-    def _read(self) -> Entries:
         texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))))
-        head = ""
-        for text in texts:
-            head = (head + text).lstrip()
-            is_shown = head.startswith("<") or _URL_LINE.search(head) is not None
-            if len(head) >= _MOST_BEFORE or (is_shown and len(head) >= _HEAD):
+        head = _COMMENT.sub("", next(texts, "")).lstrip()
+        root = _XML_START.search(head)
+        entries: Entries = iter(())
+        if root is not None:  # a program's warning may stand before it
+            entries = self._xml(chain((head[root.start() :],), texts), _ENTRIES[root[1].lower()])
+        elif not head.startswith("<"):
+            entries = self._lines(chain((head,), texts))
+        for entry in entries:
+            if self.entries + self.broken + (entry is not None) > MAX_ENTRIES:
+                self.over_limit = True
                 break
-            yield None
-        starts = [match.start() for match in _XML_START.finditer(head) if match[1]]
-        if starts:
-            head = head[starts[0] :]  # a program's warning may stand before it
-        whole = chain((head,), texts)
-        if head.startswith("<"):
-            yield from self._xml(whole)
-        elif _URL_LINE.search(head):
-            yield from self._lines(whole)
-        elif head:
-            raise _NotASitemapError("neither XML nor a list of URLs")
-        else:
-            raise _NotASitemapError("it is empty")
+            self.entries += entry is not None
+            yield entry
+        if root is None and not self.entries:
+            self.broken = 0  # they are no lines of a list
+            self.trouble = self.trouble or f"it begins with {shown(head, 40)!r}"
 
     def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
@@ -173,7 +160,7 @@ class SitemapReader:
         rest = ""
         for text in texts:
             *lines, rest = (rest + text).replace("\r", "\n").split("\n")
-            rest = rest[: _MOST_CHARS + 1]
+            rest = rest[: MOST_URL_CHARS + 1]
             yield from map(self._line, lines)
             yield None
         if not (self.over_limit or self.trouble):  # else the last line may be cut
@@ -190,55 +177,24 @@ class SitemapReader:
         self.broken += bool(line)
         return None
 
-    def _xml(self, texts: Iterator[str]) -> Entries:
+    def _xml(self, texts: Iterator[str], kinds: Kinds) -> Entries:
         barren = 0  # characters since the last entry
-        for tag in tags_of(texts):
-            if not isinstance(tag, Tag):
-                barren += tag
-                if barren > _MOST_BARREN:
-                    raise _NotASitemapError(f"{_MOST_BARREN} characters in a row complete no entry")
-                yield None
-                continue
-            entry = self._entry_before(tag)
-            if entry is not None:
+        for entry in _entries_of(texts, kinds):
+            if isinstance(entry, _Entry):
                 barren = 0
                 yield self._ended(entry)
-        if self._entry is not None:
-            yield self._ended(self._entry)
-        if self._root is None and not self.trouble:
-            raise _NotASitemapError("there is no element in it")
-
-    def _entry_before(self, tag: Tag) -> _Entry | None:
-        """Take the next tag, and return the entry that ends with it or before it.
-
-        An entry that is never closed ends where the next one begins.
-
-        Raises:
-            _NotASitemapError: the tag is the first, and no sitemap begins so.
-        """
-        entry = self._entry
-        if self._root is None:
-            if tag.local not in _ENTRIES:
-                raise _NotASitemapError(f"its first element is <{shown(tag.local, 40)}>")
-            self._root = tag
-            self._kinds = _ENTRIES[tag.local]
-        elif entry is not None and not (tag.local in self._kinds and entry.has(tag)):
-            entry.add(tag)
-        elif self._kinds is _OF_SITEMAPS and _is_foreign(tag, self._root):
-            pass
-        elif tag.local in self._kinds:
-            self._entry = None
-            if not tag.is_end:
-                self._entry = _Entry(tag, self._kinds[tag.local], self._root.attributes)
-            return entry
-        elif tag.local == "loc" and not tag.is_end and self._kinds is _OF_SITEMAPS:
-            self.broken += 1
-        return None
+                continue
+            barren += entry
+            if barren > _MOST_BARREN:
+                self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
+                return
+            yield None
 
     def _ended(self, entry: _Entry) -> SitemapEntry | None:
         """Return what an entry lists, if it has a URL; count what is broken of it."""
-        self.broken += entry.surplus
-        loc = entry.values.get("loc") or entry.permalink
+        if entry.kind != "entry":  # an Atom entry may have several links
+            self.broken += entry.surplus
+        loc = entry.values.get("loc") or entry.values.get("guid")
         if not loc:
             self.broken += 1
             return None
@@ -246,11 +202,33 @@ class SitemapReader:
         return {**entry.values, "loc": loc}
 
 
-def _is_foreign(tag: Tag, root: Tag) -> bool:
-    """Whether a tag outside of all entries belongs to another vocabulary than sitemaps."""
-    namespace = tag.namespace(root.attributes)
-    is_declared = ":" in namespace  # else it is a prefix
-    return is_declared and namespace not in (root.namespace(), _SITEMAPS_ORG)
+def _entries_of(texts: Iterator[str], kinds: Kinds) -> Iterator[_Entry | int]:
+    """Yield the entries of XML, and one without values for a `loc` outside of them.
+
+    An entry that is never closed ends where the next one begins. Between entries, yield how many
+    characters have been read.
+    """
+    root: Tag | None = None
+    entry: _Entry | None = None  # that is being read
+    namespaces = _NAMESPACES
+    for tag in tags_of(texts):
+        if not isinstance(tag, Tag):
+            yield tag
+        elif root is None:
+            root = tag
+            namespaces |= {root.namespace()}
+        elif tag.local in kinds and tag.namespace(root.attributes) in namespaces:
+            if entry is not None:
+                yield entry
+                entry = None
+            if not tag.is_end:
+                entry = _Entry(tag, kinds[tag.local], root.attributes)
+        elif entry is not None:
+            entry.add(tag)
+        elif tag.local == "loc" and not tag.is_end and tag.namespace(root.attributes) in namespaces:
+            yield _Entry(tag, {}, {})
+    if entry is not None:
+        yield entry
 
 
 class _Entry:
@@ -259,71 +237,60 @@ class _Entry:
     Attributes:
         kind: the name of its element, without the prefix.
         values: what it lists. Of several values with one key, the first that is not empty counts.
-        permalink: the `guid` of an RSS item, if that is a URL.
         surplus: how many values of `loc` follow the first one.
     """
 
     def __init__(self, tag: Tag, keys: Mapping[str, str], outer: Attributes) -> None:
         self.kind = tag.local
         self.values: SitemapEntry = {}
-        self.permalink = ""
         self.surplus = 0
         self._keys = keys
         self._outer = (tag.attributes, outer)
         self._namespace = tag.namespace(outer)
         self._child: Tag | None = None  # the element in it that is open
 
-    def has(self, tag: Tag) -> bool:
-        """Whether an element is in the namespace of the entry."""
-        return tag.namespace(*self._outer) == self._namespace
-
     def add(self, tag: Tag) -> None:
         """Take the next tag in the entry."""
         child = self._child
         if child is None:
-            if tag.is_empty:
-                self._add(tag._replace(text=""))
-            elif not tag.is_end:
-                self._child = tag
+            if not tag.is_end:
+                self._child = tag._replace(text="")
         elif tag.name == f"/{child.name}":
-            self._add(child)
+            self._add(child, child.text + tag.text)
             self._child = None
         else:  # the child has not only text
             self._child = child._replace(text=SPOILT)
 
-    def _add(self, element: Tag) -> None:
+    def _add(self, element: Tag, text: str) -> None:
         """Add what an element says."""
-        key = self._key(element)
-        value = _usable(element.text)
-        if element.local == "link" and self.kind != "item":
+        name = element.local
+        namespace = element.namespace(*self._outer)
+        key = ""
+        if namespace == self._namespace or (name == "date" and namespace in _DUBLIN_CORE):
+            key = self._keys.get(name, "")
+        if name == "link" and "href" in element.attributes:
             value = _target(element)
-            if value and self.kind != "entry":
+            if value and not key:
                 self.values.setdefault("alternate", []).append(value)
-        if key in ("loc", "guid"):
+        else:
+            value = _usable(text)
+        if key == "guid":
+            value = _permalink(element, value)
+        elif key == "loc":
             value = _url(value)
+            self.surplus += bool(value and self.values.get(key))
+        elif name not in _TAKEN:
+            key = key or name
         if key and not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
-        elif key == "loc" and value and self.kind != "entry":
-            self.surplus += 1
-        if key == "guid" and self._is_permalink(element) and _ABSOLUTE.fullmatch(value):
-            self.permalink = value
 
-    def _is_permalink(self, guid: Tag) -> bool:
-        """Whether a `guid` is of RSS, and does not say that it is no URL."""
-        says_no = guid.attributes.get("isPermaLink", "").lower() == "false"
-        return self.kind == "item" and self.has(guid) and not says_no
 
-    def _key(self, element: Tag) -> str:
-        """The key for what an element says; empty if there is none."""
-        name = element.local
-        if name in self._keys:
-            namespace = element.namespace(*self._outer)
-            is_date = name == "date" and namespace in _DUBLIN_CORE
-            if is_date or namespace == self._namespace:
-                return self._keys[name]
-        if name in _TAKEN:
-            return ""
-        return name
+def _permalink(guid: Tag, value: str) -> str:
+    """The URL that a `guid` is, unless it says that it is none."""
+    url = _url(value)
+    if guid.attributes.get("isPermaLink", "").lower() == "false" or not _ABSOLUTE.fullmatch(url):
+        return ""
+    return url
 
 
 def _target(link: Tag) -> str:
@@ -346,7 +313,7 @@ def _usable(text: str) -> str:
     value = ""
     if len(text) <= MOST_KEPT:
         value = unescaped(text).strip()
-    if len(value) > _MOST_CHARS or SPOILT in value:
+    if len(value) > MOST_URL_CHARS or SPOILT in value:
         return ""
     return value
 
@@ -358,22 +325,14 @@ def _cut(pieces: Iterable[bytes]) -> Pieces:
             yield piece[start : start + _PIECE]
 
 
-def _unpacked(pieces: Pieces, layers: int = 0) -> Pieces:
-    """Remove up to `_MOST_GZIPS` layers of gzip. The first bytes show whether there is a layer."""
+def _unpacked(pieces: Pieces, layers: int = _MOST_GZIPS) -> Pieces:
+    """Remove up to `layers` of gzip. The first bytes show whether there is one."""
     first = next(pieces, b"")
     whole: Pieces = chain((first,), pieces)
-    if first.startswith(_GZIP) and layers < _MOST_GZIPS:
-        whole = _unpacked(_of_layer(gunzipped(whole)), layers + 1)
+    if first.startswith(_GZIP) and layers:
+        unpacked = filter(None, islice(gunzipped(whole), _MOST_PIECES))
+        whole = _unpacked(unpacked, layers - 1)
     yield from whole
-
-
-def _of_layer(pieces: Pieces) -> Pieces:
-    """Pass on what a layer unpacks to, up to `_MOST_PIECES`."""
-    for number, piece in enumerate(pieces):
-        if number == _MOST_PIECES:
-            raise zlib.error(f"the compressed data has more than {_MOST_PIECES} parts")
-        if piece:
-            yield piece
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:

@@ -9,11 +9,11 @@ Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -29,16 +29,9 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
-from .discovery import (
-    SitemapDiscovery,
-    SitemapFeed,
-    count,
-    fates_of_urls,
-    forget_file,
-    request_maker,
-)
+from .discovery import SitemapDiscovery, SitemapFeed, count, made_for
 from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import Guesses, Refused, Source, covers, given_in, origins_of, survey
+from .urls import Refused, covers, given_in, guesses_of, origins_of, survey
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
@@ -49,15 +42,30 @@ _IDLE_POLL_SECS = 0.1
 # Hosts at a time, each by a connection; the list of hosts is read no further ahead.
 _MOST_ASKED = 100
 _SCOPES = ("hosts", "any")
-_TURN_SECS = 0.001  # how long a file is read before the reactor runs
 # How many requests are made before the reactor runs: scheduling takes longer than making one.
 _TURN_REQUESTS = 5
-_GZIPS = frozenset({b"gzip", b"x-gzip"})  # content codings that SitemapReader undoes
-# `meta.SITEMAP` of a sitemap that no robots.txt lists
-_NO_SOURCE: dict[str, Any] = {"robotstxt": "", "line": 0}
 # The signals of Scrapy that the spider hears, each by its method of that name.
-_HEARD = "request_dropped response_downloaded response_received spider_opened spider_closed".split()
+_HEARD = "request_dropped response_received spider_opened spider_closed".split()
 _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
+
+# What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
+# "gbot_robots/sitemaps/entries/..." count it, but for "blocked" and "lost".
+_FATES = {
+    "crawled": "crawled",
+    "blocked": "blocked",
+    "sitemap": "sitemaps",
+    "old": "older than since",
+    "host": "on other hosts than scope = 'hosts' allows",
+    "rules": "in no sitemap_rules",
+    "follow": "not in sitemap_follow",
+    "vetoed": "vetoed",
+    "malformed": "malformed",
+    "scheme": "of other schemes",
+    "private": "on private hosts",
+    "depth": "too deep",
+    "duplicate": "seen before",
+    "lost": "not fetched",
+}
 
 _BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
 _TOO_LONG = (
@@ -115,7 +123,7 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
-        self._guesses = Guesses(self.guess)
+        self._guesses = guesses_of(self.guess)
         self._hosts = 0  # of the crawl
         self._done = 0  # hosts whose robots.txt has answered or failed
 
@@ -137,19 +145,16 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: as `__init__`.
         """
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider._prepare()  # noqa: SLF001  its own
-        return spider
-
-    def _prepare(self) -> None:
-        self._gbot = GbotSettings.of(self.settings)
         for name in _HEARD:
-            self.crawler.signals.connect(getattr(self, f"_{name}"), getattr(signals, name))
+            crawler.signals.connect(getattr(spider, f"_{name}"), getattr(signals, name))
+        return spider
 
     async def _spider_opened(self) -> None:
         """Prepare what the crawl needs before its first request.
 
         The list of hosts is read once here, for their number and the scope.
         """
+        self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:
             self._feed = SitemapFeed(self.crawler, self._gbot)
@@ -157,23 +162,29 @@ class RobotsSitemapSpider(SitemapSpider):
             self._feed = discovery.feed
         self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
         limit = self.settings.getint("DOWNLOAD_MAXSIZE")
-        self._meta["download_maxsize"] = min(limit, ROOM) if limit else ROOM
-        self._make = request_maker(self)
+        self._meta["download_maxsize"] = min(limit or ROOM, ROOM)
         names = chain(self._names(), self.sitemap_urls)
         number, self._scope = await run_in_thread(lambda: survey(names))
         self._hosts = number - len(self.sitemap_urls)
 
     def _spider_closed(self) -> None:
         """Say what became of the hosts, and of each URL that their sitemaps list."""
-        get = self.crawler.stats.get_value
+        stats = self.crawler.stats.get_stats()
+        number = stats.get("gbot_robots/sitemaps/entries", 0)
+        fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
+        disallowed = stats.get("gbot_robots/sitemaps/disallowed", 0)
+        fates["blocked"] = max(0, stats.get("robotstxt/forbidden", 0) - disallowed)
+        fates["lost"] = max(0, number - sum(fates.values()))
+        words = [f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]]
         self.logger.info(
-            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %s",
+            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found%s",
             self._done,
             self._hosts,
-            get("gbot_robots/hosts/without", 0),
-            get("gbot_robots/hosts/unreachable", 0),
-            get("gbot_robots/sitemaps/read", 0),
-            fates_of_urls(self.crawler),
+            stats.get("gbot_robots/hosts/without", 0),
+            stats.get("gbot_robots/hosts/unreachable", 0),
+            stats.get("gbot_robots/sitemaps/read", 0),
+            number,
+            "".join(words),
         )
 
     def _response_received(self, request: Request) -> None:
@@ -191,7 +202,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """Request each host's robots.txt, up to a hundred at a time."""
         for url in self.sitemap_urls:
             if origin_of_robots_txt(url) is None:
-                yield self._sitemap_request(url)
+                yield Request(url, self._parse_sitemap, meta={**self._meta})
         for asked, text in enumerate(self._names()):
             while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
@@ -236,20 +247,18 @@ class RobotsSitemapSpider(SitemapSpider):
             self._report(outcome, host, f"{why}: {outcome}")
             return
         if response.status in _OK:
-            new, left_out = await self._feed.read(origin, self._gbot.parse(response.body))
-            await self._feed.feed(new, response)
+            robotstxt = self._gbot.parse(response.body)
+            new, left_out = await self._feed.take(origin, robotstxt, response)
             if new:
                 self._report("listed", host)
                 return
             why = "its robots.txt lists none"
             if left_out:
                 why += f" that can be used; left out: {left_out}"
-        guess = self._guesses.first(host, origin.robots_url)
-        if guess is not None:
+        if self._guesses:
             self._report("guessed", host)
-            yield self._sitemap_request(*guess, self._guess_failed)
-        else:
-            self._report("without", host, why)
+        for guess in self._guess(host, origin.robots_url, why):
+            yield guess
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
         host = failure.request.cb_kwargs["host"]
@@ -262,31 +271,63 @@ class RobotsSitemapSpider(SitemapSpider):
         outcome = "refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable"
         self._report(outcome, host, str(error))
 
-    async def _parse_sitemap(self, response: Response) -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for what a sitemap lists."""
-        source = response.meta.get(SITEMAP, _NO_SOURCE)
-        self._guesses.begin(source)
-        async for request in self._requests(response, source):
-            yield request
-        for request in self._guess_again(source, "lists nothing"):
-            yield request
+    def _guess(self, host: str, robots_url: str, why: str, number: int = 0) -> Iterator[Request]:
+        """Yield the request for the guess of that `number`.
+
+        After the last one, report why the host leads to no sitemap.
+        """
+        if number == len(self._guesses):
+            self._report("without", host, why)
+            return
+        url = urljoin(robots_url, self._guesses[number])
+        yield Request(
+            url,
+            self._parse_sitemap,
+            errback=self._guess_failed,
+            meta={**self._meta, SITEMAP: {"robotstxt": robots_url, "line": 0}},
+            cb_kwargs={
+                "host": host,
+                "robots_url": robots_url,
+                "why": f"{why}; {url} ",
+                "number": number + 1,
+            },
+            dont_filter=True,  # a site may redirect several guesses to the same page
+        )
 
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
-        source = failure.request.meta[SITEMAP]
-        self._guesses.begin(source)
-        return self._guess_again(source, "could not be fetched")
+        guess = failure.request.cb_kwargs
+        guess["why"] += "could not be fetched"
+        return self._guess(**guess)
 
-    def _guess_again(self, source: Source, why: str) -> Iterator[Request]:
-        """Yield the request for the next guess if the last one has led to nothing."""
-        tried = self._guesses.end(source, why)
-        if not tried:
-            return
-        guess = self._guesses.after(source, tried)
-        if guess is not None:
-            yield self._sitemap_request(*guess, self._guess_failed)
-        else:
-            why = f"its robots.txt lists none; {', '.join(tried)}"
-            self._report("without", source["guessed"], why)
+    async def _parse_sitemap(self, response: Response, **guess: Any) -> AsyncIterator[Request]:  # type: ignore[override]
+        """Yield requests for what a sitemap lists."""
+        reader = SitemapReader(response.body)
+        async for request in self._requests(reader, response):
+            yield request
+        count(self.crawler, "read")
+        count(self.crawler, "over_limit", reader.over_limit)
+        count(self.crawler, "entries/broken", reader.broken)
+        if reader.broken:
+            logger.info(_BROKEN, response.url, reader.entries, reader.broken)
+        if reader.over_limit:
+            logger.warning(_TOO_LONG, response.url, MAX_ENTRIES, MAX_BYTES)
+        if not guess:
+            self._report_trouble(reader, response.url)
+        elif not reader.entries:
+            guess["why"] += "lists nothing"
+            for request in self._guess(**guess):
+                yield request
+
+    def _report_trouble(self, reader: SitemapReader, url: str) -> None:
+        """Count and log that a file is no sitemap, or none to its end."""
+        if reader.trouble:
+            count(self.crawler, "failed")
+            result = "is no sitemap"
+            if reader.entries:
+                result = f"was read only up to entry {reader.entries}"
+            logger.warning("%s %s: %s", url, result, shown(reader.trouble))
+        elif not (reader.entries or reader.broken):
+            logger.info("%s lists nothing", url)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
@@ -303,70 +344,42 @@ class RobotsSitemapSpider(SitemapSpider):
         self._done += request.callback == self._parse_robots_txt
         if LISTED in request.meta:
             count(self.crawler, "entries/duplicate")
-        source = request.meta.get(SITEMAP, _NO_SOURCE)
-        self._guesses.begin(source)
-        for guess in self._guess_again(source, "was requested before"):
-            self.crawler.engine.crawl(guess)
 
     # Of a sitemap file
 
-    def _sitemap_request(
-        self, url: str, source: Source = _NO_SOURCE, errback: Any = None
-    ) -> Request:
-        """The request for a sitemap file. `source` becomes its `meta.SITEMAP`."""
-        meta = {**self._meta, SITEMAP: dict(source)}
-        return Request(url, self._parse_sitemap, errback=errback, meta=meta)
+    async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
+        """Yield a request for each page or sitemap that the file lists, while it is read.
 
-    async def _requests(self, response: Response, source: Source) -> AsyncIterator[Request]:
-        """Yield a request for each page or sitemap that the file lists, while it is read."""
-        reader = SitemapReader(response.body)
-        turn = time.monotonic()
-        made = chosen = 0
-        for entry, is_sitemap in self._chosen(reader):
-            if entry is not None:
-                locs = self._locs(entry)
-                chosen += 1
-                self._guesses.lead_on(source, len(locs) * is_sitemap)
-                for loc in locs:
-                    try:
-                        request = self._request_of(loc, entry, response, is_sitemap=is_sitemap)
-                    except Refused as refusal:
-                        count(self.crawler, f"entries/{refusal.reason}")
-                        logger.debug("%s: %s", response.url, refusal)
-                        continue
-                    made += 1
-                    yield request
-            if made >= _TURN_REQUESTS or time.monotonic() - turn > _TURN_SECS:
-                await pause(0)
-                turn = time.monotonic()
-                made = 0
-        if reader.entries > chosen:  # the filter left some out, and they may be pages
-            self._guesses.lead_on(source, 0)
-        self._finished(reader, response)
-
-    def _chosen(self, reader: SitemapReader) -> Iterator[tuple[SitemapEntry | None, bool]]:
-        """Yield the entries that the spider's `sitemap_filter` lets pass, and which are sitemaps.
-
-        The filter sees no difference between a sitemap and a page. So it is called for each run of
-        entries of one kind; nearly all files have one run. If it takes no more, no more is read.
+        The spider's `sitemap_filter` sees no difference between a sitemap and a page. In a file
+        with both, an entry that it yields is of the kind that was read last.
         """
-        for is_sitemap, run in groupby(reader, lambda _: reader.is_index):
-            rest = iter(run)
-            entries: Iterable[SitemapEntry | None] = rest
-            if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
-                entries = self.sitemap_filter(entry for entry in rest if entry is not None)
-            for entry in entries:
-                yield entry, is_sitemap
-            for _ in rest:
-                return
+        entries: Iterable[SitemapEntry | None] = reader
+        if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
+            entries = self.sitemap_filter(entry for entry in reader if entry is not None)
+        made = 0
+        for entry in entries:
+            if entry is None or made >= _TURN_REQUESTS:
+                await pause(0)
+                made = 0
+            if entry is None:
+                continue
+            for loc in self._locs(entry):
+                try:
+                    request = self._request_of(loc, entry, response, is_sitemap=reader.is_index)
+                except Refused as refusal:
+                    count(self.crawler, f"entries/{refusal.reason}")
+                    logger.debug("%s: %s", response.url, refusal)
+                    continue
+                made += 1
+                yield request
 
     def _locs(self, entry: SitemapEntry) -> list[str]:
         """The URLs of an entry; none if it is too old."""
+        locs = [entry["loc"]]
         if self.since and is_before(entry.get("lastmod", ""), self.since):
             count(self.crawler, "entries")
             count(self.crawler, "entries/old")
             return []
-        locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
         count(self.crawler, "entries", len(locs))
@@ -375,75 +388,29 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_of(
         self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
     ) -> Request:
-        """Return the request for one URL of a file.
+        """Return the request for one URL of a file, made by the spider's hook if it has one.
 
         Raises:
             Refused: it must not be followed.
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
         if is_sitemap:
-            above = response.meta.get(SITEMAP, _NO_SOURCE)
+            above = response.meta.get(SITEMAP, {})
             source = self._feed.check.below(url, response.url, above)
             if not follows_sitemap(self, whole):
                 raise Refused("follow", url)
-            request = self._made(url, self._parse_sitemap, entry, "sitemapindex", response)
-            request.meta.update(self._meta, **{SITEMAP: source})
-            if "guessed" in source and request.errback is None:
-                request.errback = self._guess_failed
-            count(self.crawler, "entries/sitemap")
-            return request
-        if self.scope == "hosts" and not covers(self._scope, origin):
-            raise Refused("host", url, "scope = 'hosts'")
-        callback = page_callback(self, whole)
-        if callback is None:
-            raise Refused("rules", url, "the spider's sitemap_rules")
-        request = self._made(url, callback, entry, "urlset", response)
-        request.meta[LISTED] = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+            kind = "sitemapindex"
+            callback: Any = self._parse_sitemap
+            meta = {**self._meta, SITEMAP: source}
+        else:
+            if self.scope == "hosts" and not covers(self._scope, origin):
+                raise Refused("host", url, "scope = 'hosts'")
+            kind = "urlset"
+            callback = page_callback(self, whole)
+            if callback is None:
+                raise Refused("rules", url, "the spider's sitemap_rules")
+            meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
+        request = made_for(self, url, callback, entry, kind, response)
+        request.meta.update(meta)
+        count(self.crawler, "entries/sitemap", is_sitemap)
         return request
-
-    def _made(
-        self, url: str, callback: Any, entry: SitemapEntry, source: str, response: Response
-    ) -> Request:
-        """Let the spider's hook make a request.
-
-        Raises:
-            Refused: the hook makes none.
-        """
-        request = self._make(url, callback, entry, source=source, response=response)
-        if request is None:
-            raise Refused("vetoed", url)
-        forget_file(request)
-        return request
-
-    def _response_downloaded(self, response: Response, request: Request) -> None:
-        """Leave unpacking to SitemapReader.
-
-        Scrapy would unpack the whole file in memory, and fail a large one.
-        """
-        codings = b",".join(response.headers.getlist("Content-Encoding"))
-        names = codings.lower().replace(b" ", b"").split(b",")
-        if request.callback == self._parse_sitemap and _GZIPS.issuperset(names):
-            del response.headers["Content-Encoding"]
-
-    def _finished(self, reader: SitemapReader, response: Response) -> None:
-        """Count and log what could not be read of a file."""
-        url = response.url
-        source = response.meta.get(SITEMAP, _NO_SOURCE)
-        need_not_exist = "guessed" in source and "index" not in source
-        count(self.crawler, "read")
-        count(self.crawler, "over_limit", reader.over_limit)
-        count(self.crawler, "entries/broken", reader.broken)
-        if reader.broken:
-            logger.info(_BROKEN, url, reader.entries, reader.broken)
-        if reader.over_limit:
-            logger.warning(_TOO_LONG, url, MAX_ENTRIES, MAX_BYTES)
-        if need_not_exist:
-            return
-        if reader.trouble:
-            count(self.crawler, "failed")
-            result = "is no sitemap"
-            if reader.entries:
-                result = f"was read only up to entry {reader.entries}"
-            logger.warning("%s %s: %s", url, result, shown(reader.trouble))
-        elif not (reader.entries or reader.broken):
-            logger.info("%s lists nothing", url)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,18 +23,18 @@ from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
 from ..core.robots import RobotsTxt, sitemap_lines_of
-from ..core.urls import DEFAULT_PORTS, Origin, shown
+from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..fetching.private_hosts import is_private
 from ..settings import GbotSettings
+from .reader import MOST_URL_CHARS
 
-MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
 
 Source: TypeAlias = Mapping[str, Any]  # the `meta.SITEMAP` of a request for a sitemap
 
 # What leaves a sitemap out, by the stat below "gbot_robots/sitemaps/" that counts it.
 RULES = {
-    "not_fed": "GBOT_ROBOTS_SITEMAPS",
+    "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_SITEMAPS_MAX",
     "refused/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
     "refused/private": "GBOT_ROBOTS_REFUSE_PRIVATE",
@@ -42,35 +42,14 @@ RULES = {
     "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "refused/scheme": "the scheme of its URL",
     "refused/vetoed": "the spider's sitemap_request or a handler of sitemap_found",
+    "refused/middleware": "a spider middleware",
     "refused/malformed": "the form of its URL, which must be absolute",
-}
-
-# What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
-# "gbot_robots/sitemaps/entries/..." count it, but for the last two.
-FATES = {
-    "crawled": "crawled",
-    "blocked": "blocked",
-    "sitemap": "sitemaps",
-    "old": "older than since",
-    "host": "on other hosts than scope = 'hosts' allows",
-    "rules": "in no sitemap_rules",
-    "follow": "not in sitemap_follow",
-    "vetoed": "vetoed",
-    "malformed": "malformed",
-    "scheme": "of other schemes",
-    "private": "on private hosts",
-    "depth": "too deep",
-    "duplicate": "seen before",
-    "lost": "not fetched",
 }
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
-# What `guess` may be in a word, with the paths that are tried.
-_GUESSES: dict[str, Sequence[str]] = {
-    **dict.fromkeys(("1", "true", "yes", "on"), ("/sitemap.xml",)),
-    **dict.fromkeys(("", "0", "false", "no", "off", "none"), ()),
-}
+_YES = ("1", "true", "yes", "on")
+_NO = ("", "0", "false", "no", "off", "none", "[]", "()")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
@@ -79,14 +58,16 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 class Refused(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed.
 
-    Stats name the `reason`: "malformed", "scheme", "host", "private", "depth" or "vetoed".
+    Attributes:
+        reason: a word, by which stats count it.
+        stat: the stat below "gbot_robots/sitemaps/" that counts it if a robots.txt lists the URL.
     """
 
     def __init__(self, reason: str, url: str, rule: str = "") -> None:
-        if not rule:
-            rule = RULES[f"refused/{reason}"]
-        super().__init__(f"left out by {rule}: {shown(url)}")
-        self.reason = reason
+        self.reason = self.stat = reason
+        if reason not in RULES:
+            self.stat = f"refused/{reason}"
+        super().__init__(f"left out by {rule or RULES[self.stat]}: {shown(url)}")
 
 
 class FoundSitemap(NamedTuple):
@@ -110,6 +91,7 @@ class UrlCheck(NamedTuple):
     hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
     most: int  # GBOT_ROBOTS_SITEMAPS_MAX
     refuses_private: bool = False  # GBOT_ROBOTS_REFUSE_PRIVATE
+    resolves: bool = False  # relative URLs in robots.txt files
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
@@ -120,22 +102,27 @@ class UrlCheck(NamedTuple):
 
     def choose(
         self, origin: Origin, robotstxt: RobotsTxt, before: Collection[str] = ()
-    ) -> tuple[list[FoundSitemap], Counter[str], dict[str, str]]:
+    ) -> tuple[list[FoundSitemap], Counter[str], str]:
         """Choose the sitemaps to feed from those that the robots.txt of `origin` lists.
 
         The URLs of `before` were chosen already; with them, no more than `most` are. A bad line
-        costs no other. Returns the sitemaps, the counts of lines by the name of the stat, and of
-        those that are left out the first line by the same name.
+        costs no other.
+
+        Returns:
+            The sitemaps, the counts of lines by the name of the stat, and in words the first line
+            that is left out; empty if there is none.
         """
         chosen: list[FoundSitemap] = []
-        first_lines: dict[str, str] = {}
         counts: Counter[str] = Counter()
+        first = ""
         listed = {*before}
         for line in sitemap_lines_of(robotstxt):
             text = line.url
             if text is None:
-                text = line.raw.decode("utf-8", "replace")
+                text = line.raw.decode("utf-8", "replace").strip()
             try:
+                if self.resolves:
+                    text = self._resolved(text, origin.robots_url)
                 url, _ = self.usable(text)
                 if url in listed:
                     counts["duplicate"] += 1
@@ -143,16 +130,17 @@ class UrlCheck(NamedTuple):
                 listed.add(url)
                 counts["found"] += 1
                 self.check_host(url, origin.robots_url)
+                self._check_number(url, len(before) + len(chosen))
             except Refused as refusal:
-                fate = f"refused/{refusal.reason}"
+                counts[refusal.stat] += 1
+                first = first or f"line {line.line} {refusal}"
             else:
-                if len(before) + len(chosen) < self.most:
-                    chosen.append(FoundSitemap(url, origin.robots_url, line.line))
-                    continue
-                fate = "capped"
-            counts[fate] += 1
-            first_lines.setdefault(fate, f"line {line.line}: {shown(text.strip())}")
-        return chosen, counts, first_lines
+                chosen.append(FoundSitemap(url, origin.robots_url, line.line))
+        return chosen, counts, first
+
+    def _check_number(self, url: str, number: int) -> None:
+        if number >= self.most:
+            raise Refused("capped", url)
 
     def usable(self, text: str) -> tuple[str, Origin]:
         """Return a URL as requested (encoded, host in punycode, no user-info), and its origin.
@@ -175,20 +163,26 @@ class UrlCheck(NamedTuple):
         except ValueError:
             raise Refused("malformed", text) from None
 
+    def _resolved(self, text: str, file_url: str) -> str:
+        """Resolve a relative URL by that of the file that lists it, as Scrapy 2.20 does.
+
+        Raises:
+            Refused: it cannot be ("malformed").
+        """
+        if _SCHEME.match(text):
+            return text
+        try:
+            return urljoin(file_url, text)  # which takes longer than all else here
+        except ValueError:
+            raise Refused("malformed", text) from None
+
     def listed(self, text: str, file_url: str) -> tuple[str, str, Origin]:
         """Return the whole URL that the file at `file_url` lists, its usable form, its origin.
-
-        A relative URL is resolved by that of the file, as Scrapy 2.20 does.
 
         Raises:
             Refused: the URL is not followed ("malformed", "scheme" or "private").
         """
-        whole = text
-        try:
-            if not _SCHEME.match(text):
-                whole = urljoin(file_url, text)  # which takes longer than all else here
-        except ValueError:
-            raise Refused("malformed", text) from None
+        whole = self._resolved(text, file_url)
         url, origin = self.usable(whole)
         if (
             self.refuses_private
@@ -198,18 +192,22 @@ class UrlCheck(NamedTuple):
             raise Refused("private", url)
         return whole, url, origin
 
-    def below(self, url: str, index_url: str, source: Source) -> dict[str, Any]:
-        """Return the `meta.SITEMAP` of the sitemap `url` in a sitemap index, whose own is `source`.
+    def below(self, url: str, file_url: str, source: Source) -> dict[str, Any]:
+        """Return the `meta.SITEMAP` of the sitemap `url` in the file at `file_url`.
+
+        `source` is that of the file, a sitemap index or a robots.txt that the spider has named.
 
         Raises:
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on
             without end.
         """
         self.check_host(url, source.get("robotstxt"))
-        level = source.get("level", 0) + 1
+        level = source.get("level", 0)
+        if origin_of_robots_txt(file_url) is None:
+            level += 1
         if level > MOST_LEVELS:
             raise Refused("depth", url)
-        return {**source, "index": index_url, "level": level}
+        return {**source, "index": file_url, "level": level}
 
     def check_host(self, url: str, robots_url: str | None) -> None:
         """Check that a sitemap is where GBOT_ROBOTS_SITEMAPS_HOSTS lets a robots.txt list it.
@@ -276,26 +274,25 @@ def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
     for text in hosts:
         number += 1
         with suppress(ValueError):
-            origin = origins_of(text)[0]
-            name = origin.host.removeprefix("www.")
-            if name != origin.host and _suffix_list().extract_str(name).suffix == name:
-                name = origin.host  # as with www.gov.uk: the rest is a public suffix
-            scope.add(_key(name, origin))
+            place = _place(origins_of(text)[0])
+            name = place.removeprefix("www.")
+            if _suffix_list().extract_str(name).domain:
+                place = name  # else it is as with www.gov.uk: the rest is a public suffix
+            scope.add(place)
     return number, frozenset(scope)
 
 
 def covers(scope: frozenset[str], origin: Origin) -> bool:
     """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
-    name = origin.host
-    while name and _key(name, origin) not in scope:
-        name = name.partition(".")[2]
-    return bool(name)
+    place = _place(origin)
+    while place and place not in scope:
+        place = place.partition(".")[2]
+    return bool(place)
 
 
-def _key(name: str, origin: Origin) -> str:
-    if origin.port == DEFAULT_PORTS[origin.scheme]:
-        return name
-    return f"{name}:{origin.port}"
+def _place(origin: Origin) -> str:
+    """The host, with its port if that is not the scheme's default."""
+    return str(origin).partition("://")[2]
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
@@ -315,85 +312,18 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
             yield from filter(None, (line.partition("#")[0].strip() for line in lines))
 
 
-class Guesses:
-    """The guesses of one crawl: which sitemap is tried next on a host that lists none.
-
-    Where a guess stands is in the meta of its request, and of those for what its sitemap indexes
-    list: `guessed` is the host, and `tried` says of each guess before why it led to nothing.
-    """
-
-    def __init__(self, guess: object) -> None:
-        """Take what the attribute `guess` of the spider says.
-
-        Raises:
-            ValueError: it is neither a yes or no, nor a list of paths.
-        """
-        self._paths = _paths_of(guess)
-        # By host, while a guess there has listed no page: how many of its sitemaps, with those that
-        # its sitemap indexes list, have not been read.
-        self._unread: dict[str, int] = {}
-
-    def first(self, host: str, robots_url: str) -> tuple[str, Source] | None:
-        """The URL of the first guess for a host, with its source; None if there are no guesses."""
-        return self.after({"robotstxt": robots_url, "line": 0, "guessed": host}, ())
-
-    def after(self, source: Source, tried: Sequence[str]) -> tuple[str, Source] | None:
-        """The URL of the guess after those that were `tried`, with its source; None at the end.
-
-        The `source` is that of an earlier guess, or of a sitemap below it.
-        """
-        if len(tried) == len(self._paths):
-            return None
-        kept = {name: source[name] for name in ("robotstxt", "line", "guessed")}
-        return self._url(source, len(tried)), {**kept, "tried": tried}
-
-    def begin(self, source: Source) -> None:
-        """Note that a sitemap has answered, or failed to. Its request may be of an earlier run."""
-        if "guessed" in source and "index" not in source:
-            self._unread[source["guessed"]] = 1
-
-    def lead_on(self, source: Source, sitemaps: int) -> None:
-        """Note that a sitemap lists so many others; 0: that it lists a page, or what is left out.
-
-        The guesses for a host end with the latter.
-        """
-        host = source.get("guessed", "")
-        if not sitemaps:
-            self._unread.pop(host, None)
-        elif host in self._unread:
-            self._unread[host] += sitemaps
-
-    def end(self, source: Source, why: str) -> list[str]:
-        """Note that a sitemap is read, or cannot be.
-
-        Returns what was tried for its host, with the reasons, if no page is listed there.
-        """
-        host = source.get("guessed", "")
-        if host not in self._unread:
-            return []
-        self._unread[host] -= 1
-        if self._unread[host]:
-            return []
-        del self._unread[host]
-        if "index" in source:
-            why = "lists sitemaps that lead to nothing"
-        tried = source["tried"]
-        return [*tried, f"{self._url(source, len(tried))} {why}"]
-
-    def _url(self, source: Source, number: int) -> str:
-        robots_url: str = source["robotstxt"]
-        return urljoin(robots_url, self._paths[number])
-
-
-def _paths_of(guess: object) -> tuple[str, ...]:
+def guesses_of(guess: Any) -> tuple[str, ...]:
     """The paths that the attribute `guess` names.
 
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.
     """
-    given = guess if isinstance(guess, (str, list, tuple)) else str(guess)
-    names = list(given_in(given))
-    paths = _GUESSES.get(" ".join(names).lower(), names)
+    word = str(guess).lower()
+    if word in _YES:
+        return ("/sitemap.xml",)
+    if word in _NO:
+        return ()
+    paths = tuple(dict.fromkeys(given_in(guess)))
     if not all(path.startswith("/") and not path.startswith("//") for path in paths):
         raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
-    return tuple(dict.fromkeys(paths))
+    return paths

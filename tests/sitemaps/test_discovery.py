@@ -44,7 +44,6 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
             "found": 10,  # 7 of news, 2 of shop, 1 of cdn, which is not fed
             "fed": 9,  # one of them twice: shop shares it with news
             "duplicate": 1,  # within news
-            "refused": 5,
             "refused/malformed": 2,
             "refused/scheme": 3,  # two lines, and a sitemap that an index lists
             "entries/scheme": 1,  # a page that a sitemap lists
@@ -198,7 +197,7 @@ def test_domain_given_as_a_string_is_one_domain_and_not_its_letters() -> None:
 async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) -> None:
     site.pages["/robots.txt"] = b"Sitemap: ftp://127.0.0.1:1/s.xml"
     crawler = await crawl(Sitemaps, {"DOWNLOAD_HANDLERS": {"ftp": None}}, start_urls=[site.url()])
-    assert sitemap_stats(crawler) == {"refused": 1, "refused/scheme": 1}
+    assert sitemap_stats(crawler) == {"refused/scheme": 1}
 
 
 @pytest.mark.parametrize(
@@ -253,24 +252,7 @@ async def test_robots_txt_that_a_spider_names_in_another_form_is_its_own_to_read
     assert sitemap_stats(crawler) == {"found": 1}
 
 
-@in_reactor
-async def test_sitemaps_that_a_spider_which_names_its_own_is_not_fed_are_logged_once(
-    site: Site, other: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots")
-    listing(other)
-    site.pages["/robots.txt"] = sitemap_lines(*(site.url(f"/{n}.xml") for n in range(3)))
-    site.pages["/0.xml"] = xml(urlset(other.url("/x")))
-    crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/0.xml")])
-    assert sitemap_stats(crawler)["not_fed"] == 3
-    assert [
-        record.getMessage() for record in caplog.records if "is not fed" in record.getMessage()
-    ] == [
-        f"{site.url('/robots.txt')} lists 2 sitemaps that the spider is not fed, such as "
-        f"{site.url('/1.xml')}: it names its sitemaps itself, or finds its pages by links. "
-        "GBOT_ROBOTS_SITEMAPS = 'feed' changes this"
-    ]
-    assert "  sitemaps left out: 3 by GBOT_ROBOTS_SITEMAPS\n" in caplog.text
+NOT_FED = "by GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way"
 
 
 class Both(Links, Sitemaps):
@@ -299,9 +281,7 @@ async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_a
         sitemap_urls=list(map(site.url, named)),
     )
     assert set(parsed(crawler)) == set(map(site.url, crawled))
-    is_told = (
-        f"{site.url('/robots.txt')} lists 1 sitemaps that the spider is not fed" in caplog.text
-    )
+    is_told = f"  sitemaps left out: 1 {NOT_FED}\n" in caplog.text
     assert is_told is (mode == "auto" and not named)
     assert sitemap_stats(crawler).get("not_fed", 0) == is_told
 

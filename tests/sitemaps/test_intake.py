@@ -83,13 +83,6 @@ async def test_bad_entries_cost_no_other_and_are_in_the_debug_log(
     assert f"{site.url('/s.xml')}: {why}" in caplog.messages
 
 
-class Sorted(Hosts):
-    """Needs to see all entries before it lets one pass."""
-
-    def sitemap_filter(self, entries: Any) -> Any:
-        return sorted(({**entry} for entry in entries), key=lambda entry: entry["loc"])
-
-
 class First(Hosts):
     def sitemap_filter(self, entries: Any) -> Any:
         yield next(iter(entries))
@@ -97,7 +90,7 @@ class First(Hosts):
 
 @pytest.mark.parametrize(
     ("spider", "crawled"),
-    [(Hosts, {"/a", "/b", "/c"}), (Sorted, {"/a", "/b", "/c"}), (First, {"/a"})],
+    [(Hosts, {"/a", "/b", "/c"}), (First, {"/a"})],
 )
 @in_reactor
 async def test_sitemaps_and_pages_may_stand_in_one_file(
@@ -179,7 +172,7 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted(
     assert len(parsed(crawler)) > 40
     assert sitemap_stats(crawler)["failed"] == 2
     assert sorted(re.sub(r"entry \d+", "entry N", warning) for warning in own_warnings(caplog)) == [
-        f"{site.url('/html')} is no sitemap: its first element is <title>",
+        f"{site.url('/html')} is no sitemap: it begins with '<title>page</title>'",
         f"{site.url('/s.xml')} was read only up to entry N: the compressed data ends too early",
     ]
 
@@ -247,16 +240,11 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
     assert spider.most < 50
 
 
-@pytest.mark.parametrize("coding", ["gzip", "X-GZIP"])
 @in_reactor
-async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(
-    coding: str, site: Site
-) -> None:
+async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site: Site) -> None:
     locs = [site.url(f"/no/{number}") for number in range(500)]
     body = gzip.compress(urlset(*locs))
-    site.pages["/s.xml"] = Reply(
-        200, body, {"Content-Type": "text/xml", "Content-Encoding": coding}
-    )
+    site.pages["/s.xml"] = xml(body)
     crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": len(body)}, hosts=[site.url()])
     assert sitemap_stats(crawler)["entries"] == len(locs)
 
