@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import shutil
 import struct
 import zlib
 from pathlib import Path
@@ -14,7 +13,7 @@ import scrapy_gbot_robots
 from .support.documentation import HOME, text_of
 from .support.documented_shell import run_block
 from .support.public_api import BULK, MODULES
-from .support.site import build, built_site
+from .support.site import built_site
 from .support.web import free_port
 
 pytestmark = pytest.mark.slow
@@ -41,21 +40,6 @@ def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     assert [name for name, page in pages.items() if _LOADS.search(page)] == []
     wanted = [*scrapy_gbot_robots.__all__, *MODULES, *BULK]
     assert [name for name in wanted if f'id="scrapy_gbot_robots.{name}"' not in pages["api"]] == []
-
-
-def test_a_dead_link_makes_the_build_fail(tmp_path: Path) -> None:
-    pytest.importorskip("mkdocs")
-    shutil.copytree(DOCS, tmp_path / "docs")
-    config = text_of("mkdocs.yml").replace("paths: [.]", f"paths: [{HOME}]")
-    (tmp_path / "mkdocs.yml").write_text(config)
-    with (tmp_path / "docs" / "troubleshooting.md").open("a") as page:
-        page.write("\n[a dead link](nowhere.md)\n")
-    done = build(tmp_path, tmp_path / "site", CI="")  # without Python for browsers
-    assert done.returncode == 1
-    assert re.findall("WARNING.*", done.stderr) == [
-        "WARNING -  Doc file 'troubleshooting.md' contains a link 'nowhere.md', "
-        "but the target is not found among documentation files."
-    ]
 
 
 def test_no_page_is_too_long_to_read(site: Path) -> None:

@@ -1,15 +1,9 @@
 """How much work a call is: a measure that does not depend on the machine."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CodeType, FrameType
-
-    from _typeshed import TraceFunction
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
 
 _TOOL = 4  # a number that Python leaves to whoever wants it
 
@@ -17,15 +11,30 @@ _TOOL = 4  # a number that Python leaves to whoever wants it
 def instructions(action: Callable[[], object]) -> int:
     """The number of bytecode instructions that an action takes."""
     # From Python 3.13 on, a trace misses instructions; before 3.12 there is no monitoring.
-    if sys.version_info >= (3, 12):
-        return _monitored(action)
-    return _traced(action)
+    if sys.version_info < (3, 12):
+        return _traced(action)
+    count = 0
+
+    def seen(code: CodeType, _: int) -> None:
+        nonlocal count
+        count += code is not instructions.__code__
+
+    events = sys.monitoring.events
+    sys.monitoring.use_tool_id(_TOOL, "instructions")
+    sys.monitoring.register_callback(_TOOL, events.INSTRUCTION, seen)
+    sys.monitoring.set_events(_TOOL, events.INSTRUCTION)
+    try:
+        action()
+    finally:
+        sys.monitoring.set_events(_TOOL, events.NO_EVENTS)
+        sys.monitoring.free_tool_id(_TOOL)
+    return count
 
 
 def _traced(action: Callable[[], object]) -> int:
     count = 0
 
-    def trace(frame: FrameType, event: str, _: object) -> TraceFunction:
+    def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal count
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         count += event == "opcode"
@@ -38,24 +47,3 @@ def _traced(action: Callable[[], object]) -> int:
     finally:
         sys.settrace(before)
     return count
-
-
-if sys.version_info >= (3, 12):
-
-    def _monitored(action: Callable[[], object]) -> int:
-        count = 0
-
-        def seen(code: CodeType, _: int) -> None:
-            nonlocal count
-            count += code is not _monitored.__code__
-
-        events = sys.monitoring.events
-        sys.monitoring.use_tool_id(_TOOL, "instructions")
-        sys.monitoring.register_callback(_TOOL, events.INSTRUCTION, seen)
-        sys.monitoring.set_events(_TOOL, events.INSTRUCTION)
-        try:
-            action()
-        finally:
-            sys.monitoring.set_events(_TOOL, events.NO_EVENTS)
-            sys.monitoring.free_tool_id(_TOOL)
-        return count

@@ -46,18 +46,15 @@ class RedisServer:
         self,
         *options: str,
         port: int = 0,
-        config: Path | None = None,
+        config: Path | None = None,  # of a sentinel, which keeps what it learns there
         kind: str = "redis",
-        tls: Path | None = None,
+        tls: Path | None = None,  # a file with a certificate and its key, which clients have, too
     ) -> None:
-        self.kind = kind
         self._program = executable(kind)  # first, for it may skip the test
         # short, since a socket's path is limited
         self._directory = tempfile.TemporaryDirectory(prefix="redis-")
-        self.port = port
-        self._config = config  # of a sentinel, which keeps what it learns there
-        self._tls = tls  # a file with a certificate and its key, which clients must have, too
-        self._options = options
+        self.kind, self.port = kind, port
+        self._config, self._tls, self._options = config, tls, options
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 

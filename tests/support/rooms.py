@@ -73,23 +73,14 @@ class World:
         middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
         middleware.room = self.room = Room(self.crawler, self, self, is_subject, WAIT)  # type: ignore[arg-type]
         self.slots: dict[str, Any] = {}
-        downloader = SimpleNamespace(
-            slots=self.slots,
-            active=set(),
-            get_slot_key=lambda request: (
-                request.meta.get("download_slot") or urlparse_cached(request).hostname
-            ),
-            middleware=SimpleNamespace(middlewares=[middleware]),
-        )
         self.in_progress: set[Request] = set()
-        self.crawler.engine = SimpleNamespace(  # type: ignore[assignment, unused-ignore]
-            downloader=downloader,
-            _slot=SimpleNamespace(
-                closing=None,
-                inprogress=self.in_progress,
-                nextcall=SimpleNamespace(schedule=self.engine_is_told),
-            ),
-        )
+        middlewares = SimpleNamespace(middlewares=[middleware])
+        downloader = SimpleNamespace(slots=self.slots, active=set(), middleware=middlewares)
+        downloader.get_slot_key = slot_of
+        nextcall = SimpleNamespace(schedule=self.engine_is_told)
+        parts = SimpleNamespace(closing=None, inprogress=self.in_progress, nextcall=nextcall)
+        engine: Any = SimpleNamespace(downloader=downloader, _slot=parts)
+        self.crawler.engine = engine
         self.scheduler: Any = scheduler.from_crawler(self.crawler)  # type: ignore[attr-defined]
         self.crawler.spider = self.crawler._create_spider("any")
         self.scheduler.open(self.crawler.spider)
@@ -160,10 +151,9 @@ class World:
     ) -> None:
         """End the look-up of `host`; the answer is good for `secs`."""
         origin = Origin.of(f"http://{host}/")
-        now = 1e9 + self.now
+        at = 1e9 + self.now + secs
         is_temporary = state is State.FULL_DISALLOW
-        again_at = now + secs
-        decision = Decision(state, "because", is_temporary, again_at, again_at, outage=outage)
+        decision = Decision(state, "because", is_temporary, at, at, outage=outage)
         before = self.known.get(origin)
         answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=before)
         self.known[origin] = answer
@@ -193,6 +183,10 @@ class World:
 
 def path_of(request: Request) -> str:
     return str(request.url.partition("://")[2])
+
+
+def slot_of(request: Request) -> str:
+    return str(request.meta.get("download_slot") or urlparse_cached(request).hostname)
 
 
 def slot(active: str = "", delay: float = 0.0, concurrency: int = 8) -> Any:

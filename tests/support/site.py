@@ -1,7 +1,6 @@
 """The documentation's site, built once for all tests of a process, and a loopback server for it."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -19,20 +18,13 @@ PYODIDE = HOME / "build" / "npm" / "node_modules" / "pyodide"
 KINDS = {".mjs": "text/javascript", ".wasm": "application/wasm"}
 
 
-def build(home: Path, place: Path, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Build the site of the mkdocs.yml in `home`. Strict: a warning, such as a dead link, is an error."""
-    # `--quiet` would hide the warnings that `--strict` counts
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(place)]
-    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    return run(command, home, {**os.environ, **quiet, **env})
-
-
 @cache
 def _built() -> TemporaryDirectory[str]:
     place = TemporaryDirectory(prefix="site-")  # gone when the process ends
-    done = build(HOME, Path(place.name))
-    if done.returncode:
-        place.cleanup()
+    # `--quiet` would hide the warnings, dead links for example, that `--strict` takes for errors.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", place.name]
+    quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+    done = run(command, HOME, {**os.environ, **quiet})
     assert done.returncode == 0, done.stderr
     return place
 

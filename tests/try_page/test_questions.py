@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots.core import remarks
-from scrapy_gbot_robots.core.remarks import FindingKind
-
 from ..support.command import run_here
 from ..support.try_page import SOURCE, questions
 
@@ -146,10 +143,3 @@ def test_what_goes_to_the_page_is_bounded() -> None:
     change = json.loads(questions().on_change(agents, b""))
     assert (change["count"], len(change["changes"])) == (700, 300)
     assert len(questions().on_file(b"disallow: " + b"a" * 400_000)) < 1_000
-
-
-@pytest.mark.parametrize("kind", remarks.KINDS.values(), ids=lambda kind: kind.id)
-def test_the_link_of_a_finding_leads_to_its_heading(kind: FindingKind) -> None:
-    page = (SOURCE.parent / "lint.md").read_text(encoding="utf-8")
-    headings = [line.lstrip("# ") for line in page.splitlines() if line.startswith("#")]
-    assert kind.id in {heading.lower().replace(" ", "-") for heading in headings}
