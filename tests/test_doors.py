@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -150,6 +151,14 @@ def test_every_room_has_its_row() -> None:
     modules = {path.stem for path in PACKAGE.glob("*.py")}
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert modules | folders == {*DOORS, "__init__"}
+
+
+@pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
+def test_pictures_of_the_architecture_are_those_that_are_drawn_of_the_rows(name: str) -> None:
+    images = PACKAGE.parent / "docs" / "images"
+    drawn = runpy.run_path(str(images / "draw.py"))["DRAWINGS"][name]()
+    shown = (images / name).read_text(encoding="utf-8")
+    assert shown == drawn, "run: python docs/images/draw.py"
 
 
 # Private or changing parts of Scrapy's engine, downloader, spiders and queues. Only `engine` names them.

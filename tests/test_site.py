@@ -1,7 +1,6 @@
 """The documentation site: it builds without a warning, loads nothing from elsewhere, and has every public name."""
 
 import re
-import runpy
 import struct
 import zlib
 from pathlib import Path
@@ -59,12 +58,6 @@ def test_no_picture_is_a_white_box_on_a_dark_page() -> None:
         (length,) = struct.unpack(">I", data[at - 4 : at])
         first_row = zlib.decompressobj().decompress(data[at + 4 : at + 4 + length], 4)
         assert max(first_row[1:]) < 64, picture  # the first pixel, whatever the row's filter is
-
-
-@pytest.mark.parametrize("name", ["rooms.svg", "ways.svg"])
-def test_drawings_match_the_code(name: str) -> None:
-    drawn = runpy.run_path(str(DOCS / "images" / "draw.py"))["DRAWINGS"][name]()
-    assert text_of(f"docs/images/{name}") == drawn, "run: python docs/images/draw.py"
 
 
 def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> None:
