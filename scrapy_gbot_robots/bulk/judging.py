@@ -12,8 +12,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cache
 from math import isnan
-from operator import index
+from operator import getitem, index
 from typing import SupportsIndex, TypeAlias
 
 from ..core.crawlers import Crawler
@@ -52,6 +53,7 @@ Decisions: TypeAlias = Decision | Mapping[Origin, Decision]  # one for all URLs,
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 # what decides about some sites: the text of their robots.txt, or one answer to all URLs
 _Basis: TypeAlias = bytes | int
+_Answers: TypeAlias = "dict[str, bytes]"  # by path or URL: the answer of each crawler
 Agent: TypeAlias = "str | bytes | Crawler"
 
 
@@ -61,25 +63,14 @@ def origins_of(urls: Sequence[str]) -> set[Origin]:
     return {origin for origin in origins if origin is not None}
 
 
-def _rows_by_beginning(urls: Sequence[str], rows: Iterable[int]) -> dict[str, list[int]]:
-    """Return where URLs stand that begin alike, up to and with the first slash of their path.
+def _origin_at(beginning: str) -> Origin | None:
+    """Return the origin of all URLs that begin like that, None if they may be of several.
 
-    The beginning of a URL in an odd form is any text, "" if it has no such slash.
+    It is known if `beginning` is scheme, authority and a slash, and clients read it as written.
     """
-    rows_by_beginning: defaultdict[str, list[int]] = defaultdict(list)
-    for row in rows:
-        url = urls[row]
-        rows_by_beginning[url[: url.find("/", _BEHIND_SCHEME) + 1]].append(row)
-    return rows_by_beginning
-
-
-def _path_of(url: str) -> str:
-    return url[url.find("/", _BEHIND_SCHEME) :]
-
-
-def _is_site(key: str) -> bool:
-    """Whether `key` is scheme and authority of a URL, and clients read it as it is written."""
-    return key != "" and prefix_of(key) == key and as_sent(key) == key
+    if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
+        return None
+    return _origin_of(beginning)
 
 
 def _origin_of(url: str) -> Origin | None:
@@ -114,67 +105,60 @@ class Judge:
 
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return for each crawler the answers to URLs, by one robots.txt or by their origins'."""
-        columns = [bytearray(len(urls)) for _ in self.crawlers]
-        self.judge_rows(range(len(urls)), urls, robots, columns)
-        return columns
-
-    def judge_rows(
-        self,
-        rows: Iterable[int],
-        urls: Sequence[str],
-        robots: Decisions,
-        columns: Sequence[bytearray],
-    ) -> None:
-        """Put the answers to the URLs of some rows into the columns."""
-        rows_by_basis: defaultdict[_Basis, list[int]] = defaultdict(list)
-        for key, alike in _rows_by_beginning(urls, rows).items():
-            basis = self._basis(key, robots)
+        allowed = bytes([YES]) * len(self.crawlers)
+        answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
+        sites: dict[str, tuple[_Answers, int]] = {}
+        answers_of_each: list[_Answers] = []
+        keys: list[str] = []
+        for url in urls:
+            beginning = url[: url.find("/", _BEHIND_SCHEME) + 1]
+            site = sites.get(beginning)
+            if site is None:
+                basis = self._basis(beginning, robots)
+                # a path is the key of an answer; a whole URL is, where more than the path decides
+                begin = 0 if basis is None else len(beginning) - 1
+                site = sites[beginning] = answers_by_basis[basis], begin
+            answers, begin = site
+            key = url[begin:]
+            answers[key] = allowed
+            answers_of_each.append(answers)
+            keys.append(key)
+        for basis, answers in answers_by_basis.items():
             if basis is not None:
-                rows_by_basis[basis] += alike
+                self._judge_paths(answers, basis)
                 continue
-            for row in alike:
-                explained = self.explained(urls[row], robots)
-                for column, (answer, _) in zip(columns, explained, strict=True):
-                    column[row] = answer
-        for basis, alike in rows_by_basis.items():
-            self._judge_paths(alike, [_path_of(urls[row]) for row in alike], basis, columns)
+            for url in answers:
+                answers[url] = bytes([answer for answer, _ in self.explained(url, robots)])
+        row_by_row = bytearray().join(map(getitem, answers_of_each, keys))
+        return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
-    def _basis(self, key: str, robots: Decisions) -> _Basis | None:
-        """Return what alone decides about URLs that begin with `key`.
+    def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
+        """Return what alone decides about URLs that begin like that.
 
         It is None if they may be of several sites, or if overrides or purposes count, too.
         """
-        if self.purposes or not _is_site(key):
-            return None
-        origin = _origin_of(key)
-        if origin is None or self.overrides.of(origin, self.now) is not None:
+        origin = _origin_at(beginning)
+        if origin is None or self.purposes or self.overrides.of(origin, self.now) is not None:
             return None
         decision = self._decision(origin, robots)
         if decision.state is State.RULES:
             return _body_of_copy(decision)
         return _answer_of(decision)
 
-    def _judge_paths(
-        self,
-        rows: Sequence[int],
-        paths: Sequence[str],
-        basis: _Basis,
-        columns: Sequence[bytearray],
-    ) -> None:
-        """Put the answers to rows with these paths into the columns."""
-        answer = NO
-        refused = set(paths)
+    def _judge_paths(self, answers: _Answers, basis: _Basis) -> None:
+        """Change the answers to paths that are not allowed."""
         if isinstance(basis, int):
+            refused_by = [set(answers)] * len(self.crawlers)
             answer = basis
-            refused_by = [refused] * len(columns)
         else:
-            refused_by = [disallowed_of_a_site(rules, refused) for rules in self._rules(basis)]
-        for column, refused in zip(columns, refused_by, strict=True):
-            for row, path in zip(rows, paths, strict=True):
-                if path in refused and not _is_robots_txt(path):
-                    column[row] = answer
-                else:
-                    column[row] = YES
+            refused_by = [disallowed_of_a_site(rules, answers) for rules in self._rules(basis)]
+            answer = NO
+        for number, refused in enumerate(refused_by):
+            for path in refused:
+                if not path.startswith(ROBOTS_PATH) or not _is_robots_txt(path):
+                    of_crawlers = bytearray(answers[path])
+                    of_crawlers[number] = answer
+                    answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
         """Return for each crawler the answer to a URL, and the verdict that explains it."""
@@ -236,7 +220,9 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        if meaning_of(status) is Fetched and not wall_of(status, {}, body):  # as most
+        # A wall that is no refusal allows everything, as a file without a line for a crawler does.
+        has_wall = policy.refused != "allow" and wall_of(status, {}, body) != ""
+        if meaning_of(status) is Fetched and not has_wall:  # as most
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
         outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxied=False, headers={})
@@ -300,11 +286,12 @@ def judge(
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     texts = list(map(_as_text, urls))
     judges = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
+    decision_by = cache(lambda status, body: decision_on(status, body, policy))
     if isinstance(robots, Mapping):
         decisions: dict[Origin, Decision] = {}
         for key, value in robots.items():
             origin = key if isinstance(key, Origin) else Origin.of(key)
-            decisions[origin] = decision_on(*_answer_in(value), policy)
+            decisions[origin] = decision_by(*_answer_in(value))
         columns = judges.judged(texts, decisions)
     else:
         columns = _judged_by_rows(judges, texts, robots)
@@ -349,7 +336,11 @@ def _judged_by_rows(
         rows_by_answer[_answer_in(value)].append(row)
     columns = [bytearray(len(urls)) for _ in judges.crawlers]
     for (status, body), rows in rows_by_answer.items():
-        judges.judge_rows(rows, urls, decision_on(status, body, judges.policy), columns)
+        decision = decision_on(status, body, judges.policy)
+        answers_of_rows = judges.judged([urls[row] for row in rows], decision)
+        for column, answers in zip(columns, answers_of_rows, strict=True):
+            for row, answer in zip(rows, answers, strict=True):
+                column[row] = answer
     return columns
 
 

@@ -9,7 +9,7 @@ and for the length of "*" and "$", Google's parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from .patterns import (
@@ -149,18 +149,27 @@ class Rules:
             pass
         return is_allowed(index.kinds, path_of(url))
 
-    def _disallowed(self, paths: Sequence[str]) -> list[str]:
+    def _disallowed(self, paths: Collection[str]) -> set[str]:
         beginnings, wild = self._disallows.tried or self._disallows.split()
         suspects = set(paths)
-        if len(beginnings) <= _MOST_TO_SUSPECT:
+        barred: set[str] = set()
+        is_first = self._index is None and self._spent + len(paths) <= _TRIES
+        if is_first or len(beginnings) <= _MOST_TO_SUSPECT:
             # No rule disallows a path with none of the beginnings and none of the needles in it.
             suspects = {path for path in paths if path.startswith(beginnings)}
             text = "\n".join(paths)
+            if suspects and "" not in beginnings and "*" not in text and "$" not in text:
+                # A rule without a wildcard begins these paths. No allow rule matches those that
+                # begin like none.
+                allows = self._allows.texts()
+                exempt = tuple([allow.partition("*")[0].rstrip("$") for allow in allows])
+                barred = {path for path in suspects if not path.startswith(exempt)}
             for needle, _ in wild:
                 if needle in text:
                     suspects.update([path for path in paths if needle in path])
+            suspects -= barred
         kinds = self._kinds(*suspects)
-        return [path for path in suspects if not is_allowed(kinds, path)]
+        return barred.union([path for path in suspects if not is_allowed(kinds, path)])
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
@@ -245,8 +254,8 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
     return said_by(lines, url)
 
 
-def disallowed_among(rules: Rules, paths: Sequence[str]) -> list[str]:
-    """Return those of some paths that `rules` disallow, each once.
+def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
+    """Return those of some paths that `rules` disallow.
 
     The paths are as `path_of` gives them. It is faster than to ask about each: most URLs of a site
     begin as no rule does.

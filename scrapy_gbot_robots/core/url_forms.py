@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from .rules import Rules, disallowed_among
 from .urls import shown
@@ -32,9 +32,10 @@ _PLAIN = re.compile(rf"[{_PLAIN_CHARACTERS}]*(?:{_KEPT_ESCAPES}[{_PLAIN_CHARACTE
 # Of characters that every client sends as they are.
 _DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")
 _EMPTY_PARAMETERS = re.compile(r"/[^/;?#]*;(?:[?#]|\Z)")
-# A path of them alone, with no dot segment, and no empty query or parameters. It is compared as it
-# is written.
-_HAS_ONE_FORM = re.compile(rf"(?!.*(?:/\.|;\?))[{re.escape(_SENT)}]*(?<![?;])\Z").match
+# Paths of them alone, each with an LF behind it, and what must not be in them: a dot segment, an
+# empty query or empty parameters. Such a path is compared as it is written.
+_ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
+_MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
 
 _ANY_SITE = "http://example.com"
 
@@ -114,24 +115,29 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
     return not forms or all(map(rules.allowed, forms))
 
 
-def disallowed_of_a_site(rules: Rules, paths: Iterable[str]) -> set[str]:
+def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
     """Return the URLs of a site that `allowed_in_all_forms` says no to.
 
     Of each, `paths` has what follows scheme and authority, from the first slash on, and the answer
     has the same. It is faster than to ask about each.
     """
-    plain = []
-    odd = []
-    for path in paths:
-        if _HAS_ONE_FORM(path):
-            plain.append(path)
-        else:
-            odd.append(path)
-    disallowed = set(disallowed_among(rules, plain))
+    odd: list[str] = []
+    if not _have_one_form(paths):
+        odd = [path for path in paths if not _have_one_form([path])]
+        paths = set(paths).difference(odd)
+    disallowed = disallowed_among(rules, paths)
     for path in odd:
         if not allowed_in_all_forms(rules, _ANY_SITE + path):
             disallowed.add(path)
     return disallowed
+
+
+def _have_one_form(paths: Collection[str]) -> bool:
+    """Whether every client sends each path as it is written."""
+    text = "\n".join([*paths, ""])
+    if text.count("\n") > len(paths) or not _ARE_SENT(text):
+        return False
+    return not any(odd in text for odd in _MAY_BE_ODD)
 
 
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:

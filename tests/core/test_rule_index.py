@@ -245,7 +245,7 @@ def six_at_once(rules: Rules, url: str) -> object:
         pytest.param("/x", "/x", [ALLOWED], 25, id="allowed"),
         pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
         pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
-        pytest.param("/x", "/x", [six_at_once], 4, id="several-urls-at-once"),
+        pytest.param("/x\nallow: /x", "/x", [six_at_once], 4, id="several-urls-at-once"),
         pytest.param("/x", "/y", [six_at_once], 30, id="several-that-no-rule-begins"),
         pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
         pytest.param("\nallow: /*x", "/" + "y" * 299, [VERDICT], 6, id="wildcard-of-an-allow-rule"),
