@@ -1,7 +1,7 @@
 """Entries in one SQLite file that several processes on one machine use at once.
 
-Operations wanted: each method in one transaction. A process that only reads waits for no other. Of
-all processes, one gets the lease of an origin.
+Operations wanted: each method in one statement, since each may wait for the right to run Python.
+A process that only reads waits for no other. Of all processes, one gets the lease of an origin.
 
 The file has a write-ahead log, so readers go on while one process writes. It survives a kill at any
 time. A file that says that it is ours, and is broken, is renamed, and a new one begun. Any other
@@ -18,12 +18,12 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
@@ -33,17 +33,29 @@ from .codec import decode, encode, most_bytes
 _APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
 # its place in a file: 4 bytes, big-endian (sqlite.org/fileformat.html, "The Database Header")
 _APPLICATION_ID_AT = 68
+# Whoever stores an entry also ends his lease, and deletes some entries that are too old: enough to
+# keep pace with the crawl.
+_AFTER_STORING = f"""
+    ON entries BEGIN
+        DELETE FROM leases WHERE origin = new.origin AND token = new.token;
+        DELETE FROM entries WHERE rowid IN
+            (SELECT rowid FROM entries WHERE used < new.used - {KEEP_DAYS} LIMIT 50);
+    END
+"""  # noqa: S608  the number is ours
 # `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored
 # anew all the time. Pages that are not used are given back.
 _SCHEMA = f"""
     PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
     BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS entries
-        (origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS entries (
+        origin TEXT PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL, token TEXT NOT NULL
+    );
     CREATE INDEX IF NOT EXISTS entries_used ON entries (used);
     CREATE TABLE IF NOT EXISTS leases
         (origin TEXT PRIMARY KEY, token TEXT NOT NULL, until REAL NOT NULL);
+    CREATE TRIGGER IF NOT EXISTS stored AFTER INSERT {_AFTER_STORING};
+    CREATE TRIGGER IF NOT EXISTS stored_again AFTER UPDATE {_AFTER_STORING};
     PRAGMA application_id = {_APPLICATION_ID};
     COMMIT;
     PRAGMA wal_checkpoint(PASSIVE); -- so that the file itself says whose it is
@@ -56,9 +68,9 @@ _GET = """
     SELECT value FROM entries
     WHERE origin = ? AND used >= ? AND typeof(value) = 'blob' AND length(value) <= ?
 """
-_PUT = """
-    INSERT INTO entries (origin, used, value) VALUES (?, ?, ?)
-    ON CONFLICT (origin) DO UPDATE SET used = excluded.used, value = excluded.value
+_STORE = """
+    INSERT INTO entries (origin, used, value, token) VALUES (?, ?, ?, ?) ON CONFLICT (origin)
+    DO UPDATE SET used = excluded.used, value = excluded.value, token = excluded.token
 """
 _DELETE = "DELETE FROM entries WHERE origin = ?"
 _ORIGINS = """
@@ -72,11 +84,8 @@ _LEASE = """
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
 _RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
-_SWEEP = "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE used < ? LIMIT ?)"
 
 _PAGE = 1000  # origins listed at a time
-# expired entries deleted by each call that stores: enough to keep pace with the crawl
-_SWEEP_ROWS = 50
 _BUSY_SECS = 5.0  # how long to wait while another process writes
 # Errors that say that a file is broken; the second is of a message with damaged bytes. Errors of
 # their subclasses (locked, full, read-only) say nothing against the file.
@@ -86,7 +95,6 @@ _FOREIGN = (
     "%s does not say that it is this plugin's: it stays as it is. Delete it if you know that it "
     "is, or set GBOT_ROBOTS_SQLITE_PATH to another file"
 )
-_Statement: TypeAlias = tuple[str, tuple[object, ...]]  # and its values
 
 logger = logging.getLogger(__name__)
 
@@ -113,12 +121,12 @@ class SqliteStorage(Storage):
         self._lock = Lock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
         self._inode = 0  # of the file that `_connection` has open
-        self._run()  # which opens the file
+        self._run("SELECT 1")  # which opens the file
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry, unless it is too old or too long."""
         values = origin, _today() - KEEP_DAYS, most_bytes(self._max_body)
-        rows, _ = self._run((_GET, values))
+        rows, _ = self._run(_GET, values)
         if not rows:
             return None
         return decode(rows[0][0], self._max_body)
@@ -129,35 +137,33 @@ class SqliteStorage(Storage):
 
     def delete(self, origin: str) -> bool:
         """Forget an origin; return whether it had an entry."""
-        _, deleted = self._run((_DELETE, (origin,)))
+        _, deleted = self._run(_DELETE, (origin,))
         return bool(deleted)
 
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease of `origin` if it is free or has run out."""
         token = secrets.token_hex(8)
-        _, taken = self._run((_LEASE, (origin, token, time.time(), secs)))
+        _, taken = self._run(_LEASE, (origin, token, time.time(), secs))
         if not taken:
             return None
         return token
 
     def release(self, origin: str, token: str) -> None:
         """End the lease if it is the token's."""
-        self.store_and_release(origin, None, token)
+        self._run(_RELEASE, (origin, token))
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store an entry, delete some old ones, and end a lease, in one transaction."""
-        statements: list[_Statement] = [(_RELEASE, (origin, token))]
-        if entry is not None:
-            today = _today()
-            statements.append((_PUT, (origin, today, encode(entry))))
-            statements.append((_SWEEP, (today - KEEP_DAYS, _SWEEP_ROWS)))
-        self._run(*statements)
+        """Store an entry, delete some old ones, and end a lease."""
+        if entry is None:
+            self.release(origin, token)
+        else:
+            self._run(_STORE, (origin, _today(), encode(entry), token))
 
     def origins(self) -> Iterator[str]:
         """Yield the origins page by page, so that writers do not wait."""
         oldest = _today() - KEEP_DAYS
         start = 0
-        while page := self._run((_ORIGINS, (start, oldest, _PAGE)))[0]:
+        while page := self._run(_ORIGINS, (start, oldest, _PAGE))[0]:
             for start, origin in page:  # noqa: B007  the next page begins behind the last row
                 yield origin
 
@@ -171,32 +177,28 @@ class SqliteStorage(Storage):
             self._connection.close()
             self._connection = None
 
-    def _run(self, *statements: _Statement) -> tuple[list[Any], int]:
-        """Execute statements in one transaction.
+    def _run(self, statement: str, values: tuple[object, ...] = ()) -> tuple[list[Any], int]:
+        """Return the rows of a statement, and how many it has changed.
 
-        Return the rows of the last one, and how many it has changed. If the file is broken, set it
-        aside and execute them on a new one.
+        If the file is broken, set it aside and run the statement on a new one.
         """
         with self._lock:
             try:
                 try:
-                    return self._execute(statements)
+                    return self._execute(statement, values)
                 except _BROKEN as error:
                     if type(error) not in _BROKEN:
                         raise
                     self._set_aside(error)
-                    return self._execute(statements)
+                    return self._execute(statement, values)
             except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 raise StorageError(f"cannot use {self._path}: {error}") from error
 
-    def _execute(self, statements: Sequence[_Statement]) -> tuple[list[Any], int]:
+    def _execute(self, statement: str, values: tuple[object, ...]) -> tuple[list[Any], int]:
         if self._connection is None:
             self._connection = self._connect()
-        with self._connection as connection:  # which commits, or rolls back
-            cursor = connection.execute("BEGIN")
-            for statement, values in statements:
-                cursor = connection.execute(statement, values)
-            return cursor.fetchall(), cursor.rowcount
+        cursor = self._connection.execute(statement, values)
+        return cursor.fetchall(), cursor.rowcount
 
     def _connect(self) -> sqlite3.Connection:
         """Open the file, or make it.

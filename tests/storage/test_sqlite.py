@@ -116,9 +116,11 @@ def test_origin_that_is_no_text_harms_no_other(path: Path) -> None:
         for origin in others:
             storage.put(origin, Entry(RULES))
         with closing(sqlite3.connect(path)) as database, database:
-            database.execute("INSERT INTO entries SELECT x'7a7a', used, value FROM entries LIMIT 1")
             database.executemany(
-                "INSERT INTO entries SELECT CAST(? AS TEXT), used, value FROM entries LIMIT 1",
+                "INSERT INTO entries SELECT ?, used, value, token FROM entries LIMIT 1", [(b"zz",)]
+            )
+            database.executemany(
+                "INSERT INTO entries SELECT CAST(? AS TEXT), used, value, token FROM entries LIMIT 1",
                 [(b"a\xff",), (b"https://host0999.example\xc3",), (b"z\x80",)],
             )
         assert list(storage.origins())[:1001] == others  # over two pages
