@@ -2,7 +2,7 @@
 
 Everything here may change between minor versions. It may import `core` and `meta`. `core` reads the
 lines of a robots.txt and knows nothing of this room. Few places know it: bulk and the crawl, the
-settings, the report and the command know what a crawl is for; lint is handed what is wrong in such
+settings and the command know what a crawl is for; lint is handed what is wrong in such
 lines.
 Source: the drafts that `preferences` names.
 """

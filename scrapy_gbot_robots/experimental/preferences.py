@@ -15,7 +15,7 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -230,18 +230,6 @@ class PreferenceCheck:
         for purpose in self._purposes:
             word = word_on(purpose, stated)
             self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{word}")
-
-
-def pages_in_words(purposes: Iterable[str], stat: Callable[[str, int], int]) -> Iterator[str]:
-    """Yield a line on each purpose with pages. `stat` gives a stat of the crawl."""
-    for purpose in purposes:
-        refused, granted, unsaid = (
-            stat(f"gbot_robots/preference/{purpose}/{word}", 0)
-            for word in (REFUSED, GRANTED, UNSAID)
-        )
-        if refused or granted or unsaid:
-            told = f"{refused:,} refused, {granted:,} granted, {unsaid:,} not said"
-            yield f"pages for {purpose}: {told}"
 
 
 def _note(stated: Preferences) -> dict[str, Any]:

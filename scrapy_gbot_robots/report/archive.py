@@ -1,8 +1,7 @@
 """`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, for each origin, as JSON lines.
 
 A line says what decided about an origin, and what that rests on: the robots.txt, wherever it came
-from, or why there is none. If this crawl fetched it, the headers of request and response are there,
-and of an error page its beginning. So the archive answers for the crawl whatever was stored before.
+from, or why there is none. So the archive answers for the crawl whatever was stored before.
 
 A thread writes each line as soon as it has decided. In a compressed file, each line is compressed
 by itself, so that the file can be read however the process ends. If a line can be written only in
@@ -19,84 +18,40 @@ import io
 import itertools
 import json
 import logging
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Headers, Response
 from scrapy.utils.datatypes import LocalCache
 
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
-from ..obeying.answer import CachedAnswer, Source
+from ..obeying.answer import CachedAnswer
 from ..obeying.events import DECIDED
-from ..policy.decoding import DecodeError, decoded
 from ..policy.outages import Copy, State, date_of
-from ..policy.outcome import Fetched, Outcome, Unavailable
-from ..settings import ARCHIVES, GbotSettings, archive_named
-from ..signals import robotstxt_served
+from ..settings import GbotSettings, archive_named
 from .summary import count
 
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again
 _MOST_ORIGINS = 100_000
-_MOST_WAITING = 100  # fetches that have not decided yet; of others, no headers are kept
-_MOST_ERROR_PAGE = 2**16  # bytes; what it means stands in its first 16 KiB
-# request headers that an archive must not contain
-_SECRETS = {"authorization", "cookie", "proxy-authorization"}
-_STOPPED = "download_stopped"  # Scrapy's flag of a response whose body goes on
 
 _IS_IN = "The record of this crawl is in %s: %s"
 _CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
-_IS_EMPTY = "GBOT_ROBOTS_ARCHIVE: no robots.txt decided in this crawl, so no file was written"
 
 logger = logging.getLogger(__name__)
 
 
-def _error_page(response: Response, headers: Headers) -> bytes:
-    """Return the first bytes of the page, decoded; as they came if they cannot be decoded."""
-    body = response.body
-    coding = b",".join(headers.getlist("Content-Encoding")).decode("latin-1")
-    try:
-        return decoded(body, coding, _MOST_ERROR_PAGE, whole=False)[0]
-    except DecodeError:
-        return body[:_MOST_ERROR_PAGE]
-
-
-def fetched_fields(
-    outcome: Fetched | Unavailable, request: Request, response: Response, headers: Headers
-) -> dict[str, Any]:
-    """Return the fields of a line that only the fetch of this crawl can say.
-
-    `headers` are those off the wire.
-    """
-    sent = [line for line in _texts(request.headers) if line[0].lower() not in _SECRETS]
-    fields: dict[str, Any] = {
-        "request_headers": sent,
-        "response_headers": list(_texts(headers)),
-        "ip": str(response.ip_address) if response.ip_address else None,
-    }
-    if isinstance(outcome, Unavailable):
-        fields["cut"] = _STOPPED in response.flags
-        fields |= _body_field(_error_page(response, headers))
-    return fields
-
-
-def record_of(
-    answer: CachedAnswer, copy: Copy | None, fetched: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
     """Return a line of the archive: the fields that record.md lists.
 
     Args:
         answer: what decides about its origin.
         copy: what it rests on; None if nothing definite is known.
-        fetched: the `fetched_fields` of the fetch of this crawl that came to `copy`, if it was one.
     """
-    body = b""
     record: dict[str, Any] = {
         "url": answer.origin.robots_url,
         "fetched": _date(answer.given_at),
@@ -109,21 +64,17 @@ def record_of(
         "robots": None,
         "cut": False,
     }
-    if copy is not None:
-        body = copy.body
-        record |= {
-            "fetched": _date(copy.fetched_at),
-            "status": copy.status,
-            "robots": copy.sha256,
-            "cut": copy.cut,
-        }
-        if copy.url != answer.origin.robots_url:
-            record["location"] = copy.url
-    if fetched is not None:
-        record |= fetched
-    if "body" not in record and "body_base64" not in record:
-        record |= _body_field(body)
-    return record
+    if copy is None:
+        return record | _body_field(b"")
+    if copy.url != answer.origin.robots_url:
+        record["location"] = copy.url
+    return record | {
+        "fetched": _date(copy.fetched_at),
+        "status": copy.status,
+        "robots": copy.sha256,
+        "cut": copy.cut,
+        **_body_field(copy.body),
+    }
 
 
 def _body_field(body: bytes) -> dict[str, str]:
@@ -142,12 +93,6 @@ def _date(seconds: float) -> str:
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _texts(headers: Headers) -> Iterator[tuple[str, str]]:
-    for name in headers:
-        for value in headers.getlist(name):
-            yield name.decode("latin-1"), value.decode("latin-1")
-
-
 class RobotsArchive:
     """The extension that writes the archive. It is off unless `GBOT_ROBOTS_ARCHIVE` is set."""
 
@@ -156,14 +101,11 @@ class RobotsArchive:
         self._wanted = path
         self._path = path  # of the file, once it is there
         self._file: io.FileIO | None = None
-        self._fetched: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
-        # What was written last: the state, the status of what is behind it, and its hash.
+        # What was written last: the state, the status, and the hash of the robots.txt.
         self._kept: LocalCache[Origin, tuple[object, ...]] = LocalCache(_MOST_ORIGINS)
         self._thread = OneThread()
         self._background = Background()
-        self._written = 0  # lines
         self._has_failed = False
-        crawler.signals.connect(self._served, robotstxt_served)
         crawler.signals.connect(self._decided, DECIDED)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
@@ -179,36 +121,16 @@ class RobotsArchive:
             raise NotConfigured
         return cls(crawler, path)
 
-    def _served(
-        self,
-        origin: Origin,
-        outcome: Outcome,
-        request: Request,
-        response: Response,
-        headers: Headers,
-    ) -> None:
-        """Hold what a server sent, until it decides."""
-        self._fetched.pop(origin, None)
-        if isinstance(outcome, (Fetched, Unavailable)) and outcome.url.startswith("http"):
-            self._fetched[origin] = fetched_fields(outcome, request, response, headers)
-
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
         """Keep what decides about an origin from now on, unless that is what did before."""
         origin = answer.origin
-        fetched = self._fetched.pop(origin, None)
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
             return  # in an outage, what decided before says more
-        if answer.source is not Source.FETCHED:  # no fetch of this crawl has decided
-            fetched = None
-        record = record_of(answer, copy, fetched)
-        status = None
-        if copy is not None:
-            status = copy.status
-        mark = (answer.state, status, record["robots"])
-        if self._kept.get(origin) == mark:
-            return
-        self._kept[origin] = mark
-        self._background.start(self._keep(origin, record))
+        record = record_of(answer, copy)
+        mark = (record["state"], record["status"], record["robots"])
+        if self._kept.get(origin) != mark:
+            self._kept[origin] = mark
+            self._background.start(self._keep(origin, record))
 
     async def _keep(self, origin: Origin, record: dict[str, Any]) -> None:
         try:
@@ -220,7 +142,6 @@ class RobotsArchive:
                 self._has_failed = True
                 logger.error(_CANNOT, error)  # noqa: TRY400  the message names the path
         else:
-            self._written += 1
             self._crawler.stats.inc_value("gbot_robots/archive/written")
 
     def _write(self, record: dict[str, Any]) -> None:
@@ -231,38 +152,30 @@ class RobotsArchive:
         line = json.dumps(record).encode("ascii") + b"\n"
         if self._path.name.endswith(".gz"):
             line = gzip.compress(line)
-        left = memoryview(line)
-        try:
-            while left:
-                left = left[self._file.write(left) :]  # an unbuffered file may write only a part
-        except OSError:
-            with suppress(OSError):
-                self._file.truncate(start)
-                self._file.seek(start)
-            raise
+        if self._file.write(line) < len(line):  # an unbuffered file may write only a part
+            self._file.seek(start)
+            self._file.truncate()
+            raise OSError(f"{self._path} can take only a part of a record")
 
     def _opened(self) -> io.FileIO:
         """Open a new file. A file that exists belongs to another process or an earlier crawl."""
         spider: Any = self._crawler.spider
         wanted = archive_named(self._wanted, spider.name, datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
-        suffix = next(filter(wanted.name.endswith, ARCHIVES))
+        stem, end, gz = wanted.name.rpartition(".jsonl")
         self._path, numbers = wanted, itertools.count(2)
         while True:
             with suppress(FileExistsError):
                 return io.FileIO(str(self._path), "x")  # an error shows this name
-            stem = wanted.name.removesuffix(suffix)
-            self._path = wanted.with_name(f"{stem}-{next(numbers)}{suffix}")
+            self._path = wanted.with_name(f"{stem}-{next(numbers)}{end}{gz}")
 
     async def _spider_closed(self) -> None:
         await self._background.ended()
         await self._thread.run(self._close)
         self._thread.end()
-        if self._written:
-            answers = count(self._written, "robots.txt answer")
-            logger.info(_IS_IN, self._path.absolute(), answers)
-        elif not self._has_failed:
-            logger.info(_IS_EMPTY)
+        written = self._crawler.stats.get_value("gbot_robots/archive/written", 0)
+        if written:
+            logger.info(_IS_IN, self._path.absolute(), count(written, "robots.txt answer"))
 
     def _close(self) -> None:
         if self._file is not None:

@@ -33,7 +33,7 @@ from ..core.urls import shown
 from ..obeying.events import DECIDED
 from ..policy.outages import date_of
 from ..settings import GbotSettings
-from ..signals import override_used, request_forbidden
+from ..signals import request_forbidden
 from .summary import CrawlCounts, summary
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,6 @@ class RobotsReport:
         connect = crawler.signals.connect
         connect(counts.count_answer, DECIDED)
         connect(counts.count_refusal, request_forbidden)
-        connect(counts.count_override, override_used)
         connect(self._spider_closed, signals.spider_closed)
 
     @classmethod
@@ -76,10 +75,9 @@ class RobotsReport:
         """
         return cls(crawler)
 
-    async def _spider_closed(self, spider: Spider, reason: str) -> None:
+    async def _spider_closed(self, spider: Spider) -> None:
         counts = self._counts
-        counts.finish_reason = reason
-        if counts.origins or counts.blocked or counts.overridden:
+        if counts.origins or counts.blocked:
             logger.info("%s", summary(counts), extra={"spider": spider})
         if self._path is not None:
             try:

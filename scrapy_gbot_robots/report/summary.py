@@ -15,16 +15,11 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from ..core.urls import Origin, shown
-from ..core.verdict import Verdict
 from ..exceptions import ForbiddenByRobotsTxt
-from ..experimental.preferences import pages_in_words
 from ..obeying.answer import CachedAnswer, Source
-from ..policy.outages import REFUSALS, Copy, Kind, State, span
-from ..policy.overrides import Override
-from ..settings import GbotSettings
+from ..policy.outages import REFUSALS, Copy, Kind, State
 from ..sitemaps.discovery import left_out
 
-FINISHED = "finished"  # Scrapy's reason for the end of a crawl that has done everything
 MOST_ORIGINS = 50_000  # at some 500 bytes each
 
 # counted one by one: a reason may contain a server's error text, so there may be any number
@@ -33,7 +28,7 @@ _BY_A_RULE = "by a rule of the robots.txt"
 _EXAMPLES = 2  # URLs for each rule and each origin
 _MOST_EXAMPLE = 200  # characters
 
-_MOST = 5  # rules, unreachable robots.txt files, and overrides
+_MOST = 5  # rules, and unreachable robots.txt files
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_REFUSED says what that means"
 # Answers that are no robots.txt of the site's. Of those that there is none, only refusals.
@@ -110,16 +105,12 @@ class CrawlCounts:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.began = time.time()
-        self.finish_reason = FINISHED
         self.blocked = 0
         # The rows are no `Answer`, which would keep all the rules in memory.
         self.origins: dict[Origin, OriginRow] = {}
         self.blocking: Tally[Origin] = Tally()  # by requests that were blocked
         self.rules: Tally[BlockingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
-        # By override: the requests about which it decided, and those that it blocked.
-        self.overridden: Counter[Override] = Counter()
-        self.blocked_by_override: Counter[Override] = Counter()
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
@@ -158,12 +149,6 @@ class CrawlCounts:
             line = BlockingRule(origin.robots_url, rule.line, str(rule), verdict.group)
             self.rules.add(line, request.url)
 
-    def count_override(self, override: Override, refusal: Verdict | None) -> None:
-        """Count a request about which an override decided."""
-        self.overridden[override] += 1
-        if refusal is not None:
-            self.blocked_by_override[override] += 1
-
     def most_blocking(self) -> list[tuple[Origin, OriginRow, int]]:
         """All origins with their blocked requests; those that blocked most come first."""
         blocked = dict(self.blocking.most_common())
@@ -181,24 +166,22 @@ class CrawlCounts:
 
     def notes(self) -> Iterator[str]:
         """Yield what a user should know of the whole crawl, a line for each thing."""
-        if self.finish_reason != FINISHED:
-            end = f"the crawl ended early ({self.finish_reason})"
-            waiting = self.crawler.stats.get_value("gbot_robots/waiting", 0)
-            if waiting:
-                end += f"; {count(waiting, 'request')} still waited for a robots.txt"
-            yield end
+        waiting = self.crawler.stats.get_value("gbot_robots/waiting", 0)
+        if waiting:
+            requests = count(waiting, "request")
+            yield f"the crawl ended while {requests} still waited for a robots.txt"
         if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
             yield _INCOMPLETE
-        yield from _answers(self)
+        kinds: Counter[Kind | None] = Counter()
+        for row in self.origins.values():
+            if row.kind is not Kind.NONE or row.status in REFUSALS:
+                kinds[row.kind] += 1
+        for kind, words in _NO_ROBOTS_TXT.items():
+            if kinds[kind]:
+                yield f"{count(kinds[kind], 'answer')} {words}"
         sitemaps = [f"{number:,} by {why}" for why, number in left_out(self.crawler).items()]
         if sitemaps:
             yield f"sitemaps left out: {', '.join(sitemaps)}"
-        lines = []
-        for override, requests in self.overridden.most_common():
-            about = f"{shown(override.key)} ({override.action.value}, {shown(override.reason)})"
-            blocked = self.blocked_by_override[override]
-            lines.append(f"override for {about}: {count(requests, 'request')}, {blocked:,} blocked")
-        yield from _first("overrides", lines)
 
 
 def summary(counts: CrawlCounts) -> str:
@@ -215,13 +198,11 @@ def summary(counts: CrawlCounts) -> str:
             where = f"{origin.robots_url} ({shown(row.cause)})"
             unreachable.append(f"unreachable: {where}, {of_it} blocked")
     rules = [f"{blocked:,} by {rule}" for rule, blocked in counts.rules.most_common()]
-    stat = counts.crawler.stats.get_value
     lines = [
         first,
         *counts.notes(),
         *_first("unreachable", unreachable),
         *_first("rules", rules),
-        *pages_in_words(GbotSettings.of(counts.crawler.settings).purposes, stat),
     ]
     return "\n  ".join(lines)
 
@@ -231,25 +212,6 @@ def _first(what: str, lines: list[str]) -> Iterator[str]:
     yield from lines[:_MOST]
     if len(lines) > _MOST:
         yield f"{what}: {len(lines) - _MOST:,} more"
-
-
-def _answers(counts: CrawlCounts) -> Iterator[str]:
-    """Say where the answers came from, and which of them were no robots.txt of the site's."""
-    rows = counts.origins.values()
-    sources = Counter(row.source for row in rows)
-    words = [f"{sources[source]:,} {source.value}" for source in Source if sources[source]]
-    if words:
-        line = f"answers: {', '.join(words)}"
-        oldest_secs = counts.crawler.stats.get_value("gbot_robots/stored_age_secs/max", 0)
-        if oldest_secs:
-            line += f"; the oldest was {span(oldest_secs)} old"
-        if sources[None]:
-            line += f"; no answer from {count(sources[None], 'origin')}"
-        yield line
-    kinds = Counter(row.kind for row in rows if row.kind is not Kind.NONE or row.status in REFUSALS)
-    for kind, words_of_it in _NO_ROBOTS_TXT.items():
-        if kinds[kind]:
-            yield f"{count(kinds[kind], 'answer')} {words_of_it}"
 
 
 def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:

@@ -17,14 +17,12 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.events import DECIDED
 from scrapy_gbot_robots.policy.outages import Decision, Outage, State
-from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport, page
 from scrapy_gbot_robots.report.summary import CrawlCounts, summary
 from scrapy_gbot_robots.signals import request_forbidden
 
-from ..support.clock import HOUR, Clock
-from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, stats
+from ..support.crawls import Pages, crawl, in_reactor, stats
 from ..support.web import Reply, Site, redirect
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
@@ -74,7 +72,6 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
             == "robots.txt: 4 origins (1 full allow, 2 full disallow, 1 with rules), 9 requests blocked"
         )
         assert others == [
-            "  answers: 2 fetched; no answer from 2 origins",
             f"  unreachable: {worse.url('/robots.txt')} (HTTP 503), 3 requests blocked",
             f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests blocked",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
@@ -103,7 +100,6 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
     ]
     assert summaries(caplog)[0].splitlines() == [
         "robots.txt: 7 origins (7 full allow), 0 requests blocked",
-        "  answers: 7 fetched",
         *(f"  {line}" for line in said),
     ]
     document = Selector(text=path.read_text(encoding="utf-8"))
@@ -114,24 +110,7 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
 
 
 @in_reactor
-async def test_stored_answers_do_not_look_new(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock.of(monkeypatch)
-    settings = in_sqlite(tmp_path / "robots.sqlite")
-    with Site({"*": b"ok"}) as old, Site({"*": b"ok"}) as new, caplog.at_level(logging.INFO):
-        await crawl(Pages, settings, urls=[old.url("/a")])
-        clock.goes_on(2.5 * HOUR)
-        await crawl(Pages, settings, urls=[old.url("/a"), new.url("/a")])
-    first, second = summaries(caplog)
-    assert first.splitlines()[1:] == ["  answers: 1 fetched"]
-    assert second.splitlines()[1:] == [
-        "  answers: 1 fetched, 1 from the storage; the oldest was 2 h old"
-    ]
-
-
-@in_reactor
-async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one_and_what_waited_is_counted(
+async def test_what_waited_as_the_crawl_ended_is_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "report.html"
@@ -139,82 +118,44 @@ async def test_crawl_that_ended_early_is_not_shown_as_a_whole_one_and_what_waite
         urls = [site.url(f"/{n}") for n in range(3)]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_REPORT": str(path)}
         await crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 1}, urls=urls)
-    end = "he crawl ended early (closespider_timeout); 3 requests still waited for a robots.txt"
+    end = "he crawl ended while 3 requests still waited for a robots.txt"
     assert f"  t{end}" in summaries(caplog)[0].splitlines()
     assert f"<p>T{end}.</p>" in path.read_text(encoding="utf-8")
 
 
 @in_reactor
-async def test_overrides_stand_in_the_summary_and_on_the_page(
+async def test_origin_that_only_an_override_blocks_is_none_of_a_robots_txt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "report.html"
-    with (
-        Site({"*": RULES}) as partner,
-        Site({"*": RULES}, host="127.0.0.2") as never,
-        caplog.at_level(logging.INFO),
-    ):
-        overrides = {
-            partner.url(): {"rules": "ignore", "reason": "contract <17>", "until": "2999-03-31"},
-            "127.0.0.2": {"rules": "user-agent: *\ndisallow: /", "reason": "asked us to stop"},
-        }
-        urls = [*(partner.url(path) for path in ("/yes", "/no", "/no/1")), never.url("/a")]
-        await crawl(
-            Pages, {"GBOT_ROBOTS_OVERRIDES": overrides, "GBOT_ROBOTS_REPORT": str(path)}, urls=urls
-        )
-    summary, _ = summaries(caplog)
-    assert summary.splitlines()[1:] == [
-        f"  override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked",
-        "  override for 127.0.0.2 (own rules, asked us to stop): 1 request, 1 blocked",
-    ]
-    page = Selector(text=path.read_text(encoding="utf-8"))
-    said = f"Override for {partner.url()} (ignore, contract <17>): 3 requests, 0 blocked."
-    assert said in page.css("section p::text").getall()
-    # Hosts that only an override blocks are no origins: their robots.txt was not asked for.
-    assert page.css(".numbers dd::text").get() == "0"
-    assert len(page.css("#origins tbody tr")) == 0
+    override = {"rules": "user-agent: *\ndisallow: /", "reason": "asked us to stop"}
+    settings = {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": override}, "GBOT_ROBOTS_REPORT": str(path)}
+    with Site({"*": RULES}) as site, caplog.at_level(logging.INFO):
+        await crawl(Pages, settings, urls=[site.url("/a")])
+    assert summaries(caplog)[0] == "robots.txt: 0 origins, 1 request blocked"
+    document = Selector(text=path.read_text(encoding="utf-8"))
+    assert document.css(".numbers dd::text").get() == "0"
+    assert len(document.css("#origins tbody tr")) == 0
 
 
-def test_summary_of_trouble_names_it_in_printable_lines_the_most_used_override_first() -> None:
+def test_summary_of_trouble_names_it_in_printable_lines() -> None:
     crawler = get_crawler(SitemapSpider)
     crawler.stats.set_value("gbot_robots/sitemaps/capped", 1_075)
     counts = CrawlCounts(crawler)
     counts.count_answer(unreachable(Origin.of("https://a.example"), "a\nb"), None)
-    value = {f"h{number}.example": {"rules": "ignore", "reason": "x\x1b"} for number in range(5)}
-    overrides = list(read_overrides(value).values())
-    for override in (*overrides, overrides[4]):
-        counts.count_override(override, None)
-    uses = [(4, "2 requests"), *((number, "1 request") for number in range(4))]
     assert summary(counts).splitlines() == [
         "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
         "  sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX",
-        *(
-            f"  override for h{number}.example (ignore, x\\x1b): {requests}, 0 blocked"
-            for number, requests in uses
-        ),
         "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
     ]
 
 
-def test_purpose_without_pages_is_left_out_and_what_no_site_says_counts_as_0() -> None:
-    crawler = get_crawler(settings_dict={"GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]})
-    crawler.stats.set_value("gbot_robots/preference/train-ai/refused", 2)
-    assert summary(CrawlCounts(crawler)).splitlines() == [
-        "robots.txt: 0 origins, 0 requests blocked",
-        "  pages for train-ai: 2 refused, 0 granted, 0 not said",
-    ]
-
-
-def test_many_overrides_and_rules_are_added_up() -> None:
+def test_many_rules_are_added_up() -> None:
     counts = CrawlCounts(get_crawler())
-    value = {f"h{number}.example": {"rules": "ignore", "reason": "x"} for number in range(2_000)}
-    for override in read_overrides(value).values():
-        counts.count_override(override, None)
     origin = Origin.of("https://a.example")
     for line in range(1, 1_008):
         verdict = Verdict(False, Rule(False, "/", line), group="*")
         counts.count_refusal(PAGE, ForbiddenByRobotsTxt(verdict, origin, State.RULES))
-    assert "  overrides: 1,995 more" in summary(counts).splitlines()
     assert summary(counts).splitlines()[-1] == "  rules: 1,002 more"
     assert "The first 1,000 of 1,007, by the first column." in page(counts)
 

@@ -10,7 +10,6 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
-from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.report.extension import page, try_out, write
 from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts
 
@@ -22,9 +21,8 @@ EVIL = '</td><script>document.title = "taken"</script><img src=x onerror=alert(1
 def example_counts() -> CrawlCounts:
     crawler = get_crawler()
     crawler.spider = Spider(EVIL)
-    crawler.stats.set_value("gbot_robots/stored_age_secs/max", 7_200)
+    crawler.stats.set_value("gbot_robots/waiting", 7)
     counts = CrawlCounts(crawler)
-    counts.finish_reason = EVIL
     counts.blocked = 1117
     for name, blocked in BLOCKED:
         origin = Origin.of(f"https://{name}.example")
@@ -45,9 +43,6 @@ def example_counts() -> CrawlCounts:
         Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
     )
     counts.count_answer(silent, None)
-    value = {"o.example": {"rules": "ignore", "reason": EVIL}}
-    (override,) = read_overrides(value).values()
-    counts.count_override(override, None)
     return counts
 
 
@@ -70,7 +65,7 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
 
 def test_page_says_where_the_answers_came_from_and_when() -> None:
     document = Selector(text=page(example_counts()))
-    said = "Answers: 4 fetched; the oldest was 2 h old; no answer from 1 origin."
+    said = "The crawl ended while 7 requests still waited for a robots.txt."
     assert said in document.css("section p::text").getall()
     cells = document.css("#origins tbody tr:first-child td::text").getall()
     assert cells[-3:-1] == ["fetched", "1970-01-12 14:03:20 UTC"]
