@@ -65,7 +65,7 @@ _IMPURE_NAMES = set(
     "create_connection getaddrinfo now open perf_counter print sleep today utcnow".split()
 )
 
-MOST_CHAPTERS = 15  # modules that only one other imports, sub-commands aside
+MOST_CHAPTERS = 12  # modules that only one other imports, sub-commands aside
 
 
 def _modules(room: str) -> list[Path]:
