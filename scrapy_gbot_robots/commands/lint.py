@@ -13,9 +13,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from scrapy.settings import Settings
@@ -29,7 +27,7 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import SOURCE, fetched, version_of
-from .output import Part, Terminal, printable
+from .output import Terminal, printable
 from .project_crawl import RobotsState
 
 Results = Sequence[tuple[RobotsState, Sequence[Finding]]]
@@ -41,14 +39,17 @@ _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _HOMEPAGE = "https://pypi.org/project/scrapy-gbot-robots/"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-_ALL_KINDS = ", ".join(kind.id for kind in KINDS.values())
+# What options may name: a level with all that is as bad, or a kind.
+_NAMED: dict[str, list[str]] = {}
+for _level in LEVELS:
+    _as_bad = LEVELS[: LEVELS.index(_level) + 1]
+    _NAMED[_level] = [kind.name for kind in KINDS.values() if kind.level in _as_bad]
+_NAMED.update({kind.id: [kind.name] for kind in KINDS.values()})
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.epilog = (
-        f"Levels: {', '.join(LEVELS)}. Kinds of finding: {_ALL_KINDS}. What each means: {_PAGE}"
-    )
+    parser.epilog = f"Levels, and kinds of finding: {', '.join(_NAMED)}. What each means: {_PAGE}"
     parser.add_argument("sources", nargs="+", **SOURCE)
     parser.add_argument(
         "--format",
@@ -62,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        type=partial(_kinds, levels=LEVELS),
+        type=_kinds,
         default=WARNING,
         metavar="LEVEL|KIND,...",
         help="end with status 1 only for these kinds of finding, "
@@ -71,60 +72,51 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ignore",
         type=_kinds,
-        action="append",
+        action="extend",
         default=[],
-        metavar="KIND,...",
+        metavar="LEVEL|KIND,...",
         help="leave these kinds of finding out",
     )
 
 
-def _kinds(text: str, levels: Sequence[str] = ()) -> set[str]:
-    """Return the kinds with these ids or names, and those as bad as one of `levels`."""
-    known = {}
-    for place, level in enumerate(levels, 1):
-        as_bad = levels[:place]
-        known[level] = {kind.name for kind in KINDS.values() if kind.level in as_bad}
-    known.update({kind.id: {kind.name} for kind in KINDS.values()})
-    kinds: set[str] = set()
-    for word in map(str.strip, text.split(",")):
-        meant = known.get(word.lower().replace(" ", "-"))
-        if meant is None:
-            nearest = get_close_matches(word, known, n=1)
-            if nearest:
-                raise ArgumentTypeError(f'there is no "{word}"; did you mean {nearest[0]}?')
-            raise ArgumentTypeError(f'"{word}" is none of these: {", ".join(known)}')
-        kinds |= meant
+def _kinds(text: str) -> list[str]:
+    """Return the names of the kinds that an option names."""
+    kinds = []
+    for word in text.lower().split(","):
+        named = _NAMED.get(word.strip().replace(" ", "-"))
+        if named is None:
+            nearest = get_close_matches(word, _NAMED, n=1) or _NAMED
+            raise ArgumentTypeError(f'there is no "{word}", but {", ".join(nearest)}')
+        kinds += named
     return kinds
 
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Write the findings; return FOUND if one is bad enough, FAILED if a source cannot be read."""
-    gbot = GbotSettings.of(settings)
-    ignored = set().union(*options.ignore)
     results: list[tuple[RobotsState, list[Finding]]] = []
-    status = FINE
-    sources = dict.fromkeys(options.sources)  # once each: standard input can be read only once
-    states = fetched(sources, settings, err)
-    for name in sources:
+    is_bad = False
+    names = dict.fromkeys(options.sources)  # once each: standard input can be read only once
+    states = fetched(names, settings, err)
+    for name in names:
         try:
             source = version_of(name, states, may_lack=False)
         except CommandError as error:
             err.say((f"error: {error}", "bad"))
-            status = FAILED
             continue
         every = findings(
             source.copy.body,
-            max_bytes=gbot.max_bytes,
+            max_bytes=GbotSettings.of(settings).max_bytes,
             truncated=source.copy.cut,
             more=on_preferences,
         )
-        reported = [finding for finding in every if finding.kind not in ignored]
-        if status == FINE and any(finding.kind in options.fail_on for finding in reported):
-            status = FOUND
+        reported = [finding for finding in every if finding.kind not in options.ignore]
+        is_bad |= any(finding.kind in options.fail_on for finding in reported)
         results.append((source, reported))
     out.as_json = options.format == "json"
     FORMATS[options.format](results, out)
-    return status
+    if len(results) < len(names):
+        return FAILED
+    return FOUND if is_bad else FINE
 
 
 def _write_lines(results: Results, out: Terminal) -> None:
@@ -137,31 +129,25 @@ def _write_lines(results: Results, out: Terminal) -> None:
             out.say((where, "strong"), (finding.level, style), f": {finding.text}")
             out.excerpt(lines, {finding.line: ("", style)})
         levels = Counter(finding.level for finding in reported)
-        out.say((source.where, "strong"), ": ", _counted(levels))
+        counted = [count(levels[level], level) for level in LEVELS if levels[level]]
+        out.say((source.where, "strong"), ": ", ", ".join(counted) or ("clean", "good"))
     if any(reported for _, reported in results):
         out.say((f"What to do: {_PAGE} Try a change: {_TRY}", "faint"))
-
-
-def _counted(levels: Counter[str]) -> Part:
-    """Return how many findings there are of each level, in words."""
-    if not levels:
-        return "clean", "good"
-    return ", ".join(count(levels[level], level) for level in LEVELS if levels[level])
 
 
 def _write_github(results: Results, out: Terminal) -> None:
     """Write annotations for GitHub: a workflow command for each finding."""
     for source, reported in results:
-        file = _escaped(printable(source.where), ":,")
+        file = _escaped(source.where).replace(":", "%3A").replace(",", "%2C")
         for finding in reported:
             where = f"file={file},line={finding.line},title={_rule_id(finding.kind)}"
-            text = _escaped(printable(finding.text))
-            out.write(f"::{_GITHUB_LEVELS[finding.level]} {where}::{text}\n")
+            level = _GITHUB_LEVELS[finding.level]
+            out.write(f"::{level} {where}::{_escaped(finding.text)}\n")
 
 
-def _escaped(text: str, more: str = "") -> str:
-    """Escape what would end a workflow command; `more` is what would end a property of it."""
-    return text.translate({ord(char): f"%{ord(char):02X}" for char in f"%\r\n{more}"})
+def _escaped(text: str) -> str:
+    """Return a text that ends no workflow command."""
+    return printable(text).replace("%", "%25")
 
 
 def _write_sarif(results: Results, out: Terminal) -> None:
@@ -181,31 +167,32 @@ def _write_sarif(results: Results, out: Terminal) -> None:
         "informationUri": _HOMEPAGE,
         "rules": rules,
     }
-    sarif_results = []
+    found = []
     for source, reported in results:
-        sarif_results += [_sarif_result(source, finding) for finding in reported]
-    run = {"tool": {"driver": driver}, "results": sarif_results}
+        uri = _uri_of(source)
+        for finding in reported:
+            place = {"artifactLocation": {"uri": uri}, "region": {"startLine": finding.line}}
+            found.append(
+                {
+                    "ruleId": _rule_id(finding.kind),
+                    "level": finding.level,
+                    "message": {"text": finding.text},
+                    "locations": [{"physicalLocation": place}],
+                }
+            )
+    run = {"tool": {"driver": driver}, "results": found}
     log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     out.write(json.dumps(log, indent=2) + "\n")
 
 
-def _sarif_result(source: RobotsState, finding: Finding) -> dict[str, Any]:
-    """Return a finding and its place.
-
-    The URI is relative for a relative path, as code scanning needs it.
-    """
-    uri, path = source.where, Path(source.where)
-    if source.origin is None and path.is_absolute():
-        uri = path.as_uri()
-    elif source.origin is None:
-        uri = quote(path.as_posix(), errors="surrogateescape")
-    place = {"artifactLocation": {"uri": uri}, "region": {"startLine": finding.line}}
-    return {
-        "ruleId": _rule_id(finding.kind),
-        "level": finding.level,
-        "message": {"text": finding.text},
-        "locations": [{"physicalLocation": place}],
-    }
+def _uri_of(source: RobotsState) -> str:
+    """Return where a robots.txt is: relative for a relative path, as code scanning needs it."""
+    path = Path(source.where)
+    if source.origin is not None:
+        return source.where
+    if path.is_absolute():
+        return path.as_uri()
+    return quote(path.as_posix(), errors="surrogateescape")
 
 
 def _rule_id(kind: str) -> str:
