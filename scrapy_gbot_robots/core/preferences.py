@@ -14,28 +14,37 @@ draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from .lines import ContentLine, as_written
 from .patterns import NO_RULE, decider, line_of
 from .rule_index import Index
 from .urls import escape, path_of
 
-# Attribute of Preferences, key in Content-Usage (draft-ietf-aipref-vocab-08), key in
-# Content-Signal.
-LABELS = (
-    ("train_ai", b"train-ai", "ai-train"),
-    ("search", b"search", "search"),
-    ("ai_use", b"ai-use", "ai-input"),
-)
-USES = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
-
-_USAGE_VALUES = {b"y": True, b"n": False}
 _STRICTEST = (False, True, None)  # comes first
-SIGNALS = {key: label for label, _, key in LABELS}
-SIGNAL_VALUES = {"yes": True, "no": False}
+_USES = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
+
+
+def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
+    return {yes: {attribute: True}, no: {attribute: False}}
+
+
+# For each label of a field, and each value that counts, what they say as fields of `Preferences`.
+Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
+USAGE: Labels = {  # draft-ietf-aipref-vocab-08
+    "train-ai": _granted("train_ai", "y", "n"),
+    "search": _granted("search", "y", "n"),
+    "ai-use": _granted("ai_use", "y", "n"),
+}
+SIGNAL: Labels = {
+    "ai-train": _granted("train_ai", "yes", "no"),
+    "search": _granted("search", "yes", "no"),
+    "ai-input": _granted("ai_use", "yes", "no"),
+    "use": {use: {"use": use} for use in _USES},
+}
+
 _SIGNAL = b"content-signal"
 _KEPT = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
 
@@ -94,9 +103,39 @@ NOTHING_SAID = Preferences()
 def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
     """Return what the site says about the content of `url`.
 
-    `lines` are those for the crawler that asks.
+    `lines` are those for the crawler that asks. They are those of its group, and those before any
+    group. As for rules, the longest path that matches decides.
     """
-    return _statements(lines).of(path_of(url))
+    signals, everywhere, paths, usages = _statements(lines)
+    best = decider(paths.kinds, path_of(url))
+    usage = everywhere
+    if best != NO_RULE:
+        usage = usages[line_of(best)]
+    return combined([usage, signals])
+
+
+@lru_cache(maxsize=_KEPT)
+def _statements(
+    lines: tuple[ContentLine, ...],
+) -> tuple[Preferences, Preferences, Index, tuple[Preferences, ...]]:
+    """Return what all signals say, the usage lines without a path, and those of each path."""
+    stated: dict[str, list[Preferences]] = {}
+    signals: list[Preferences] = []
+    for number, raw in lines:
+        value = as_written(raw)
+        if raw.lstrip()[: len(_SIGNAL)].lower() == _SIGNAL:
+            signals.append(stated_in(pairs_of(value.decode("ascii", "replace")), SIGNAL, number))
+            continue
+        path, dictionary = path_and_dictionary(value)
+        pairs = read_dictionary(dictionary)
+        # a line that is no Dictionary says nothing, so a shorter path may count
+        if pairs is not None:
+            stated.setdefault(path, []).append(stated_in(pairs.items(), USAGE, number))
+    by_path = {path: combined(usages) for path, usages in stated.items()}
+    # no path counts as the shortest one
+    everywhere = by_path.pop("", NOTHING_SAID)
+    paths = Index(zip(by_path, range(len(by_path)), strict=True), ())
+    return combined(signals), everywhere, paths, tuple(by_path.values())
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:
@@ -106,36 +145,15 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
         min(train_ai, key=_STRICTEST.index),
         min(search, key=_STRICTEST.index),
         min(ai_use, key=_STRICTEST.index),
-        min(use, key=(*USES, None).index),
+        min(use, key=(*_USES, None).index),
         tuple(sorted(set().union(*lines))),
     )
 
 
-def usage_of(dictionary: bytes, lines: tuple[int, ...]) -> Preferences | None:
-    """Return what a Dictionary says, None if the bytes are no Dictionary.
-
-    Only the Tokens y and n count.
-    """
-    members = read_dictionary(dictionary)
-    if members is None:
-        return None
-    tokens = (members.get(key) or b"" for _, key, _ in LABELS)
-    train_ai, search, ai_use = map(_USAGE_VALUES.get, tokens)
-    return Preferences(train_ai, search, ai_use, None, lines)
-
-
-def signal_of(value: bytes, lines: tuple[int, ...]) -> Preferences:
-    """Return what the value of a Content-Signal says.
-
-    If a key occurs twice, the more restrictive value counts.
-    """
-    statements: list[dict[str, Any]] = []
-    for key, granted in pairs_of(value.decode("ascii", "replace")):
-        if key in SIGNALS and granted in SIGNAL_VALUES:
-            statements.append({SIGNALS[key]: SIGNAL_VALUES[granted]})
-        elif key == "use" and granted in USES:
-            statements.append({key: granted})
-    return combined(Preferences(**fields, lines=lines) for fields in statements)
+def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> Preferences:
+    """Return what labels with their values say; of several values, the most restrictive counts."""
+    statements = (labels[key].get(value) for key, value in pairs if key in labels)
+    return combined(Preferences(**fields, lines=lines) for fields in statements if fields)
 
 
 def pairs_of(value: str) -> Iterator[tuple[str, str]]:
@@ -143,46 +161,6 @@ def pairs_of(value: str) -> Iterator[tuple[str, str]]:
     for pair in value.lower().split(","):
         key, _, granted = pair.partition("=")
         yield key.strip(), granted.strip()
-
-
-class _Statements:
-    """The preferences that a robots.txt states for one crawler.
-
-    They are those of its group, and those before any group. A statement without a path is about
-    every path.
-    """
-
-    def __init__(self, lines: Sequence[ContentLine]) -> None:
-        stated: dict[str, list[Preferences]] = {}
-        signals: list[Preferences] = []
-        for number, raw in lines:
-            value = as_written(raw)
-            if raw.lstrip()[: len(_SIGNAL)].lower() == _SIGNAL:
-                signals.append(signal_of(value, (number,)))
-                continue
-            path, dictionary = path_and_dictionary(value)
-            usage = usage_of(dictionary, (number,))
-            # a line that is no Dictionary says nothing, so a shorter path may count
-            if usage is not None:
-                stated.setdefault(path, []).append(usage)
-        said_by_path = {path: combined(usages) for path, usages in stated.items()}
-        self._signals = combined(signals)
-        # no path counts as the shortest one
-        self._everywhere = said_by_path.pop("", NOTHING_SAID)
-        self._index = Index(zip(said_by_path, range(len(said_by_path)), strict=True), ())
-        self._said = tuple(said_by_path.values())
-
-    def of(self, path: str) -> Preferences:
-        """Return what is said about `path`, as `path_of` gives it.
-
-        As for rules, the longest path that matches decides.
-        """
-        best = decider(self._index.kinds, path)
-        usage = self._everywhere if best == NO_RULE else self._said[line_of(best)]
-        return combined([usage, self._signals])
-
-
-_statements = lru_cache(maxsize=_KEPT)(_Statements)
 
 
 def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
@@ -197,21 +175,21 @@ def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
     return escape(path).decode("ascii"), b"".join(rest).strip()
 
 
-def read_dictionary(value: bytes) -> dict[bytes, bytes | None] | None:
+def read_dictionary(value: bytes) -> dict[str, str] | None:
     """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is no Dictionary.
 
-    The value of a member is its Token, or None for anything else. If a key occurs twice, the last
+    The value of a member is its Token, or "" for anything else. If a key occurs twice, the last
     one counts. The whole grammar is checked, since bytes that break it say nothing.
     """
     if len(value) > _MAX_BYTES:
         return None
     text = value.strip(b" ")
-    members: dict[bytes, bytes | None] = {}
+    members: dict[str, str] = {}
     at = 0
     while at < len(text):
         member = _MEMBER.match(text, at)
         if member is None:
             return None
-        members[member["key"]] = member["token"]
+        members[member["key"].decode()] = (member["token"] or b"").decode()
         at = member.end()
     return members

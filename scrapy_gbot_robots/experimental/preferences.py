@@ -15,24 +15,21 @@ Sources: as core/preferences.py; RSL 1.0 (`License`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ..core.preferences import (
-    LABELS,
-    NOTHING_SAID,
-    SIGNAL_VALUES,
-    SIGNALS,
-    USES,
+    SIGNAL,
+    USAGE,
+    Labels,
     Preferences,
     combined,
     pairs_of,
     path_and_dictionary,
     read_dictionary,
-    signal_of,
-    usage_of,
+    stated_in,
 )
 from ..core.robots import RobotsTxt, groups_by_agent, groups_of
 from ..core.rules import closing_rule
@@ -47,15 +44,13 @@ if TYPE_CHECKING:
 
 Odd: TypeAlias = Iterator[tuple[int, str, str]]  # a line, the name of a kind of finding, a text
 
-# of `Preferences`, by purpose
-_ATTRIBUTES = {key.decode(): attribute for attribute, key, _ in LABELS}
-PURPOSES = tuple(_ATTRIBUTES)
-# The labels of each field with the values that count, and what the other field calls labels.
-_USAGE_VALUES = dict.fromkeys(PURPOSES, ("y", "n"))
-_SIGNAL_VALUES = {**dict.fromkeys(SIGNALS, tuple(SIGNAL_VALUES)), "use": USES}
-_USAGE_OF = {signal: key.decode() for _, key, signal in LABELS if signal != key.decode()}
-_SIGNAL_OF = {usage: signal for signal, usage in _USAGE_OF.items()}
+PURPOSES = tuple(USAGE)
+_LABELS = USAGE.keys() | SIGNAL.keys()
 
+_NO_DICTIONARY = (
+    "not a dictionary (RFC 9651, 3.2), so the line is ignored: keys are in lower case, and no "
+    "comma ends it"
+)
 GRANTED = "granted"
 REFUSED = "refused"
 UNSAID = "unsaid"
@@ -67,23 +62,24 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
     `usage` and `signals` are their values. Several `Content-Usage` headers are one Dictionary (RFC
     9651 4.2). Headers are about their response only.
     """
-    return combined(
-        [
-            usage_of(b", ".join(usage), lines=()) or NOTHING_SAID,
-            *(signal_of(value, lines=()) for value in signals),
-        ]
-    )
+    members = read_dictionary(b", ".join(usage)) or {}
+    pairs = pairs_of(b",".join(signals).decode("ascii", "replace"))
+    return combined([stated_in(members.items(), USAGE), stated_in(pairs, SIGNAL)])
 
 
 def on_preferences(robotstxt: RobotsTxt) -> Odd:
     """Yield what is wrong in lines about the use of content."""
     usage = robotstxt.fields("content-usage")
     signals = robotstxt.fields("content-signal")
-    for what_is_odd, lines in ((_odd_usage, usage), (_odd_signal, signals)):
-        for line, value, _ in lines:
-            text = what_is_odd(value)
-            if text:
-                yield line, "preference that says nothing", text
+    for line, value, _ in usage:
+        _, dictionary = path_and_dictionary(value.encode())
+        members = read_dictionary(dictionary)
+        if members is None:
+            yield line, "preference that says nothing", _NO_DICTIONARY
+        else:
+            yield from _on_label(line, "Content-Usage", members.items(), USAGE)
+    for line, value, _ in signals:
+        yield from _on_label(line, "Content-Signal", pairs_of(value), SIGNAL)
     speaking: set[str] = set()
     for field in (*usage, *signals):
         speaking.update(field.agents)
@@ -94,51 +90,20 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
             yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
 
 
-def _odd_usage(value: str) -> str:
-    """Say why a Content-Usage line says less than it seems to; "" if it does not."""
-    _, dictionary = path_and_dictionary(value.encode())
-    members = read_dictionary(dictionary)
-    if members is None:
-        why = "see RFC 9651, 3.2"
-        if read_dictionary(dictionary.lower()) is not None:
-            why = "keys are in lower case"
-        return f"not a dictionary, so the line is ignored: {why}"
-    pairs = [(key.decode(), (token or b"").decode()) for key, token in members.items()]
-    return _odd_label("Content-Usage", pairs, _USAGE_VALUES, _USAGE_OF)
+def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
+    """Find the first label of a line that says nothing.
 
-
-def _odd_signal(value: str) -> str:
-    """Say why a Content-Signal line says less than it seems to; "" if it does not."""
-    if value.startswith("/"):
-        return "Content-Signal has no paths: the line says less than it seems to"
-    pairs = [(key, granted) for key, granted in pairs_of(value) if key]
-    return _odd_label("Content-Signal", pairs, _SIGNAL_VALUES, _SIGNAL_OF)
-
-
-def _odd_label(
-    field: str,
-    pairs: Sequence[tuple[str, str]],
-    labels: Mapping[str, tuple[str, ...]],
-    swapped: Mapping[str, str],
-) -> str:
-    """Say which label of a line is the other field's, or has a value that says nothing.
-
-    Or that the line has no label of its own field. Return "" if nothing is so: an unknown label
-    beside a known one may be that of a later draft.
+    It is the other field's, has a value that does not count, or the line has no known one. An
+    unknown label beside a known one may be that of a later draft.
     """
-    for key, _ in pairs:
-        if key in swapped:
-            return f'"{key}" says nothing in {field}: its label is "{swapped[key]}"'
-    if pairs and labels.keys().isdisjoint(dict(pairs)):
-        return f"no label of {field} is in this line: {', '.join(labels)}"
-    for key, value in pairs:
-        if key in labels and value not in labels[key]:
-            joint = " and "
-            if key == "use":  # it has more than two values
-                joint = ", "
-            counted = joint.join(labels[key])
-            return f'only {counted} count in {field}: "{key}" says nothing here'
-    return ""
+    stated = {key: value for key, value in pairs if key}
+    known = stated.keys() & _LABELS or stated.keys()
+    for key, value in stated.items():
+        if key in known and value not in labels.get(key, ()):
+            words = ", ".join(f"{label}={'|'.join(values)}" for label, values in labels.items())
+            text = f'"{shown(key)}" says nothing here; {field} has {words}'
+            yield line, "preference that says nothing", text
+            return
 
 
 def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
@@ -162,7 +127,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
 
 def word_on(purpose: str, stated: Preferences) -> str:
     """Whether `stated` grants or refuses a purpose: "granted", "refused" or "unsaid"."""
-    return {True: GRANTED, False: REFUSED}.get(getattr(stated, _ATTRIBUTES[purpose]), UNSAID)
+    return {True: GRANTED, False: REFUSED}.get(getattr(stated, purpose.replace("-", "_")), UNSAID)
 
 
 def refusal(

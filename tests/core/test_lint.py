@@ -187,16 +187,16 @@ content-usage: /a search=y    field of other crawlers
 content-usage: /x    field of other crawlers
 content-signal: ai-train=no, search=yes, use=full    field of other crawlers
 content-signal:    unused field
-content-usage: train-ai=yes    preference that says nothing    only y and n count
+content-usage: train-ai=yes    preference that says nothing    train-ai=y|n, search=y|n
 content-usage: Train-AI=n    preference that says nothing    keys are in lower case
-content-usage: /x train-ai=n,    preference that says nothing    see RFC 9651
-content-signal: ai-train=n    preference that says nothing    only yes and no count
-content-signal: search=yes, Train-AI=no    preference that says nothing    its label is "ai-train"
-content-usage: search=y, ai-input=n    preference that says nothing    its label is "ai-use"
-content-usage: /x tdm=n    preference that says nothing    in this line: train-ai, search, ai-use
-content-signal: ai=no    preference that says nothing    this line: ai-train, search, ai-input, use
-content-signal: /x ai-train=no    preference that says nothing    has no paths
-content-signal: use=all    preference that says nothing    only immediate, reference, full count
+content-usage: /x train-ai=n,    preference that says nothing    (RFC 9651, 3.2)
+content-signal: ai-train=n    preference that says nothing    ai-train=yes|no, search=yes|no
+content-signal: search=yes, Train-AI=no    preference that says nothing    "train-ai" says nothing here; Content-Signal has ai-train=yes|no
+content-usage: search=y, ai-input=n    preference that says nothing    "ai-input" says nothing here; Content-Usage has train-ai=y|n
+content-usage: /x tdm=n    preference that says nothing    "tdm" says nothing here
+content-signal: ai=no    preference that says nothing    "ai" says nothing here
+content-signal: /x ai-train=no    preference that says nothing    "/x ai-train" says nothing here
+content-signal: use=all    preference that says nothing    use=immediate|reference|full
 """
 
 
