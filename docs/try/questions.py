@@ -130,7 +130,7 @@ def _told(change: changes.AgentChange) -> tuple[str, list[str]]:
     if change.group:
         title += f" (group {change.group})"
     told = []
-    for sign, text, line in [*changes.change_in_words(change)][:MOST]:
+    for sign, (text, line) in [*changes.change_in_words(change)][:MOST]:
         where = f" (line {line})" if line else ""
         told.append(shown(f"{sign} {text}{where}"))
     return shown(title, 2_000), told

@@ -1,7 +1,7 @@
 """Two versions of a robots.txt -> what changed for which user agent.
 
 What counts is what a crawler reads: for each user agent its rules, its crawl delay and the
-preferences about the use of content, merged as RFC 9309 2.2.1 merges groups. The order of groups
+lines about the use of content, merged as RFC 9309 2.2.1 merges groups. The order of groups
 and lines does not count, nor do comments. A user agent without a group follows "*". One with an
 empty group may fetch everything, so these two differ.
 
@@ -11,7 +11,7 @@ groups. That work is bounded, since both may be hostile: 16,000 agents fit into 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .lines import read_line
@@ -20,6 +20,7 @@ from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
 MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
+_WORK_OF_TEXT = 1_000  # to tell one, which may be for many agents
 
 _TURNED = {
     True: "everything is disallowed to it now",
@@ -30,7 +31,17 @@ _NOT_COMPARED = "not compared: these files have too many rules for too many user
 # What became of a group, by whether it is missing in each version.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
-_MOST_RULES = 100_000  # and lines that are told; one may be told for many agents
+
+class Text(NamedTuple):
+    """A rule, a crawl delay or a line about the use of content, as in a robots.txt.
+
+    Attributes:
+        text: all of it. It may be hostile.
+        line: its first line; None for a crawl delay.
+    """
+
+    text: str
+    line: int | None
 
 
 class AgentChange(NamedTuple):
@@ -38,32 +49,21 @@ class AgentChange(NamedTuple):
 
     Attributes:
         agents: product tokens in lower case, or "*", which comes first.
-        added: the rules that only the new version has, with their lines there.
-        removed: the rules that only the old version has, with their lines there.
-        group: "added" or "removed" if only one of the versions names the agents; else "".
-        closed: True if the new version disallows everything to the agents and the old one did not,
-            False if it is the other way round; else None.
-        delays: the crawl delay in seconds before and after, None where there is none.
-        preferences: the lines about the use of content that only the old version has for the
-            agents, and those that only the new one has. Experimental.
+        removed: what only the old version has for them.
+        added: what only the new version has.
+        group: "added" or "removed" if only one of the versions names the agents; else None.
+        full_disallow: True if the new version disallows everything to the agents and the old one
+            did not, False if it is the other way round; else None.
         compared: False if the versions are too long, for too many agents, to compare what these
             agents read. Then nothing else is said but `group`, though something may have changed.
     """
 
     agents: tuple[str, ...] = ()
-    added: tuple[Rule, ...] = ()
-    removed: tuple[Rule, ...] = ()
-    group: str = ""
-    closed: bool | None = None
-    delays: tuple[float | None, float | None] = (None, None)
-    preferences: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    removed: tuple[Text, ...] = ()
+    added: tuple[Text, ...] = ()
+    group: str | None = None
+    full_disallow: bool | None = None
     compared: bool = True
-
-    @property
-    def is_none(self) -> bool:
-        """Whether nothing changed."""
-        delay = self.delays[0]
-        return self == AgentChange(self.agents, delays=(delay, delay))
 
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
@@ -73,19 +73,17 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     `most_work` bounds the number of bytes that are read.
     """
     agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
-    rules = _MOST_RULES
     for (before, after, _), agents in _alike(old, new).items():
-        group = _GROUPS.get((before is None, after is None), "")
+        group = _GROUPS.get((before is None, after is None))
         change = unknown = AgentChange(group=group, compared=False)
         most_work -= size_of(old) + size_of(new)
         if most_work >= 0:
             change = _compared(group, old.rules_for(agents[0]), new.rules_for(agents[0]))
         if change not in agents_of:
-            told = (change.added, change.removed, *change.preferences)
-            rules -= sum(map(len, told))
-            if rules < 0:
+            most_work -= _WORK_OF_TEXT * len(change.removed + change.added)
+            if most_work < 0:
                 change = unknown
-        if not change.is_none:
+        if change != AgentChange():
             agents_of.setdefault(change, []).extend(agents)
     every = [
         change._replace(agents=tuple(sorted(agents)))  # "*" comes before all tokens
@@ -109,77 +107,55 @@ def _alike(old: RobotsTxt, new: RobotsTxt) -> dict[tuple[object, object, str], l
     return together
 
 
-def _compared(group: str, was: Rules, now: Rules) -> AgentChange:
+def _compared(group: str | None, was: Rules, now: Rules) -> AgentChange:
     """Return what changed for agents, whose `group` was "added", "removed" or neither.
 
     The rules of "*" are no rules of an agent that a version does not name.
     """
     old, new = entries_of(was), entries_of(now)
-    was_open, is_open = closing_rule(old) is None, closing_rule(new) is None
-    closed = None
-    if was_open != is_open:
-        closed = was_open
+    was_closed, is_closed = closing_rule(old) is not None, closing_rule(new) is not None
+    full_disallow = None
+    if was_closed != is_closed:
+        full_disallow = is_closed
     if group == "added":
         old = []
     elif group == "removed":
         new = []
-    before, after = _content_lines(was), _content_lines(now)
-    return AgentChange(
-        added=_only_in(new, old),
-        removed=_only_in(old, new),
-        group=group,
-        closed=closed,
-        delays=(was.crawl_delay, now.crawl_delay),
-        preferences=(tuple(sorted(before - after)), tuple(sorted(after - before))),
-    )
+    before, after = _texts(was, old), _texts(now, new)
+    removed, added = _only_in(before, after), _only_in(after, before)
+    return AgentChange((), removed, added, group, full_disallow)
 
 
-def _only_in(rules: list[Rule], others: list[Rule]) -> tuple[Rule, ...]:
-    """Return those of `rules` that `others` have not, in file order, of equal ones the first."""
-    known = {rule[:2] for rule in others}
-    only = []
-    for rule in rules:
-        if rule[:2] not in known:
-            known.add(rule[:2])
-            only.append(rule)
-    return tuple(only)
-
-
-def _content_lines(rules: Rules) -> set[str]:
-    """Return the lines about the use of content, without what makes no difference."""
-    texts: set[str] = set()
+def _texts(rules: Rules, entries: Iterable[Rule]) -> dict[str, int | None]:
+    """Return what an agent reads, without what makes no difference, each text with its line."""
+    texts: dict[str, int | None] = {}
+    for allow, pattern, line in entries:
+        field = "Allow" if allow else "Disallow"
+        texts.setdefault(f"{field}: {pattern}", line)
+    if rules.crawl_delay is not None:
+        texts[f"Crawl-delay: {rules.crawl_delay:g}"] = None
     for number, raw in content_lines_of(rules):
-        line = read_line(number, raw)
-        texts.add(f"{line.key.decode('ascii').title()}: {line.value.decode('ascii')}")
+        content = read_line(number, raw)
+        field, value = content.key.decode("ascii").title(), content.value.decode("ascii")
+        texts.setdefault(f"{field}: {value}", number)
     return texts
 
 
-class ChangeInWords(NamedTuple):
-    """One line about a change."""
-
-    # "-" or "+" for a rule or a line, "!" if all is closed or opened, "?" if not compared, or ""
-    sign: str
-    text: str
-    line: int | None = None  # of a rule, in the version that has it
+def _only_in(texts: dict[str, int | None], others: dict[str, int | None]) -> tuple[Text, ...]:
+    return tuple(Text(text, line) for text, line in texts.items() if text not in others)
 
 
-def change_in_words(change: AgentChange) -> Iterator[ChangeInWords]:
-    """Yield what changed for an agent, line by line, in the words that people read."""
-    if change.closed is not None:
-        yield ChangeInWords("!", _TURNED[change.closed])
-    for sign, rules in (("-", change.removed), ("+", change.added)):
-        for rule in rules:
-            yield ChangeInWords(sign, written(rule), rule.line)
-    if change.delays[0] != change.delays[1]:
-        words = ["none" if delay is None else f"{delay:g} s" for delay in change.delays]
-        yield ChangeInWords("", f"crawl-delay: {' -> '.join(words)}")
-    for sign, texts in zip("-+", change.preferences, strict=True):
-        for text in texts:
-            yield ChangeInWords(sign, text)
+def change_in_words(change: AgentChange) -> Iterator[tuple[str, Text]]:
+    """Yield what changed for an agent, line by line: a sign, and a text for people.
+
+    The sign is "-" or "+" for what is gone or new, "!" if all is closed or opened, "?" if it is not
+    compared.
+    """
+    if change.full_disallow is not None:
+        yield "!", Text(_TURNED[change.full_disallow], None)
+    for text in change.removed:
+        yield "-", text
+    for text in change.added:
+        yield "+", text
     if not change.compared:
-        yield ChangeInWords("?", _NOT_COMPARED)
-
-
-def written(rule: Rule) -> str:
-    """Return the rule as in a robots.txt, whole."""
-    return f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
+        yield "?", Text(_NOT_COMPARED, None)

@@ -61,18 +61,15 @@ def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Pa
 
 def test_programs_get_an_object_a_line(files: Path) -> None:
     everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
-    assert (everyone["full_disallow"], everyone["crawl_delay"]) == (True, [2.0, None])
-    assert (everyone["agents"], everyone["group"]) == (["*"], None)
-    assert everyone["added"] == [{"rule": "Disallow: /", "line": 3}]
-    assert everyone["removed"] == [{"rule": "Disallow: /a", "line": 2}]
+    assert (everyone["agents"], everyone["full_disallow"]) == (["*"], True)
+    assert everyone["added"] == [{"text": "Disallow: /", "line": 3}]
+    assert [row["text"] for row in everyone["removed"]] == ["Disallow: /a", "Crawl-delay: 2"]
     assert mybot == {
         "agents": ["mybot"],
-        "added": [{"rule": "Allow: /b/c", "line": 7}],
         "removed": [],
+        "added": [{"text": "Allow: /b/c", "line": 7}],
         "group": None,
         "full_disallow": None,
-        "crawl_delay": [None, None],
-        "preferences": {"removed": [], "added": []},
         "compared": True,
     }
 
@@ -82,11 +79,9 @@ def test_lines_about_the_use_of_content_are_told(files: Path) -> None:
     (files / "no.txt").write_text("\n".join([OLD.rstrip(), *lines]).lower())
     ended = run_here("diff", "old.txt", "no.txt", cwd=files)
     assert ended.out == (
-        f"User-agent: mybot\n  + {lines[0]}\n  + {lines[1]}\n"
+        f"User-agent: mybot\n  + {lines[0]}  (line 7)\n  + {lines[1]}  (line 8)\n"
         "old.txt -> no.txt: 1 user agent changed\n"
     )
-    (change,) = jsonl(run_here("diff", "old.txt", "no.txt", "--json", cwd=files).out)
-    assert change["preferences"] == {"removed": [], "added": lines}
 
 
 def test_agents_that_are_too_many_to_compare_are_told(
