@@ -351,12 +351,6 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     return False
 
 
-def spider_middlewares(crawler: Crawler) -> tuple[Any, ...]:
-    """The spider middlewares of a crawl whose engine runs, the one nearest to the engine first."""
-    engine: Any = crawler.engine
-    return tuple(engine.scraper.spidermw.middlewares)
-
-
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
     """The method with which a SitemapSpider reads a sitemap file."""
     return spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it

@@ -165,7 +165,7 @@ def test_pictures_of_the_architecture_are_those_that_are_drawn_of_the_rows(name:
 PARTS_OF_SCRAPY = set(
     """
     _active_downloads _cbs _downloader_interface _enqueue_request _follow _get_slot _slot _start_queue_cls
-    downstream_queue_cls pqueues slots spidermw
+    downstream_queue_cls pqueues slots
     """.split()
 )
 

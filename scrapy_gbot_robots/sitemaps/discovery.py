@@ -11,7 +11,7 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -19,14 +19,13 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
-from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import CrawlSpider, SitemapSpider
 from typing_extensions import Self
 
 from ..concurrency import run_in_thread
 from ..core.robots import RobotsTxt, may_list_sitemaps
 from ..core.urls import Origin, origin_of_robots_txt
-from ..engine import follows_sitemap, sitemap_callback, spider_middlewares
+from ..engine import follows_sitemap, sitemap_callback
 from ..meta import ANSWERED, SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
@@ -71,8 +70,12 @@ class SitemapDiscovery:
 
         The last 16 MiB of URLs are kept. Origins that list no sitemap are left out.
         """
-        listed = self.feed.listed.items()
-        return {robots_url: list(urls) for robots_url, urls in listed if urls}
+        found = {}
+        for text in self.feed.listed.values():
+            robots_url, *urls = text.split()
+            if urls:
+                found[robots_url] = urls
+        return found
 
     async def _robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
@@ -107,7 +110,7 @@ class SitemapDiscovery:
             return False
         domains = allowed_domains_of(spider)
         if domains:
-            return any(f".{origin.host}".endswith(f".{domain}") for domain in domains)
+            return f".{origin.host}".endswith(tuple(f".{domain}" for domain in domains))
         if source is None or source.get("robotstxt") == origin.robots_url:
             return True
         return origin in self.feed.home
@@ -126,15 +129,15 @@ class SitemapFeed:
 
     Attributes:
         check: which URLs may be followed.
-        listed: URLs of sitemaps, by the URL of the robots.txt that lists them or did so before. It
-            remembers `_MOST_CHARS`. The robots.txt that was read last comes last.
+        listed: by the URL of a robots.txt, that URL and those of the sitemaps that it lists or did
+            list before, in one text: `_MOST_CHARS` in all. What was read last comes last.
         request_meta: the meta of each request for a sitemap file.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self.check = UrlCheck.of(settings, crawler.settings)
-        self.listed: dict[str, tuple[str, ...]] = {}
+        self.listed: dict[str, str] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
@@ -173,19 +176,19 @@ class SitemapFeed:
             is counted, and the first call logs it.
         """
         robots_url = origin.robots_url
-        before = self.listed.get(robots_url, ())
-        is_new = robots_url not in self.listed
+        known = self.listed.get(robots_url, "")
+        before = known.split()[1:]
         new, counts, first = await run_in_thread(self.check.choose, origin, robotstxt, before)
         left_out = ""
         if first:
             number = counts.total() - counts["found"] - counts["duplicate"]
             left_out = f"{number} ({first})"
-            if is_new and is_asked_for:
+            if is_asked_for and not known:
                 logger.info("%s: sitemaps left out: %s", robots_url, left_out)
         for name, number in counts.items():
             if is_asked_for or name == "found":
                 count(self._crawler, name, number)
-        self._remember(robots_url, (*before, *(sitemap.url for sitemap in new)))
+        self._remember(robots_url, [*before, *(sitemap.url for sitemap in new)])
         for sitemap in new:
             if response is None:
                 await self._show(sitemap, None)
@@ -196,18 +199,14 @@ class SitemapFeed:
                 count(self._crawler, refusal.stat)
         return new, left_out
 
-    def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
+    def _remember(self, robots_url: str, urls: Iterable[str]) -> None:
         """Note what a robots.txt lists; forget what was read longest ago if that is too much."""
-        # Python's garbage collector does not visit a tuple of texts again and again, as it does a
-        # list.
-        replaced = self.listed.pop(robots_url, None)
-        if replaced is not None:
-            self._chars -= len(robots_url) + sum(map(len, replaced))
-        self.listed[robots_url] = urls
-        self._chars += len(robots_url) + sum(map(len, urls))
+        text = " ".join((robots_url, *urls))
+        self._chars += len(text) - len(self.listed.pop(robots_url, ""))
+        self.listed[robots_url] = text
         while self._chars > _MOST_CHARS:
             oldest = next(iter(self.listed))
-            self._chars -= len(oldest) + sum(map(len, self.listed.pop(oldest)))
+            self._chars -= len(self.listed.pop(oldest))
 
     async def _schedule(self, sitemap: FoundSitemap, response: Response) -> None:
         """Schedule a request for a sitemap, which the robots.txt `response` lists.
@@ -228,9 +227,6 @@ class SitemapFeed:
         request = await self._show(sitemap, made)
         if request is None:
             raise Refused("vetoed", url)
-        request = self._processed(request)
-        if request is None:
-            raise Refused("middleware", url)
         engine.crawl(request)
         count(self._crawler, "fed")
 
@@ -254,23 +250,6 @@ class SitemapFeed:
                 request = result
         return request
 
-    def _processed(self, request: Request) -> Request | None:
-        """Pass a request through the spider middlewares for start requests; None if one drops it.
-
-        A middleware that overrides `process_start` itself is left out: Scrapy calls that once, for
-        all start requests.
-        """
-        processed: Request | None = request
-        # In the order in which start requests pass.
-        for middleware in reversed(spider_middlewares(self._crawler)):
-            if processed is not None and isinstance(middleware, BaseSpiderMiddleware):
-                try:
-                    processed = middleware.get_processed_request(processed, None)
-                except Exception:
-                    logger.exception("%s failed for %s", type(middleware).__name__, request.url)
-                    return None
-        return processed
-
 
 def count(crawler: Crawler, name: str, number: int = 1) -> None:
     """Add `number` to the stat `gbot_robots/sitemaps/NAME`."""
@@ -279,22 +258,16 @@ def count(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def left_out(crawler: Crawler) -> dict[str, int]:
-    """How many sitemaps did not reach a SitemapSpider, by the rule that left them out."""
+    """How many sitemaps were not followed, by the rule that left them out."""
     numbers: dict[str, int] = {}
-    if reads_sitemaps(crawler):
-        for name, rule in RULES.items():
-            number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
-            if number:
-                numbers[rule] = number
+    for name, rule in RULES.items():
+        number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
+        if number:
+            numbers[rule] = number
     return numbers
 
 
 # What a spider takes
-
-
-def reads_sitemaps(crawler: Crawler) -> bool:
-    """Whether the crawl's spider is a SitemapSpider."""
-    return issubclass(crawler.spidercls, SitemapSpider)
 
 
 def feeds_itself(crawler: Crawler) -> bool:
@@ -306,7 +279,7 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
     """Whether the crawl's spider may be fed, and what it makes of a sitemap is checked."""
     if settings.sitemaps not in {"auto", "feed"}:
         return False
-    return reads_sitemaps(crawler) and not feeds_itself(crawler)
+    return issubclass(crawler.spidercls, SitemapSpider) and not feeds_itself(crawler)
 
 
 def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
@@ -322,17 +295,10 @@ def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
     return all(origin_of_robots_txt(url) is not None for url in spider.sitemap_urls)
 
 
-def allowed_domains_of(spider: Spider | None) -> list[str]:
-    """The spider's `allowed_domains` in lower case.
-
-    A string is one domain, not a list of letters.
-    """
+def allowed_domains_of(spider: Spider) -> list[str]:
+    """The spider's `allowed_domains`, as far as they are any."""
     domains = getattr(spider, "allowed_domains", None)
-    if not domains:
-        return []
-    if isinstance(domains, str):
-        domains = [domains]
-    return [domain.lower() for domain in domains if domain]
+    return list(filter(None, domains or ()))
 
 
 def made_for(

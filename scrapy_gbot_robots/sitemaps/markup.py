@@ -8,8 +8,8 @@ Source: XML 1.0, 2.2, 2.7 and 4.1; Namespaces in XML 1.0, 6.
 
 from __future__ import annotations
 
+import html
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple, TypeAlias
@@ -23,8 +23,8 @@ NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\ufff
 _CDATA_ENDS = "]]>"
 _VERBATIM = {"![CDATA[": _CDATA_ENDS, "!--": "-->", "?": "?>", "!": ">"}
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9A-Fa-f]{1,6})|(amp|lt|gt|quot|apos));", re.ASCII)
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+# No other escape of HTML, since "&copy=" may be part of a URL.
+_ESCAPE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 
 Attributes: TypeAlias = Mapping[str, str]
 
@@ -116,12 +116,4 @@ def unescaped(text: str) -> str:
     """Undo XML's escapes; an ampersand that a sitemap should have escaped stays."""
     if "&" not in text:
         return text
-    return NO_CHARACTER.sub(SPOILT, _ESCAPE.sub(_character, text))
-
-
-def _character(match: re.Match[str]) -> str:
-    decimal, hexadecimal, name = match.groups()
-    if name:
-        return _NAMED[name]
-    code = int(hexadecimal or decimal, 16 if hexadecimal else 10)
-    return chr(code) if code <= sys.maxunicode else SPOILT
+    return NO_CHARACTER.sub(SPOILT, _ESCAPE.sub(lambda escape: html.unescape(escape[0]), text))

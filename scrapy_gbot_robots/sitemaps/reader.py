@@ -140,7 +140,8 @@ class SitemapReader:
             yield entry
         if root is None and not self.entries:
             self.broken = 0  # they are no lines of a list
-            self.trouble = self.trouble or f"it begins with {shown(head, 40)!r}"
+            if not self.trouble:
+                self.trouble = f"it begins with {shown(head, 40)!r}"
 
     def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
@@ -278,9 +279,10 @@ class _Entry:
             value = _permalink(element, value)
         elif key == "loc":
             value = _url(value)
-            self.surplus += bool(value and self.values.get(key))
-        elif name not in _TAKEN:
-            key = key or name
+            if value and self.values.get(key):
+                self.surplus += 1
+        elif not key and name not in _TAKEN:
+            key = name
         if key and not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
 

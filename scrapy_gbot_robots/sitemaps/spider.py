@@ -92,7 +92,7 @@ class RobotsSitemapSpider(SitemapSpider):
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
         guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
-            are tried in order, a list or text with commas, until one lists a page.
+            are tried in order, a list or text with commas, until one lists anything.
         since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
             last changed before it, as the file that lists them says, are left out.
     """
@@ -164,7 +164,7 @@ class RobotsSitemapSpider(SitemapSpider):
         limit = self.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit or ROOM, ROOM)
         names = chain(self._names(), self.sitemap_urls)
-        number, self._scope = await run_in_thread(lambda: survey(names))
+        number, self._scope = await run_in_thread(survey, names)
         self._hosts = number - len(self.sitemap_urls)
 
     def _spider_closed(self) -> None:
@@ -207,12 +207,10 @@ class RobotsSitemapSpider(SitemapSpider):
             while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             try:
-                first, *others = origins_of(text)
+                yield self._robots_request(text)
             except ValueError as error:
                 self._done += 1
                 self._report("invalid", text, str(error))
-            else:
-                yield self._robots_request(text, first, *others, is_probe=bool(others))
 
     def host_without_sitemap(self, host: str, why: str) -> None:
         """Log a host that leads to no sitemap. May be overridden.
@@ -223,15 +221,20 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
-    def _robots_request(
-        self, host: str, origin: Origin, *others: Origin, is_probe: bool
-    ) -> Request:
+    def _robots_request(self, host: str, number: int = 0) -> Request:
+        """The request for the robots.txt at the origin of that `number` for a host.
+
+        Raises:
+            ValueError: `host` is none.
+        """
+        origins = origins_of(host)
+        is_probe = len(origins) > 1
         return Request(
-            origin.robots_url,
+            origins[number].robots_url,
             callback=self._parse_robots_txt,
             errback=self._robots_txt_failed,
             meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: is_probe},
-            cb_kwargs={"host": host, "others": [str(other) for other in others]},
+            cb_kwargs={"host": host, "number": number},
         )
 
     async def _parse_robots_txt(
@@ -243,7 +246,9 @@ class RobotsSitemapSpider(SitemapSpider):
         has_failed = response.status in _TROUBLE
         is_disallowed = State.FULL_DISALLOW.value in response.flags
         if is_disallowed or (has_failed and ANSWERED not in response.flags):
-            outcome = "unreachable" if has_failed else "refused"
+            outcome = "refused"
+            if has_failed:
+                outcome = "unreachable"
             self._report(outcome, host, f"{why}: {outcome}")
             return
         if response.status in _OK:
@@ -262,13 +267,15 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
         host = failure.request.cb_kwargs["host"]
-        others = failure.request.cb_kwargs["others"]
-        if others:
-            yield self._robots_request(host, *map(Origin.of, others), is_probe=True)
+        number = failure.request.cb_kwargs["number"] + 1
+        if number < len(origins_of(host)):
+            yield self._robots_request(host, number)
             return
         error = failure.value
         self._done += 1
-        outcome = "refused" if isinstance(error, ForbiddenByRobotsTxt) else "unreachable"
+        outcome = "unreachable"
+        if isinstance(error, ForbiddenByRobotsTxt):
+            outcome = "refused"
         self._report(outcome, host, str(error))
 
     def _guess(self, host: str, robots_url: str, why: str, number: int = 0) -> Iterator[Request]:
@@ -376,13 +383,12 @@ class RobotsSitemapSpider(SitemapSpider):
     def _locs(self, entry: SitemapEntry) -> list[str]:
         """The URLs of an entry; none if it is too old."""
         locs = [entry["loc"]]
-        if self.since and is_before(entry.get("lastmod", ""), self.since):
-            count(self.crawler, "entries")
-            count(self.crawler, "entries/old")
-            return []
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
         count(self.crawler, "entries", len(locs))
+        if self.since and is_before(entry.get("lastmod", ""), self.since):
+            count(self.crawler, "entries/old", len(locs))
+            return []
         return locs
 
     def _request_of(

@@ -42,14 +42,11 @@ RULES = {
     "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "refused/scheme": "the scheme of its URL",
     "refused/vetoed": "the spider's sitemap_request or a handler of sitemap_found",
-    "refused/middleware": "a spider middleware",
     "refused/malformed": "the form of its URL, which must be absolute",
 }
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
-_YES = ("1", "true", "yes", "on")
-_NO = ("", "0", "false", "no", "off", "none", "[]", "()")
 _AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
@@ -67,7 +64,9 @@ class Refused(ValueError):  # noqa: N818  it says what became of the URL
         self.reason = self.stat = reason
         if reason not in RULES:
             self.stat = f"refused/{reason}"
-        super().__init__(f"left out by {rule or RULES[self.stat]}: {shown(url)}")
+        if not rule:
+            rule = RULES[self.stat]
+        super().__init__(f"left out by {rule}: {shown(url)}")
 
 
 class FoundSitemap(NamedTuple):
@@ -133,7 +132,8 @@ class UrlCheck(NamedTuple):
                 self._check_number(url, len(before) + len(chosen))
             except Refused as refusal:
                 counts[refusal.stat] += 1
-                first = first or f"line {line.line} {refusal}"
+                if not first:
+                    first = f"line {line.line} {refusal}"
             else:
                 chosen.append(FoundSitemap(url, origin.robots_url, line.line))
         return chosen, counts, first
@@ -318,10 +318,9 @@ def guesses_of(guess: Any) -> tuple[str, ...]:
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.
     """
-    word = str(guess).lower()
-    if word in _YES:
+    if guess in (True, "1"):
         return ("/sitemap.xml",)
-    if word in _NO:
+    if not guess or guess == "0":
         return ()
     paths = tuple(dict.fromkeys(given_in(guess)))
     if not all(path.startswith("/") and not path.startswith("//") for path in paths):

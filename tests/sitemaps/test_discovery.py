@@ -13,7 +13,6 @@ from scrapy.spiders import Rule
 
 from scrapy_gbot_robots import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.sitemap_web import (
@@ -185,12 +184,6 @@ async def test_robots_txt_that_the_spider_asks_for_as_a_page_is_fed_from(site: S
 
     crawler = await crawl(AsAPage)
     assert set(parsed(crawler)) == {site.url("/robots.txt"), site.url("/page")}
-
-
-def test_domain_given_as_a_string_is_one_domain_and_not_its_letters() -> None:
-    assert allowed_domains_of(Sitemaps(allowed_domains="Shop.example")) == ["shop.example"]
-    assert allowed_domains_of(Sitemaps(allowed_domains=["a.example", None])) == ["a.example"]
-    assert allowed_domains_of(Sitemaps()) == []
 
 
 @in_reactor

@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from scrapy.http.request import NO_CALLBACK
-from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spiders import SitemapSpider
 from scrapy.utils.request import request_from_dict
 from scrapy.utils.test import get_crawler
@@ -57,12 +54,14 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
     feed = feed_with()
     news = [await read(feed, "e", *numbers) for numbers in ((1, 2), (1, 2), (2, 3), ())]
     assert [[int(sitemap.url[-1]) for sitemap in new] for new in news] == [[1, 2], [], [3], []]
-    assert feed.listed == {"https://e/robots.txt": ("https://e/1", "https://e/2", "https://e/3")}
+    assert feed.listed == {
+        "https://e/robots.txt": "https://e/robots.txt https://e/1 https://e/2 https://e/3"
+    }
 
 
 @as_scrapy_runs_it
 async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/robots.txthttps://e/1"))
+    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/robots.txt https://e/1"))
     feed = feed_with()
     for host in "abcb":
         await read(feed, host, 1)
@@ -317,79 +316,6 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
     assert other.paths() == []
     assert site.paths().count("/4.xml") == 0
     assert sitemap_stats(crawler)["refused/depth"] == 1
-
-
-class EachRequest(BaseSpiderMiddleware):
-    """Does with each start request what the settings say."""
-
-    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        what = self.crawler.settings["TEST_WHAT"]
-        if response is not None or not request.url.endswith("/s.xml"):
-            return request
-        if what == "fail":
-            raise KeyError(what)
-        return (
-            None
-            if what == "drop"
-            else request.replace(url=request.url.replace("/s.xml", "/other.xml"))
-        )
-
-
-class AllRequests:
-    """Adds a start request."""
-
-    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        yield Request("data:,login", callback=NO_CALLBACK)
-        async for one in start:
-            yield one
-
-
-@pytest.mark.parametrize(
-    ("what", "crawled"), [("drop", None), ("change", "/other"), ("fail", None)]
-)
-@in_reactor
-async def test_spider_middlewares_process_each_fed_sitemap_as_a_start_request(
-    what: str, crawled: str | None, site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = {"TEST_WHAT": what, "SPIDER_MIDDLEWARES": {EachRequest: 100, AllRequests: 200}}
-    crawler = await crawl(Sitemaps, settings, start_urls=[site.url()])
-    assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
-    assert sitemap_stats(crawler).get("refused/middleware", 0) == (crawled is None)
-    assert stats(crawler)["downloader/request_count"] == 2 + (2 if crawled else 0)
-    said = f"EachRequest failed for {site.url('/s.xml')}"
-    assert [said in text for text in caplog.messages if "failed for" in text] == (
-        [True] if what == "fail" else []
-    )
-
-
-class Near(BaseSpiderMiddleware):
-    """Notes in each request that it has passed."""
-
-    def get_processed_request(self, request: Request, response: Response | None) -> Request:
-        request.meta.setdefault("passed", []).append(type(self).__name__)
-        return request
-
-
-class Far(Near):
-    """The same, farther away from the spider."""
-
-
-@in_reactor
-async def test_spider_middlewares_process_a_fed_sitemap_in_the_order_of_start_requests(
-    site: Site,
-) -> None:
-    class Passed(Sitemaps):
-        async def start(self) -> AsyncIterator[Request]:
-            yield Request(site.url("/start"))
-
-        def _parse_sitemap(self, response: Response) -> Any:
-            self.parsed[response.url] = response
-            return ()
-
-    crawler = await crawl(Passed, {"SPIDER_MIDDLEWARES": {Far: 100, Near: 900}})
-    passed = {url: page.meta["passed"] for url, page in parsed(crawler).items()}
-    in_order = ["Near", "Far"]
-    assert passed == {site.url("/start"): in_order, site.url("/s.xml"): in_order}
 
 
 @pytest.mark.parametrize("kind", [Sitemaps, Links])
