@@ -165,7 +165,7 @@ class StorageClient:
         self._choice = choice
         self._stats = crawler.stats
         self._lease_secs = lease_secs
-        self._reports = self._closed = False
+        self._closed = False
         # if memory was chosen, or while the storage fails
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
@@ -183,20 +183,13 @@ class StorageClient:
         )
 
     def report(self) -> None:
-        """Count the storage in the stats; once it has answered, the log names it."""
+        """Name the storage in the log, and count it in the stats."""
         kind = "other"
         if self._choice.name in STORAGES:
             kind = self._choice.name
         self._stats.set_value(f"gbot_robots/storage/{kind}", 1)
         self._stats.set_value("gbot_robots/storage/fallback", 0)
-        self._reports = True
-        if self._uses_memory:
-            self._note_use()
-
-    def _note_use(self) -> None:
-        if self._reports:
-            self._reports = False
-            logger.info("This crawl stores robots.txt files in %s", self._choice.words)
+        logger.info("This crawl stores robots.txt files in %s", self._choice.words)
 
     async def get(self, origin: str) -> Entry | None:
         """The entry of `origin`, or None."""
@@ -260,15 +253,12 @@ class StorageClient:
         """Let the storage act on an origin, or memory while the storage fails."""
         if not self._uses_memory:
             try:
-                result: _T = await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
+                return await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
             except CancelledError:  # Twisted's: the caller was cancelled
                 raise
             except Exception as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
                 self._fall_back(error, origin)
-            else:
-                self._note_use()
-                return result
         return act(self._memory)
 
     def _thread_of(self, origin: str) -> OneThread:

@@ -148,8 +148,7 @@ class RedisStorage(Storage):
         except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
             with suppress(Exception):
                 client.close()
-            if self._client is client:  # and not a new one, of another thread
-                self._client = None
+            self._client = None
             raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
 
     def get(self, origin: str) -> Entry | None:
@@ -251,12 +250,9 @@ def _client_of(url: str, timeout: float) -> Any:
     }
     try:
         # protocol 3 costs a round trip at the beginning
-        client = redis.Redis.from_url(url, protocol=2, **options)
+        return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}") from error
-    # Whatever the URL says: entries are bytes.
-    client.connection_pool.connection_kwargs["decode_responses"] = False
-    return client
 
 
 def _key(kind: str, origin: str) -> str:
