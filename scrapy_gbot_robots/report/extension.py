@@ -31,7 +31,6 @@ from scrapy.crawler import Crawler
 from ..concurrency import run_in_thread
 from ..core.urls import shown
 from ..obeying.events import DECIDED
-from ..policy.outages import date_of
 from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .summary import CrawlCounts, summary
@@ -128,14 +127,9 @@ def _text(raw: str) -> str:
     return escape(shown(raw, limit=500))
 
 
-def _clock(secs: float | None) -> str:
-    """Return a time, in seconds since the epoch, as UTC; "" if it has no date."""
-    date = None
-    if secs is not None:
-        date = date_of(secs)
-    if date is None:
-        return ""
-    return f"{date:%Y-%m-%d %H:%M:%S} UTC"
+def _clock(secs: float) -> str:
+    """Return a time, in seconds since the epoch, as UTC."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(secs))
 
 
 def _sentence(words: str) -> str:
@@ -167,7 +161,7 @@ def _tables(counts: CrawlCounts) -> Iterator[str]:
     yield _table(
         "origins",
         "Origins",
-        ("Blocked", "robots.txt", "State", "Status", "Why", "Answer", "Fetched", "Such as"),
+        ("Blocked", "robots.txt", "State", "Status", "Why", "Such as"),
         _origin_rows(counts),
         len(counts.origins),
     )
@@ -181,10 +175,8 @@ def _rule_rows(counts: CrawlCounts) -> Iterator[_Row]:
 
 def _origin_rows(counts: CrawlCounts) -> Iterator[_Row]:
     for origin, row, blocked in counts.most_blocking()[:_ROWS]:
-        fetched = _clock(row.fetched_at)
         examples = " ".join(counts.blocking.examples.get(origin, ()))
-        url = origin.robots_url
-        yield blocked, url, row.state, row.status, row.why, row.source, fetched, examples
+        yield blocked, origin.robots_url, row.state, row.status, row.why, examples
 
 
 def _table(name: str, title: str, heads: Sequence[str], rows: Iterable[_Row], number: int) -> str:

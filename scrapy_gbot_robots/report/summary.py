@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 
 from ..core.urls import Origin, shown
 from ..exceptions import ForbiddenByRobotsTxt
-from ..obeying.answer import CachedAnswer, Source
+from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
 from ..sitemaps.discovery import left_out
 
@@ -85,18 +85,13 @@ class Tally(Counter[_K]):
 
 
 class OriginRow(NamedTuple):
-    """What is known of an origin by its last answer; all None for one that is not counted."""
+    """What is known of an origin by its last answer; the defaults for one that is not counted."""
 
-    state: State | None
-    status: int | None
-    why: str
-    source: Source | None  # None: there is no definite answer, as for the next two
-    fetched_at: float | None  # when a server gave it, in seconds since the epoch
-    kind: Kind | None  # of that answer
-    cause: str | None  # what is wrong with an unreachable one, in a few words
-
-
-_UNCOUNTED = OriginRow(None, None, "", None, None, None, None)
+    state: State | None = None
+    status: int | None = None
+    why: str = ""
+    kind: Kind | None = None  # of the definite answer; None: there is none
+    cause: str | None = None  # what is wrong with an unreachable one, in a few words
 
 
 class CrawlCounts:
@@ -119,18 +114,14 @@ class CrawlCounts:
             self._has_all_origins = False
             return
         why = answer.why
-        source = fetched_at = kind = cause = None
+        kind = cause = None
         if copy is not None:
-            source = answer.source
-            fetched_at = copy.fetched_at
             kind = copy.kind
             if copy.url != answer.origin.robots_url:
                 why = f"{why}; redirected to {copy.url}"
         if answer.outage is not None:
             cause = answer.outage.cause
-        self.origins[answer.origin] = OriginRow(
-            answer.state, answer.status, why, source, fetched_at, kind, cause
-        )
+        self.origins[answer.origin] = OriginRow(answer.state, answer.status, why, kind, cause)
 
     def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         """Count a request that was blocked."""
@@ -153,7 +144,7 @@ class CrawlCounts:
         """All origins with their blocked requests; those that blocked most come first."""
         blocked = dict(self.blocking.most_common())
         return [
-            (origin, self.origins.get(origin, _UNCOUNTED), blocked.get(origin, 0))
+            (origin, self.origins.get(origin, OriginRow()), blocked.get(origin, 0))
             for origin in {**blocked, **self.origins}
         ]
 
