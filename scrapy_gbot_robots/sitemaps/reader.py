@@ -265,26 +265,30 @@ class _Entry:
     def _add(self, element: Tag, text: str) -> None:
         """Add what an element says."""
         name = element.local
-        namespace = element.namespace(*self._outer)
-        key = ""
-        if namespace == self._namespace or (name == "date" and namespace in _DUBLIN_CORE):
-            key = self._keys.get(name, "")
+        key = self._key(element)
+        value = _usable(text)
         if name == "link" and "href" in element.attributes:
             value = _target(element)
             if value and not key:
                 self.values.setdefault("alternate", []).append(value)
-        else:
-            value = _usable(text)
-        if key == "guid":
-            value = _permalink(element, value)
         elif key == "loc":
             value = _url(value)
-            if value and self.values.get(key):
-                self.surplus += 1
-        elif not key and name not in _TAKEN:
+        elif key == "guid":
+            value = _permalink(element, value)
+        if not key and name not in _TAKEN:
             key = name
         if key and not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
+        elif key == "loc" and value:
+            self.surplus += 1
+
+    def _key(self, element: Tag) -> str:
+        """The key for what an element says, if it is one of those that are known."""
+        name = element.local
+        namespace = element.namespace(*self._outer)
+        if namespace == self._namespace or (name == "date" and namespace in _DUBLIN_CORE):
+            return self._keys.get(name, "")
+        return ""
 
 
 def _permalink(guid: Tag, value: str) -> str:
