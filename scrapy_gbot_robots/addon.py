@@ -14,7 +14,6 @@ from .obeying.front import with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import RobotsTagsMiddleware
-from .policy.overrides import read_overrides
 from .report.archive import RobotsArchive
 from .report.extension import RobotsReport
 from .settings import GbotSettings, warn_of_mistakes
@@ -51,7 +50,7 @@ class Addon:
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
         """
-        gbot = GbotSettings.of(settings)
+        GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
         for name, component, position in COMPONENTS:
@@ -62,15 +61,10 @@ class Addon:
             level = logging.WARNING
             if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
                 level = logging.INFO  # a spider's own settings are a decision
-            overrides = ""
-            # Otherwise the middleware reads them; it is off here.
-            if read_overrides(gbot.overrides, gbot.parse):
-                overrides = ", and applies no GBOT_ROBOTS_OVERRIDES"
             logger.log(
                 level,
-                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt%s, though the "
-                "scrapy-gbot-robots add-on is on",
-                overrides,
+                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, nor "
+                "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
@@ -101,25 +95,20 @@ class Addon:
         ]
         if any(at is not None for at in ours):
             _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
-        elif ours:
-            logger.warning(
-                "DOWNLOADER_MIDDLEWARES disables GbotRobotsTxtMiddleware: this crawl obeys "
-                "robots.txt as Scrapy alone does, though the scrapy-gbot-robots add-on is on"
-            )
+            return
+        how = "is not obeyed"
+        if ours:
+            how = "is obeyed as Scrapy alone does"
         elif others:
-            logger.warning(
-                "DOWNLOADER_MIDDLEWARES has %s in the place of Scrapy's RobotsTxtMiddleware, so "
-                "the scrapy-gbot-robots add-on adds none: this crawl obeys robots.txt as that "
-                "class does, not as Googlebot does when a robots.txt is redirected, or is answered "
-                "by an error or not at all. Derive the class from "
-                "scrapy_gbot_robots.GbotRobotsTxtMiddleware to have both",
-                ", ".join(others),
+            how = (
+                f"is obeyed as {', '.join(others)} does. Derive the class from "
+                "scrapy_gbot_robots.GbotRobotsTxtMiddleware to have Google's way, too"
             )
-        else:
-            logger.warning(
-                "DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware, so the "
-                "scrapy-gbot-robots add-on adds none either: this crawl does not obey robots.txt"
-            )
+        logger.warning(
+            "DOWNLOADER_MIDDLEWARES leaves the scrapy-gbot-robots add-on no place for its "
+            "GbotRobotsTxtMiddleware, so robots.txt %s",
+            how,
+        )
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:

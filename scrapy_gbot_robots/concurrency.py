@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred, DeferredList, DeferredSemaphore
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
@@ -161,24 +161,6 @@ async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
     The whole process has one thread for this.
     """
     return await _READING.run(func, *args)
-
-
-class Places:
-    """Lets at most `number` coroutines at a time into `async with`.
-
-    The others wait for their turn.
-    """
-
-    def __init__(self, number: int) -> None:
-        self._free = DeferredSemaphore(number)
-
-    async def __aenter__(self) -> None:
-        turn = self._free.acquire()
-        if not turn.called:
-            await maybe_deferred_to_future(turn)
-
-    async def __aexit__(self, *error: object) -> None:
-        self._free.release()
 
 
 class Background:

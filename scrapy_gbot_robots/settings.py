@@ -146,15 +146,9 @@ def archive_named(path: Path, spider: str, now: datetime) -> Path:
     return Path(timed.replace("%(name)s", _NO_NAME.sub("-", spider)))
 
 
-def _is_directory(path: Path) -> bool:
-    with suppress(OSError):  # a name that no file can have
-        return path.is_dir()
-    return False
-
-
 def _is_archive(path: Path) -> bool:
     named = archive_named(path, "", datetime.now(timezone.utc))
-    return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
+    return named.name.endswith(ARCHIVES) and "%" not in named.name and not named.is_dir()
 
 
 def _is_report(path: Path) -> bool:
@@ -231,7 +225,7 @@ CALLABLE = ValueType(
 SQLITE = ValueType(
     'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none',
     path_of,
-    lambda path: path.name != ":memory:" and not _is_directory(path),
+    lambda path: path.name != ":memory:" and not path.is_dir(),
 )
 REPORT = ValueType(
     f"the path of a {' or '.join(REPORTS)} file, with no %(...)s",
@@ -371,7 +365,8 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
     if value is None:
         return None
     values: ValueType = row["values"]
-    with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError):
+    # an OSError of a name that no file can have
+    with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError, OSError):
         read = values.read(value)
         if values.fits(read):
             return read
@@ -379,10 +374,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 
 
 def mistakes(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that does nothing, such as a misspelt one.
-
-    Yield one, too, if GBOT_ROBOTS_MAX_BYTES is less than RFC 9309, section 2.5, allows.
-    """
+    """Yield a sentence for each setting that does nothing, such as a misspelt one."""
     rows = {row.name: row.metadata for row in fields(GbotSettings)}
     for name in sorted(map(str, settings)):
         if _LOOKS_OURS.match(name) and name not in map(_name_of, rows):
@@ -396,11 +388,6 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
             if wanted not in {value, bool(value)}:
                 name = _name_of(field_name)
                 yield f"{name} does nothing here: {_name_of(other)} is {value!r}"
-    if checked.max_bytes < MAX_BYTES:
-        yield (
-            f"GBOT_ROBOTS_MAX_BYTES = {checked.max_bytes} leaves out rules: "
-            "RFC 9309 wants a crawler to read 500 KiB (512000) at least"
-        )
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:

@@ -131,10 +131,8 @@ def test_middleware_settings_of_the_user_are_respected(
     configured: dict[str, Any], expected: list[type], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=configured)) == expected
-    assert ("DOWNLOADER_MIDDLEWARES disables Scrapy's RobotsTxtMiddleware" in caplog.text) == (
-        not expected
-    )
-    assert ("DOWNLOADER_MIDDLEWARES disables GbotRobotsTxtMiddleware" in caplog.text) == (
+    assert ("so robots.txt is not obeyed" in caplog.text) == (not expected)
+    assert ("so robots.txt is obeyed as Scrapy alone does" in caplog.text) == (
         expected == [RobotsTxtMiddleware]
     )
     assert len(own_warnings(caplog)) == (expected != [GbotRobotsTxtMiddleware])
@@ -166,8 +164,7 @@ def test_middleware_of_a_project_is_left_in_its_place_and_named(
     crawler = switched_on(DOWNLOADER_MIDDLEWARES={STOCK: None, OfAProject: 100})
     assert middlewares(crawler) == [OfAProject]
     (warning,) = own_warnings(caplog)
-    assert f"DOWNLOADER_MIDDLEWARES has {__name__}.OfAProject in the place of" in warning
-    assert "does not obey robots.txt" not in warning
+    assert f"so robots.txt is obeyed as {__name__}.OfAProject does" in warning
 
 
 @pytest.mark.parametrize("name", ["scrapy.downloadermiddlewares.robotstxt.Gone", "NoDot"])
@@ -196,19 +193,6 @@ def test_obey_false_on_the_command_line_is_a_warning(caplog: pytest.LogCaptureFi
     Addon().update_settings(settings)
     (warning,) = own_warnings(caplog)
     assert warning.startswith("ROBOTSTXT_OBEY is False")
-
-
-def test_overrides_that_obey_false_leaves_unused_are_read_and_told_of(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    rules = {"rules": "disallow", "reason": "their wish"}
-    settings = Settings({"ROBOTSTXT_OBEY": False, "GBOT_ROBOTS_OVERRIDES": {"a.example": rules}})
-    Addon().update_settings(settings)
-    (warning,) = own_warnings(caplog)
-    assert "does not obey robots.txt, and applies no GBOT_ROBOTS_OVERRIDES, though" in warning
-    wrong = {"a.example": {"rules": "disallow"}}
-    with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]\['reason'\] must"):
-        Addon().update_settings(Settings({"ROBOTSTXT_OBEY": False, "GBOT_ROBOTS_OVERRIDES": wrong}))
 
 
 @pytest.mark.parametrize("name", ["SitemapDiscovery", "RobotsReport"])

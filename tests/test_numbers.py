@@ -8,7 +8,7 @@ from scrapy_gbot_robots.core import lines, rules
 from scrapy_gbot_robots.fetching import fetcher
 from scrapy_gbot_robots.obeying import answer, front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
-from scrapy_gbot_robots.policy import decoding, outages
+from scrapy_gbot_robots.policy import outages
 from scrapy_gbot_robots.report import extension, summary
 from scrapy_gbot_robots.sitemaps import discovery, reader, spider, urls
 from scrapy_gbot_robots.storage import client, memory, sqlite
@@ -33,8 +33,6 @@ NUMBERS = [
     ("lint", "Google reads the first {} bytes of a line", lines.MAX_LINE_BYTES),
     ("semantics", "its first {} bytes decide", lines.MAX_BYTES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
-    ("security", "{} layers at the most", decoding._MAX_LAYERS),
-    ("security", "zstd has {} frames at the most", decoding._MOST_FRAMES),
     ("semantics", "fails, {} requests of the host are refused", patience.GIVEN_UP),
     ("semantics", "when a try fails, up to {} are refused", patience.GIVEN_UP),
     ("semantics", "After {} waits the requests of the host are refused", patience.DEAD_AFTER),

@@ -97,9 +97,6 @@ _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
-# of OpenSSL: library, function and reason
-_OPENSSL_REASON = re.compile(r"\[\('[^']*', '[^']*', '([^']*)'\)\]")
-_TWISTED_FAILURE = re.compile(r"<twisted\.python\.failure\.Failure (?:\w+\.)*(\w+): ?")
 
 
 class Exchange:
@@ -113,23 +110,20 @@ class Exchange:
         self.robots_request = robots_request  # the request as the fetcher made it
         # as the download handler got it; None if a middleware did not let it pass
         self.request: Request | None = None
-        # how long the response's headers took; None if they never came
-        self.headers_secs: float | None = None
+        self.headers_came = False
         # whether this exchange stopped the download: then a short body is not a lost one
         self.stopped = False
         # without Content-Encoding, so that no middleware decodes the body
         self.response: Response | None = None
         self.headers = Headers()  # all those of the response
-        # how long the download handler took: without the downloader's queue and other middlewares
-        self.secs = 0.0
+        # for how many seconds a download handler may still have it
+        self.secs_left = secs_left
         self.error: BaseException | None = None  # why there is no response
         self.fault = ""  # `error` in words, if a middleware has failed
         # what the download handler raised, if it did
         self._download_error: BaseException | None = None
         self._most_bytes = most_bytes
         self._received = 0
-        self._secs_left = secs_left  # for how many seconds a download handler may have it
-        self._sent_at = 0.0  # on the monotonic clock
         self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
         self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
 
@@ -141,15 +135,15 @@ class Exchange:
         spends in the downloader's queue does not count.
         """
         self.request = request
-        self.headers_secs = None
+        self.headers_came = False
         self.stopped = False
         self.response = None
         self._download_error = None
         self._received = 0
         self._take_out_headers(request)
-        self._sent_at = time.monotonic()
+        began = time.monotonic()
         try:
-            response = await within(self._secs_left + GRACE_SECS, send(request))
+            response = await within(max(0.0, self.secs_left) + GRACE_SECS, send(request))
         except asyncio.CancelledError as error:
             self._download_error = CancelledError("the download handler was cancelled")
             raise self._download_error from error
@@ -157,7 +151,7 @@ class Exchange:
             self._download_error = error
             raise
         finally:
-            self.secs = time.monotonic() - self._sent_at
+            self.secs_left -= time.monotonic() - began
         self.keep_response(response)
         return response
 
@@ -180,8 +174,7 @@ class Exchange:
 
         Return whether more is wanted: one byte more than the parser reads.
         """
-        if self.headers_secs is None:
-            self.headers_secs = time.monotonic() - self._sent_at
+        self.headers_came = True
         self._received += len(data)
         self.stopped = self._received > self._most_bytes
         return not self.stopped
@@ -203,11 +196,6 @@ class Exchange:
         is_chunked = "chunked" in _codings(self.headers, "Transfer-Encoding")
         if not is_chunked and "Content-Length" not in self.headers:
             response.flags.append("partial")
-
-    @property
-    def secs_left(self) -> float:
-        """How many seconds are left for what it redirects to."""
-        return self._secs_left - self.secs
 
     @property
     def has_proxy(self) -> bool:
@@ -244,11 +232,11 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        decisive: dict[str, str] = {}  # they say whose answer it is, and in which code page
-        for name in (*HEADERS, "content-type"):
-            value = response.headers.get(name)
-            if value:
-                decisive[name] = value.decode("latin-1")
+        # They say whose answer it is, and in which code page.
+        decisive = {
+            name: (response.headers.get(name) or b"").decode("latin-1")
+            for name in (*HEADERS, "content-type")
+        }
         return outcome_of(
             response.status,
             url,
@@ -273,6 +261,8 @@ class Exchange:
         if "dataloss" in response.flags:
             raise EOFError
         if "download_stopped" in response.flags and not self.stopped:
+            raise EOFError
+        if self.request is not None and self.request.method == "HEAD":  # by a middleware
             raise EOFError
         transfer = _codings(self.headers, "Transfer-Encoding")  # some handlers leave them in
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
@@ -307,7 +297,6 @@ def failure_of(
         host: whose robots.txt was asked for, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
-    detail = _OPENSSL_REASON.sub(r"\1", _TWISTED_FAILURE.sub(r"<\1: ", detail))
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail, redirected_to)
     kinds = list(_meanings(error))

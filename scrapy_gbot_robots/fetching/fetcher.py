@@ -22,16 +22,17 @@ from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
-from twisted.internet.defer import CancelledError
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import CancelledError, DeferredSemaphore
 
-from ..concurrency import Places, run_in_thread, within
+from ..concurrency import run_in_thread, within
 from ..core.urls import DEFAULT_PORTS, Origin, may_resolve, shown
 from ..engine import (
     LISTENER,
-    Overhearing,
     RobotsConnections,
     Send,
     around_sending,
+    ask_listeners,
     downloader_middleware,
     is_closing,
     send_beside_limits,
@@ -70,8 +71,6 @@ MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-# for a second request, for the status alone; plus the time that the first one's headers took
-_STATUS_SECS = 2.0
 _READ_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to read
 
 # Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to
@@ -112,8 +111,8 @@ class Fetcher:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._places = Places(MOST_UNDER_WAY)
-        self._overhearing = Overhearing(crawler)
+        self._places = DeferredSemaphore(MOST_UNDER_WAY)
+        ask_listeners(crawler)
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
         self._sees_downloads: bool | None = None  # whether each passes `_send_now`
         self._refused_private = 0
@@ -252,9 +251,8 @@ class Fetcher:
         """
         send = partial(self._send, url, request, at_home=at_home)
         exchange = await send(secs_left, self._settings.max_bytes)
-        if exchange.response is None and exchange.headers_secs is not None:
-            secs_left = min(secs_left / 2, _STATUS_SECS + 2 * exchange.headers_secs)
-            again = await send(secs_left, _STATUS_ONLY)
+        if exchange.response is None and exchange.headers_came:
+            again = await send(secs_left / 2, _STATUS_ONLY)
             if again.response is not None and again.response.status not in BODY_DECIDES:
                 return again
         return exchange
@@ -279,33 +277,33 @@ class Fetcher:
         robots_request.meta.update(own_meta)
         if self._sees_downloads is None:  # there is no downloader before the crawl has begun
             self._sees_downloads = around_sending(self._crawler, self._send_now)
-        async with self._places:
-            with self._overhearing.listening():
-                try:
-                    self._set_credentials(robots_request, at_home=at_home)
-                    response = await send_beside_limits(
-                        self._crawler, robots_request, self._settings.timeout_secs, own_meta
-                    )
-                    if exchange.request is None:
-                        # It is from a middleware that answers by itself, such as a cache.
-                        exchange.response = response
-                        exchange.headers = response.headers
-                    elif self._connections.flags_no_unknown_length(exchange.request):
-                        exchange.flag_unknown_length()
-                except (Exception, asyncio.CancelledError) as error:
-                    is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-                    # this look-up; otherwise it is the download
-                    if is_cancelled and is_closing(self._crawler):
-                        raise
-                    exchange.error = error
-                    if self._sees_downloads:
-                        exchange.fault = exchange.fault_in(error)
-                finally:
-                    # otherwise it would keep the body in memory
-                    robots_request.meta.pop(LISTENER, None)
-                    # otherwise an archive would contain them
-                    for name in (PROXY_HEADER, *CREDENTIALS):
-                        robots_request.headers.pop(name, None)
+        await maybe_deferred_to_future(self._places.acquire())
+        try:
+            self._set_credentials(robots_request, at_home=at_home)
+            response = await send_beside_limits(
+                self._crawler, robots_request, self._settings.timeout_secs, own_meta
+            )
+            if exchange.request is None:
+                # It is from a middleware that answers by itself, such as a cache.
+                exchange.response = response
+                exchange.headers = response.headers
+            elif self._connections.flags_no_unknown_length(exchange.request):
+                exchange.flag_unknown_length()
+        except (Exception, asyncio.CancelledError) as error:
+            is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
+            # this look-up; otherwise it is the download
+            if is_cancelled and is_closing(self._crawler):
+                raise
+            exchange.error = error
+            if self._sees_downloads:
+                exchange.fault = exchange.fault_in(error)
+        finally:
+            self._places.release()
+            # otherwise it would keep the body in memory
+            robots_request.meta.pop(LISTENER, None)
+            # otherwise an archive would contain them
+            for name in (PROXY_HEADER, *CREDENTIALS):
+                robots_request.headers.pop(name, None)
         kind = type(exchange.error)
         if exchange.fault and kind not in self._faults:
             self._faults.add(kind)

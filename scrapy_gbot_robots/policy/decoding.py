@@ -1,10 +1,8 @@
 """The bytes of a robots.txt as its site served them, without content codings and browser's page.
 
-Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows. Each coding is
-a generator that turns pieces into pieces. So layers stack, no layer decodes more than the next one
-takes, and a decompression bomb costs one piece. Of several layers, each has a bound of its own: one
-may be full of empty files, of which the next one makes nothing. Scrapy's HttpCompressionMiddleware
-is no use here: it decodes the whole body or drops it.
+Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows: a coding is a
+generator that turns pieces into pieces, and a decompression bomb costs one piece. Scrapy's
+HttpCompressionMiddleware is no use here: it decodes the whole body or drops it.
 Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli),
 RFC 8878 and 9659 (zstd).
 """
@@ -14,7 +12,7 @@ from __future__ import annotations
 import html
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -32,9 +30,6 @@ _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
-_MOST_FRAMES = 1_000  # of zstd, each of which takes a new decoder; 500 KiB hold 57,000 empty ones
-_MAX_LAYERS = 4
-_MOST_PIECES = 1_000  # of a layer among several, beside those that long texts need
 
 # What a browser takes for binary (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
@@ -68,7 +63,7 @@ def as_served(body: bytes, flags: Collection[str]) -> bytes:
 def decoded(
     body: bytes, content_encoding: str, limit: int, *, whole: bool = True, may_be_empty: bool = True
 ) -> tuple[bytes, bool]:
-    """Undo the content codings of `body`, for the first `limit` decoded bytes.
+    """Undo the content coding of `body`, for the first `limit` decoded bytes.
 
     A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, is a server's mistake.
     Browsers read such a body as it is; this function does so, too, if the body is text. In a coding
@@ -76,8 +71,7 @@ def decoded(
 
     Args:
         body: the bytes as they came over the wire.
-        content_encoding: the Content-Encoding header's value; codings in the order they were
-            applied.
+        content_encoding: the Content-Encoding header's value. No more than one coding is undone.
         limit: the most decoded bytes to return.
         whole: whether `body` is complete. In a body that was cut off, an early end is no error.
         may_be_empty: whether a body of no bytes is an empty file in any coding, as some servers
@@ -87,58 +81,34 @@ def decoded(
         The decoded bytes, and whether there were more.
 
     Raises:
-        DecodeError: the body is broken or incomplete, or a coding is unknown.
+        DecodeError: the body is broken or incomplete, or the coding is unknown.
     """
-    names = [
-        name
-        for part in content_encoding.split(",")
-        if (name := part.strip().lower()) not in {"", "identity"}
-    ]
+    names = [name.strip().lower() for name in content_encoding.split(",")]
+    names = [name for name in names if name not in {"", "identity"}]
     codings = [name for name in names if name in _DECODERS]
     if may_be_empty and not body:
         return b"", not whole
-    if len(codings) > _MAX_LAYERS:
-        raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
-    pieces = _undone(codings, body, limit)
+    named = content_encoding[:80]
+    not_understood = DecodeError(f"Content-Encoding {named!r} is not understood")
+    if len(codings) > 1:
+        raise not_understood
+    pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
+    for name in codings:
+        pieces = _DECODERS[name](pieces)
     out = bytearray()
     try:
         while len(out) <= limit and (piece := next(pieces, None)) is not None:
             out += piece
     except EOFError:
         if whole:
-            raise DecodeError(f"the {content_encoding[:80]} body ends too early") from None
+            raise DecodeError(f"the {named} body ends too early") from None
     # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
     except Exception as error:
-        raise DecodeError(f"the {content_encoding[:80]} body is broken: {error}") from error
+        raise DecodeError(f"the {named} body is broken: {error}") from error
     text = bytes(out[:limit])
     if len(codings) < len(names) and _BINARY.search(text):
-        raise DecodeError(f"Content-Encoding {content_encoding[:80]!r} is not understood")
+        raise not_understood
     return text, len(out) > limit or not whole
-
-
-def _undone(codings: Sequence[str], body: bytes, limit: int) -> Pieces:
-    """Undo codings, the last one first, for at most `limit` bytes of text."""
-    pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
-    for name in reversed(codings):
-        pieces = _DECODERS[name](pieces)
-        if len(codings) > 1:
-            pieces = _bounded(pieces, limit)
-    return pieces
-
-
-def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Pass on what a layer is decoded to, if no more than `limit` bytes of text can need.
-
-    Otherwise raise DecodeError.
-    """
-    bytes_left = 2 * limit + _PIECE
-    pieces_left = _MOST_PIECES + 2 * limit // _FED
-    for piece in pieces:
-        bytes_left -= len(piece)
-        pieces_left -= 1
-        if bytes_left < 0 or pieces_left < 0:
-            raise DecodeError("a layer of it has no end")
-        yield piece
 
 
 def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
@@ -203,25 +173,18 @@ def _unbrotlied(pieces: Pieces) -> Pieces:
 
 
 def _unzstd(pieces: Pieces) -> Pieces:
-    """Decompress zstd, whose frames may follow one another (RFC 8878 3)."""
+    """Decompress zstd of one frame."""
     zstd = _module("zstd")
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
-    stream = None
-    frames = 0
+    stream = zstd.ZstdDecompressor(options=options)
     for piece in pieces:
         waiting = piece
-        while waiting or not (stream is None or stream.needs_input):
-            if stream is None:
-                frames += 1
-                if frames > _MOST_FRAMES:
-                    raise DecodeError(f"more than {_MOST_FRAMES:,} frames")
-                stream = zstd.ZstdDecompressor(options=options)
+        while not stream.eof and (waiting or not stream.needs_input):
             yield stream.decompress(waiting, _PIECE)
             waiting = b""
-            if stream.eof:
-                waiting = stream.unused_data
-                stream = None
-    if stream is not None:
+        if stream.eof and (waiting or stream.unused_data):
+            raise DecodeError("more than one frame")
+    if not stream.eof:
         raise EOFError
 
 

@@ -112,28 +112,29 @@ class Entry:
     outage: Outage | None = None
 
 
-class Meaning(Enum):
-    """What an unreachable robots.txt means, by a rung of a ladder."""
+class State(Enum):
+    """The three possible outcomes of Google's page."""
 
-    DISALLOW = "full disallow"
-    COPY = "the last good copy, else full allow"
-    ALLOW = "full allow"
+    FULL_ALLOW = "full allow"
+    FULL_DISALLOW = "full disallow"
+    RULES = "rules"
 
 
-# What an outage means until it is so many seconds old.
-_THIRTY_DAYS = ((30 * DAY, Meaning.DISALLOW), (math.inf, Meaning.COPY))
-LADDERS: dict[str, tuple[tuple[float, Meaning], ...]] = {
+_THIRTY_DAYS = ((30 * DAY, State.FULL_DISALLOW), (math.inf, State.RULES))
+# What an outage means until it is so many seconds old. RULES are those of the last good copy;
+# without a copy it is full allow.
+LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
     "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
     "google-2026": (  # Google's page of 2026
-        (12 * HOUR, Meaning.DISALLOW),
-        (12 * HOUR + 30 * DAY, Meaning.COPY),
+        (12 * HOUR, State.FULL_DISALLOW),
+        (12 * HOUR + 30 * DAY, State.RULES),
         # "If the site is available", says the page: one that is not serves nothing anyway.
-        (math.inf, Meaning.ALLOW),
+        (math.inf, State.FULL_ALLOW),
     ),
     # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
     "rfc9309": _THIRTY_DAYS,
     # as stock Scrapy: fails open, yet rules once read stay in force
-    "allow": ((math.inf, Meaning.COPY),),
+    "allow": ((math.inf, State.RULES),),
 }
 
 
@@ -158,14 +159,6 @@ class Policy:
         ):
             if word not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, got {word!r}")
-
-
-class State(Enum):
-    """The three possible outcomes of Google's page."""
-
-    FULL_ALLOW = "full allow"
-    FULL_DISALLOW = "full disallow"
-    RULES = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +268,8 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     refresh_at = fresh_until - min(_REFRESH_SHARE * lifetime, _REFRESH_MOST)
     if outage:
         refresh_at = min(max(refresh_at, _retry_at(outage, now)), fresh_until)
-    return _definite(copy, copy.why, refresh_at, fresh_until, policy)
+    state = _state_by(copy, policy)
+    return Decision(state, copy.why, False, refresh_at, fresh_until, copy)
 
 
 def _retry_at(outage: Outage, now: float) -> float:
@@ -289,21 +283,13 @@ def _retry_at(outage: Outage, now: float) -> float:
     return outage.retry_at
 
 
-def _definite(
-    copy: Copy,
-    why: str,
-    refresh_at: float,
-    ask_at: float,
-    policy: Policy,
-    *,
-    temporary: bool = False,
-) -> Decision:
-    state = State.FULL_ALLOW
-    if copy.kind is Kind.RULES:
-        state = State.RULES
+def _state_by(copy: Copy, policy: Policy) -> State:
+    """Return what a definite answer means."""
     if policy.refused == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
-        state = State.FULL_DISALLOW
-    return Decision(state, why, temporary, refresh_at, ask_at, copy)
+        return State.FULL_DISALLOW
+    if copy.kind is Kind.RULES:
+        return State.RULES
+    return State.FULL_ALLOW
 
 
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
@@ -312,19 +298,21 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     Requests that may go on do not wait for each further attempt.
     """
     age = max(0.0, now - outage.since)
-    meaning = next(meaning for until, meaning in LADDERS[policy.ladder] if age < until)
+    state = next(state for until, state in LADDERS[policy.ladder] if age < until)
     why = f"robots.txt unreachable: {outage.why}"
     if age >= MINUTE:
         why = f"robots.txt unreachable for {span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now)
-    stands_until = retry_at + _GRACE
-    if meaning is Meaning.COPY and copy:
+    if state is State.FULL_DISALLOW:
+        return Decision(state, why, True, retry_at, retry_at, outage=outage)
+    counting = None
+    if state is State.RULES:
+        counting = copy
+        state = State.FULL_ALLOW
+    if counting is not None:
         why = f"{why}; the last answer counts"
-        decision = _definite(copy, why, retry_at, stands_until, policy, temporary=True)
-        return replace(decision, outage=outage)
-    if meaning is Meaning.DISALLOW:
-        return Decision(State.FULL_DISALLOW, why, True, retry_at, retry_at, outage=outage)
-    return Decision(State.FULL_ALLOW, why, True, retry_at, stands_until, outage=outage)
+        state = _state_by(counting, policy)
+    return Decision(state, why, True, retry_at, retry_at + _GRACE, counting, outage)
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:

@@ -180,7 +180,7 @@ def outcome_of(
     return Unreachable(f"HTTP {status}", status, retry_after)
 
 
-def next_hop(status: int, location: bytes | str | None, trail: Sequence[str]) -> str | Unavailable:
+def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str | Unavailable:
     """Return the URL to fetch after a redirect, or a 404 if there is none.
 
     The URL has no user-info and no fragment. It is a 404 after `MOST_REDIRECTS`, in a loop, and at
@@ -208,7 +208,7 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
     return Unavailable(status, url, f"HTTP {status} {why}, as 404")
 
 
-def _target(location: bytes | str | None, here: str) -> str | None:
+def _target(location: bytes | None, here: str) -> str | None:
     """Resolve a Location against the URL that sent it; None if it is no URL to follow.
 
     User-info and fragment are taken out.
@@ -216,7 +216,11 @@ def _target(location: bytes | str | None, here: str) -> str | None:
     if location is None:
         return None
     # as browsers read it (WHATWG URL, "special" schemes)
-    reference = _text(location).strip().replace("\\", "/")
+    try:
+        text = location.decode()
+    except UnicodeDecodeError:
+        text = location.decode("latin-1")
+    reference = text.strip().replace("\\", "/")
     if not 0 < len(reference) <= _URL_CHARS or _CONTROL.search(reference):
         return None
     try:
@@ -230,12 +234,3 @@ def _target(location: bytes | str | None, here: str) -> str | None:
     if scheme not in _SCHEMES:
         return None
     return url
-
-
-def _text(location: bytes | str) -> str:
-    if isinstance(location, str):
-        return location
-    try:
-        return location.decode()
-    except UnicodeDecodeError:
-        return location.decode("latin-1")

@@ -37,10 +37,9 @@ def hops(count: int) -> list[str]:
         pytest.param(b"https://[::1]:8080/r", "https://[::1]:8080/r", id="ipv6"),
         pytest.param("https://www.exämple.com/é".encode(), "https://www.exämple.com/é", id="utf-8"),
         pytest.param("/é".encode("latin-1"), "https://example.com/é", id="latin-1"),
-        pytest.param("/é", "https://example.com/é", id="text"),
     ],
 )
-def test_redirect_is_followed(location: bytes | str, target: str) -> None:
+def test_redirect_is_followed(location: bytes, target: str) -> None:
     assert next_hop(301, location, [HERE]) == target
 
 
@@ -95,7 +94,11 @@ def test_sixth_hop_is_a_404() -> None:  # S2.5
     assert ended == Unavailable(301, "https://example.com/5", "HTTP 301 after 5 redirects, as 404")
 
 
-@given(st.one_of(st.binary(max_size=60), st.text(max_size=60)))
-def test_no_location_raises_and_none_leaves_http(location: bytes | str) -> None:
+@given(
+    st.one_of(
+        st.binary(max_size=60), st.text(st.characters(codec="utf-8"), max_size=60).map(str.encode)
+    )
+)
+def test_no_location_raises_and_none_leaves_http(location: bytes) -> None:
     target = next_hop(302, location, [HERE])
     assert isinstance(target, Unavailable) or target.startswith(("http://", "https://"))
