@@ -1,4 +1,4 @@
-"""The plugin's settings: their defaults, the values that they take, and what each needs.
+"""The plugin's settings: their defaults, and the values that they take.
 
 `GbotSettings` is the table: the setting `GBOT_ROBOTS_STORAGE` is its field `storage`. To add a
 setting, add a field, and a section to docs/settings.md, which a test compares with the table. No
@@ -255,13 +255,12 @@ PURPOSE_LIST = ValueType(
 DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
-def _row(default: object, values: ValueType, needs: str = "", value: object = True) -> Any:
+def _row(default: object, values: ValueType) -> Any:
     """Make a field of `GbotSettings`.
 
-    `default` may be a function that makes the default from Scrapy's settings. The setting does
-    nothing unless the field `needs`, if one is named, has this `value`; True: any but an empty one.
+    `default` may be a function that makes the default from Scrapy's settings.
     """
-    return field(metadata={"default": default, "values": values, "needs": (needs, value)})
+    return field(metadata={"default": default, "values": values})
 
 
 @dataclass(frozen=True)
@@ -272,9 +271,9 @@ class GbotSettings:
     """
 
     storage: str = _row("sqlite", STORAGE)
-    sqlite_path: Path | None = _row(sqlite_of_project, SQLITE, "storage", "sqlite")  # noqa: RUF009  it makes a field
-    redis_url: str = _row(redis_url_of_project, REDIS_URL, "storage", "redis")
-    redis_client: str | None = _row(redis_client_of_project, CALLABLE, "storage", "redis")
+    sqlite_path: Path | None = _row(sqlite_of_project, SQLITE)  # noqa: RUF009  it makes a field
+    redis_url: str = _row(redis_url_of_project, REDIS_URL)
+    redis_client: str | None = _row(redis_client_of_project, CALLABLE)
     cache_size: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, SECONDS)
     unreachable: str = _row("google", one_of(*LADDERS))
@@ -295,9 +294,9 @@ class GbotSettings:
     archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
-    preferences: str = _row("annotate", one_of("annotate", "refuse"), "purposes")
+    preferences: str = _row("annotate", one_of("annotate", "refuse"))
     tags: bool = _row(False, FLAG)
-    tags_drop: tuple[str, ...] = _row([], DIRECTIVES, "tags")
+    tags_drop: tuple[str, ...] = _row([], DIRECTIVES)
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -374,20 +373,12 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
 
 
 def mistakes(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that does nothing, such as a misspelt one."""
-    rows = {row.name: row.metadata for row in fields(GbotSettings)}
+    """Yield a sentence for each setting that does not exist, such as a misspelt one."""
+    field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
-        if _LOOKS_OURS.match(name) and name not in map(_name_of, rows):
+        if _LOOKS_OURS.match(name) and name not in map(_name_of, field_names):
             end = _LOOKS_OURS.sub("", name)
-            yield f"{name} is no setting{_instead(end, rows)}"
-    checked = GbotSettings.of(settings)
-    for field_name, row in rows.items():
-        other, wanted = row["needs"]
-        if other and settings.get(_name_of(field_name)):
-            value = getattr(checked, other)
-            if wanted not in {value, bool(value)}:
-                name = _name_of(field_name)
-                yield f"{name} does nothing here: {_name_of(other)} is {value!r}"
+            yield f"{name} is no setting{_instead(end, field_names)}"
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:

@@ -205,7 +205,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
         assert callable(default) or json.loads(shown) == default, name
 
 
-NOTHING = "does nothing here: GBOT_ROBOTS_"
 LEFT = "is no setting any more: "
 MEANT = "is no setting; did you mean GBOT_ROBOTS_"
 
@@ -215,19 +214,6 @@ MEANT = "is no setting; did you mean GBOT_ROBOTS_"
     [
         ({}, ""),
         ({"GBOT_ROBOTS_AGENTS": ["GPTBot", "ourbot"]}, ""),
-        # It lacks what it needs, or has it, or has its default.
-        ({"GBOT_ROBOTS_TAGS_DROP": ["noindex"]}, f"TAGS_DROP {NOTHING}TAGS is False"),
-        ({"GBOT_ROBOTS_TAGS_DROP": []}, ""),
-        ({"GBOT_ROBOTS_PREFERENCES": "refuse"}, f"PREFERENCES {NOTHING}PURPOSES is ()"),
-        (
-            {"GBOT_ROBOTS_PREFERENCES": "refuse", "GBOT_ROBOTS_PURPOSES": ["search"]},
-            "",
-        ),
-        (
-            {"GBOT_ROBOTS_SQLITE_PATH": "x.sqlite", "GBOT_ROBOTS_STORAGE": "memory"},
-            f"SQLITE_PATH {NOTHING}STORAGE is 'memory'",
-        ),
-        ({"GBOT_ROBOTS_REDIS_URL": "redis://a"}, f"REDIS_URL {NOTHING}STORAGE is 'sqlite'"),
         ({"REDIS_URL": "redis://a"}, ""),
         # It is misspelt, and the most similar one is named.
         ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"MAX_AGE {MEANT}MAX_AGE_SECS?"),

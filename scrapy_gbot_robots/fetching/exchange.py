@@ -281,9 +281,7 @@ def _codings(of: Headers, name: str) -> str:
     return b",".join(of.getlist(name)).decode("latin-1").lower()
 
 
-def failure_of(
-    error: BaseException, redirected_to: str = "", *, proxied: bool = False, host: str = ""
-) -> Unreachable:
+def failure_of(error: BaseException, *, proxied: bool = False, host: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
     The reason contains the message of `error` if that says more than the failure. Passwords in its
@@ -291,14 +289,13 @@ def failure_of(
 
     Args:
         error: what the download handler, or a middleware, raised.
-        redirected_to: the URL that failed, if a redirect led there.
         proxied: whether the request went to a proxy: then it was the proxy that was not found, or
             that refused the connection.
         host: whose robots.txt was asked for, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
-        return failed(Failure.DROPPED, detail, redirected_to)
+        return failed(Failure.DROPPED, detail)
     kinds = list(_meanings(error))
     if type(error).__name__ in _SAYS_NO_MORE:
         detail = ""
@@ -312,7 +309,7 @@ def failure_of(
     if proxied and failure in _OF_CONNECTING:
         detail = f"{failure.value}: {detail}".removesuffix(": ")
         failure = Failure.PROXY
-    return failed(failure, detail, redirected_to)
+    return failed(failure, detail)
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:

@@ -13,10 +13,9 @@ import asyncio
 import logging
 import os
 import time
-from dataclasses import replace
 from functools import partial
 
-from scrapy import Request
+from scrapy import Request, version_info
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS
@@ -37,12 +36,12 @@ from ..engine import (
     is_closing,
     send_beside_limits,
 )
-from ..policy.decoding import can_undo
 from ..policy.outcome import (
     REDIRECTS,
     Failure,
     Outcome,
     Unreachable,
+    after_redirect,
     dead_end,
     failed,
     next_hop,
@@ -93,11 +92,10 @@ _OWN_META = {
 }
 
 # Scrapy says which codings may come, as for pages: scrapy-zyte-api warns of any other
-# Accept-Encoding. An older Scrapy may ask for a zstd that only it can undo.
+# Accept-Encoding. But before 2.18 it may ask for a zstd that only it can undo.
 _HEADERS: dict[str, bytes] = {}
-_CODINGS = [coding for coding in ACCEPTED_ENCODINGS if can_undo(coding.decode())]
-if _CODINGS != ACCEPTED_ENCODINGS:
-    _HEADERS["Accept-Encoding"] = b", ".join(_CODINGS)
+if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
+    _HEADERS["Accept-Encoding"] = b"gzip, deflate"
 
 # Of one kind; a broad crawl has thousands, which the stats count.
 MOST_WARNED = 10
@@ -162,54 +160,53 @@ class Fetcher:
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
-        redirected_to = ""
         while True:
             at_home = is_at_home(trail[-1], origin)
             exchange = await self._ask(trail[-1], request, secs_left, at_home=at_home)
-            answer = exchange.response
-            if answer is None:
-                return self._failure(exchange, trail[-1], redirected_to)
-            if answer.status not in REDIRECTS:
-                outcome = await self._outcome(exchange, answer, trail[-1])
-                if isinstance(outcome, Unreachable):
-                    outcome = replace(outcome, redirected_to=redirected_to)
-                self._crawler.signals.send_catch_log(
-                    robotstxt_served,
-                    origin=origin,
-                    outcome=outcome,
-                    request=exchange.robots_request,
-                    response=answer,
-                    headers=exchange.headers,
-                )
-                return outcome
-            secs_left = exchange.secs_left
             looking_at = time.monotonic()
-            hop = await self._next_hop(answer, trail, secs_left)
-            if not isinstance(hop, str):
-                return hop
-            secs_left -= time.monotonic() - looking_at
+            outcome = await self._hop_or_outcome(exchange, trail)
+            if not isinstance(outcome, str):
+                break
+            trail.append(outcome)
+            secs_left = exchange.secs_left - (time.monotonic() - looking_at)
             if secs_left <= 0:
-                return failed(Failure.TIMEOUT, redirected_to=hop)
-            trail.append(hop)
-            redirected_to = hop
+                outcome = failed(Failure.TIMEOUT)
+                break
+        if isinstance(outcome, Unreachable) and len(trail) > 1:
+            outcome = after_redirect(outcome, trail[-1])
+        answer = exchange.response
+        if answer is not None and answer.status not in REDIRECTS:
+            self._crawler.signals.send_catch_log(
+                robotstxt_served,
+                origin=origin,
+                outcome=outcome,
+                request=exchange.robots_request,
+                response=answer,
+                headers=exchange.headers,
+            )
+        return outcome
 
-    def _failure(self, exchange: Exchange, url: str, redirected_to: str) -> Unreachable:
-        """Count the end of a fetch without a response, and return what it means."""
-        error = exchange.error
-        if error is None:
-            return failed(Failure.REPLACED, redirected_to=redirected_to)
-        self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-        if exchange.fault:
-            return failed(Failure.MIDDLEWARE, exchange.fault, redirected_to)
-        host = Origin.of(url).host
-        return failure_of(error, redirected_to, proxied=exchange.has_proxy, host=host)
-
-    async def _outcome(self, exchange: Exchange, answer: Response, url: str) -> Outcome:
-        """Return what `answer` means, which may take a thread."""
-        read = partial(exchange.outcome, answer, url, self._settings)
+    async def _hop_or_outcome(self, exchange: Exchange, trail: list[str]) -> str | Outcome:
+        """Return where the last URL of `trail` redirects to, or what its response means."""
+        answer = exchange.response
+        if answer is None:
+            return self._failure(exchange, trail[-1])
+        if answer.status in REDIRECTS:
+            return await self._next_hop(answer, trail, exchange.secs_left)
+        read = partial(exchange.outcome, answer, trail[-1], self._settings)
         if len(answer.body) > _READ_IN_THREAD_BYTES:
             return await run_in_thread(read)
         return read()
+
+    def _failure(self, exchange: Exchange, url: str) -> Unreachable:
+        """Count the end of a fetch without a response, and return what it means."""
+        error = exchange.error
+        if error is None:
+            return failed(Failure.REPLACED)
+        self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+        if exchange.fault:
+            return failed(Failure.MIDDLEWARE, exchange.fault)
+        return failure_of(error, proxied=exchange.has_proxy, host=Origin.of(url).host)
 
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
@@ -224,7 +221,7 @@ class Fetcher:
         try:
             inside = await within(max(0.0, secs_left), leads_inside(hop, trail[-1]))
         except TimeoutError:
-            return failed(Failure.TIMEOUT, "its address was not found", hop)
+            return failed(Failure.TIMEOUT, f"it was not found where {hop} is")
         if not inside:
             return hop
         self._crawler.stats.inc_value("gbot_robots/refused_private")

@@ -83,22 +83,23 @@ def decoded(
     Raises:
         DecodeError: the body is broken or incomplete, or the coding is unknown.
     """
-    names = [name.strip().lower() for name in content_encoding.split(",")]
-    names = [name for name in names if name not in {"", "identity"}]
-    codings = [name for name in names if name in _DECODERS]
-    if may_be_empty and not body:
-        return b"", not whole
+    words = [word.strip() for word in content_encoding.lower().split(",")]
+    codings = [word for word in words if word in _DECODERS]
     named = content_encoding[:80]
     not_understood = DecodeError(f"Content-Encoding {named!r} is not understood")
+    if may_be_empty and not body:
+        return b"", not whole
     if len(codings) > 1:
         raise not_understood
     pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
-    for name in codings:
-        pieces = _DECODERS[name](pieces)
+    if codings:
+        pieces = _DECODERS[codings[0]](pieces)
     out = bytearray()
     try:
-        while len(out) <= limit and (piece := next(pieces, None)) is not None:
+        for piece in pieces:
             out += piece
+            if len(out) > limit:
+                break
     except EOFError:
         if whole:
             raise DecodeError(f"the {named} body ends too early") from None
@@ -106,7 +107,8 @@ def decoded(
     except Exception as error:
         raise DecodeError(f"the {named} body is broken: {error}") from error
     text = bytes(out[:limit])
-    if len(codings) < len(names) and _BINARY.search(text):
+    unknown = set(words) - {"", "identity", *codings}
+    if unknown and _BINARY.search(text):
         raise not_understood
     return text, len(out) > limit or not whole
 
@@ -186,17 +188,6 @@ def _unzstd(pieces: Pieces) -> Pieces:
             raise DecodeError("more than one frame")
     if not stream.eof:
         raise EOFError
-
-
-def can_undo(coding: str) -> bool:
-    """Whether a content coding can be undone with what is installed."""
-    if coding not in _MODULES:
-        return coding in _DECODERS
-    try:
-        _module(coding)
-    except DecodeError:
-        return False
-    return True
 
 
 def _module(coding: str) -> Any:

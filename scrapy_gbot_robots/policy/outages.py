@@ -211,33 +211,33 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     `before` is the outage until then, if there was one.
     """
     since = now
-    failures = 1
-    alike = 1
+    failures = 0
+    alike = 0
     if before is not None:
         since = min(before.since, now)
-        failures = before.failures + 1
+        failures = before.failures
         if outcome.failure is before.failure:
-            alike = before.alike + 1
+            alike = before.alike
     # no server is burdened by a try to find it: the pauses begin anew when it disappears
     tries = failures
     if outcome.failure in NO_SERVER:
         tries = alike
     return Outage(
         since=since,
-        failures=failures,
+        failures=failures + 1,
         status=outcome.status,
         why=outcome.why,
         retry_at=now + _wait(outcome, tries),
         failure=outcome.failure,
-        alike=alike,
+        alike=alike + 1,
         failed_at=now,
         redirected_to=outcome.redirected_to,
     )
 
 
-def _wait(outcome: Unreachable, failures: int) -> float:
-    """Return for how many seconds to leave a server alone after so many failures in a row."""
-    doubled = _FIRST_RETRY * 2.0 ** min(failures - 1, 32)
+def _wait(outcome: Unreachable, tries: int) -> float:
+    """Return for how many seconds to leave a server alone after so many failures before this."""
+    doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
         # waits grow also for a server that says "1 second" each time
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)

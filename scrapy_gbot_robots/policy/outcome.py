@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 from urllib.parse import urljoin, urlsplit
@@ -101,21 +101,24 @@ class Unreachable:
 Outcome: TypeAlias = Fetched | Unavailable | Unreachable
 
 
-def failed(failure: Failure, detail: str = "", redirected_to: str = "") -> Unreachable:
+def failed(failure: Failure, detail: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `failure`.
 
-    `detail` is the error's own message, for people. `redirected_to` is the URL that failed, if a
-    redirect led there.
+    `detail` is the error's own message, for people.
     """
     why = failure.value
-    if redirected_to and detail:
-        detail = f"redirected to {redirected_to}: {detail}"
-    elif redirected_to:
-        detail = f"redirected to {redirected_to}"
     detail = shown(" ".join(detail[:_DETAIL_CHARS].split()))
     if detail:
         why = f"{why} ({detail})"
-    return Unreachable(why, failure=failure, redirected_to=redirected_to)
+    return Unreachable(why, failure=failure)
+
+
+def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
+    """Return `outcome` with the URL that was asked last."""
+    why = outcome.why
+    if outcome.failure is not None:
+        why = f"{why}, redirected to {shown(url[:_DETAIL_CHARS])}"
+    return replace(outcome, why=why, redirected_to=url)
 
 
 # The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the

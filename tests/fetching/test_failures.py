@@ -111,12 +111,6 @@ SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 s
             "'wrong version number')]>])",
             id="openssl",
         ),
-        pytest.param(
-            SLOW,
-            {"redirected_to": "http://b.example/r.txt"},
-            "no answer in time (redirected to http://b.example/r.txt)",
-            id="redirect",
-        ),
         # the proxy was not reached, or the site behind it was not
         pytest.param(
             named("TunnelError")("Could not open CONNECT tunnel: connection refused"),

@@ -9,7 +9,7 @@ import pytest
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.patience import Patience, Portion, Trouble
 from scrapy_gbot_robots.policy.outages import DAY, HOUR, Entry, Outage, Policy, renew
-from scrapy_gbot_robots.policy.outcome import Failure, Outcome, Unreachable, failed
+from scrapy_gbot_robots.policy.outcome import Failure, Outcome, Unreachable, after_redirect, failed
 
 WAIT = 60.0
 A, B, C = (Origin.of(f"http://{name}.example/") for name in "abc")
@@ -106,7 +106,7 @@ def nothing(_: float) -> None: ...
         pytest.param(2, UNKNOWN, 100, [(3, 100)], id="gone-however-short-the-wait"),
         pytest.param(
             60,
-            failed(Failure.DNS, "", "http://b.example/"),
+            after_redirect(failed(Failure.DNS), "http://b.example/"),
             10,
             [(63, 10)],
             id="redirected-to-a-host-that-does-not-resolve",

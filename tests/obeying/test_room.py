@@ -24,7 +24,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lines import Standing
 from scrapy_gbot_robots.obeying.subject import returned
 from scrapy_gbot_robots.policy.outages import Decision, State
-from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, failed
+from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, after_redirect, failed
 
 from ..support.rooms import SLOT, STARTS, WAIT, World, path_of, slot
 
@@ -445,7 +445,8 @@ def test_later_requests_for_a_host_that_is_gone_do_not_wait(world: World) -> Non
         pytest.param(failed(Failure.TIMEOUT), id="slow"),
         pytest.param(failed(Failure.PROXY, "connection refused"), id="proxy-gone"),
         pytest.param(
-            failed(Failure.DNS, "", "http://b.x/"), id="redirected-to-a-host-that-is-gone"
+            after_redirect(failed(Failure.DNS), "http://b.x/"),
+            id="redirected-to-a-host-that-is-gone",
         ),
     ],
 )

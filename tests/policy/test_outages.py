@@ -31,6 +31,7 @@ from scrapy_gbot_robots.policy.outcome import (
     Outcome,
     Unavailable,
     Unreachable,
+    after_redirect,
     failed,
 )
 
@@ -157,7 +158,7 @@ def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
 
 
 def test_outage_has_the_last_failure_as_data() -> None:
-    refused = failed(Failure.REFUSED, "with many words", "http://b.example/r.txt")
+    refused = after_redirect(failed(Failure.REFUSED, "with words"), "http://b.example/r.txt")
     entry = renew(renew(SERVED, DOWN, NOW, GOOGLE), refused, NOW + 5, GOOGLE)
     assert entry.copy == SERVED.copy
     outage = entry.outage

@@ -11,6 +11,7 @@ from scrapy_gbot_robots.policy.outcome import (
     Outcome,
     Unavailable,
     Unreachable,
+    after_redirect,
     failed,
     outcome_of,
 )
@@ -84,14 +85,14 @@ def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.
 def test_every_failure_is_unreachable(failure: Failure) -> None:
     assert failed(failure) == Unreachable(failure.value, failure=failure)
     at = "http://b.example/r.txt"
-    outcome = failed(failure, "in the error's own words", at)
+    outcome = after_redirect(failed(failure, "in the error's own words"), at)
     assert (outcome.failure, outcome.redirected_to) == (failure, at)
-    assert outcome.why == f"{failure.value} (redirected to {at}: in the error's own words)"
+    assert outcome.why == f"{failure.value} (in the error's own words), redirected to {at}"
 
 
-def test_failure_after_a_redirect_names_where_it_led_without_words_of_an_error() -> None:
-    outcome = failed(Failure.TIMEOUT, redirected_to="http://b.example/r.txt")
-    assert outcome.why == "no answer in time (redirected to http://b.example/r.txt)"
+def test_status_after_a_redirect_is_told_as_it_is() -> None:
+    outcome = after_redirect(Unreachable("HTTP 503", 503), "http://b.example/r.txt")
+    assert (outcome.why, outcome.redirected_to) == ("HTTP 503", "http://b.example/r.txt")
 
 
 def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> None:
