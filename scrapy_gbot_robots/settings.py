@@ -146,9 +146,15 @@ def archive_named(path: Path, spider: str, now: datetime) -> Path:
     return Path(timed.replace("%(name)s", _NO_NAME.sub("-", spider)))
 
 
+def _is_directory(path: Path) -> bool:
+    with suppress(OSError):  # a name that no file can have: opening it will say so
+        return path.is_dir()
+    return False
+
+
 def _is_archive(path: Path) -> bool:
     named = archive_named(path, "", datetime.now(timezone.utc))
-    return named.name.endswith(ARCHIVES) and "%" not in named.name and not named.is_dir()
+    return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
 
 
 def _is_report(path: Path) -> bool:
@@ -225,7 +231,7 @@ CALLABLE = ValueType(
 SQLITE = ValueType(
     'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none',
     path_of,
-    lambda path: path.name != ":memory:" and not path.is_dir(),
+    lambda path: path.name != ":memory:" and not _is_directory(path),
 )
 REPORT = ValueType(
     f"the path of a {' or '.join(REPORTS)} file, with no %(...)s",
@@ -364,8 +370,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
     if value is None:
         return None
     values: ValueType = row["values"]
-    # an OSError of a name that no file can have
-    with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError, OSError):
+    with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError):
         read = values.read(value)
         if values.fits(read):
             return read

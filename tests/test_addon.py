@@ -97,10 +97,7 @@ def test_each_component_has_the_place_that_the_page_gives() -> None:
     }
     assert places == {
         "EXTENSIONS": {"RobotsArchive": 0, "RobotsReport": 0, "SitemapDiscovery": 0},
-        "SPIDER_MIDDLEWARES": {
-            "RobotsTagsMiddleware": 940,
-            "SitemapSpiderMiddleware": 950,
-        },
+        "SPIDER_MIDDLEWARES": {"RobotsTagsMiddleware": 940, "SitemapSpiderMiddleware": 950},
         "DOWNLOADER_MIDDLEWARES": {
             "GbotRobotsTxtMiddleware": 100,
             "SitemapDownloaderMiddleware": 90,

@@ -104,7 +104,7 @@ async def test_robots_txt_goes_through_the_api_as_all_requests_do(
     assert len(robots) == 1
     assert robots[0]["httpResponseBody"] is True
     assert {header["name"] for header in robots[0]["customHttpRequestHeaders"]} == {
-        "User-Agent",  # which the settings name
+        "User-Agent"  # which the settings name
     }
     assert "ban-sensitive header Accept-Encoding" not in caplog.text
 

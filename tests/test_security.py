@@ -108,10 +108,7 @@ def sites() -> Iterator[Callable[[Content], Site]]:
 async def test_nothing_forged_reaches_the_log(
     sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = {
-        "GBOT_ROBOTS_CRAWL_DELAY": 0.01,
-        "DOWNLOAD_TIMEOUT": 5,
-    }
+    settings = {"GBOT_ROBOTS_CRAWL_DELAY": 0.01, "DOWNLOAD_TIMEOUT": 5}
     hostile = [sites(robots) for robots in ROBOTS.values()]
     urls: list[str | Request] = [site.url(path) for site in hostile for path in PATHS]
     verbatim = sites(b"user-agent: *\ndisallow: /no").url("/no/\x1b[31m\x9b\u202e\r\n2026")

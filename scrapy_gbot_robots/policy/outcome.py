@@ -83,7 +83,7 @@ class Failure(Enum):
 
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})  # there is none that could answer
 # this crawl's own doing, at each try again: it says nothing of the site
-NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER})
+NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
 
 
 @dataclass(frozen=True, slots=True)

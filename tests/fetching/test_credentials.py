@@ -76,10 +76,7 @@ has_settings = pytest.mark.skipif(
 )
 WAYS = [
     pytest.param(
-        Pages,
-        {**USER, "HTTPAUTH_DOMAIN": NEAR},
-        id="settings-for-a-domain",
-        marks=has_settings,
+        Pages, {**USER, "HTTPAUTH_DOMAIN": NEAR}, id="settings-for-a-domain", marks=has_settings
     ),
     pytest.param(
         Pages, {**USER, "HTTPAUTH_DOMAIN": None}, id="settings-for-all", marks=has_settings

@@ -245,10 +245,7 @@ async def test_response_counts_that_a_middleware_does_not_pass_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({"/robots.txt": robots, "*": b"ok"}) as site:
-        settings = {
-            "DOWNLOADER_MIDDLEWARES": {middleware: 600},
-            "GBOT_ROBOTS_TIMEOUT_SECS": 0.5,
-        }
+        settings = {"DOWNLOADER_MIDDLEWARES": {middleware: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}
         crawler = await crawl(Pages, settings, urls=[site.url("/page")])
         assert (site.url("/page") in pages(crawler).crawled) is allowed
         assert site.paths().count("/robots.txt") == asked
@@ -320,3 +317,12 @@ async def test_failed_download_is_no_fault(
         assert set(pages(crawler).refused) == {site.url("/free")}
     assert not faults(caplog)
     assert "gbot_robots/dropped" not in stats(crawler)
+
+
+@in_reactor
+async def test_scheme_without_a_download_handler_is_not_waited_for() -> None:
+    settings = {"DOWNLOAD_HANDLERS": {"http": None}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    crawler = await crawl(Pages, settings, urls=["http://127.0.0.1/free"])
+    assert "no download handler" in str(pages(crawler).refused["http://127.0.0.1/free"])
+    assert stats(crawler)["gbot_robots/dropped"] == 1
+    assert "gbot_robots/held" not in stats(crawler)

@@ -19,11 +19,9 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError, fail
 from twisted.python.failure import Failure as TwistedFailure
 
-from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import LISTENER
 from scrapy_gbot_robots.fetching import exchange
-from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.signals import robotstxt_unreachable
 
@@ -84,6 +82,15 @@ class MakingUp:
         return TextResponse(request.url) if request.url.endswith("/robots.txt") else None
 
 
+class Heading:
+    """A user's middleware that wants no body of any robots.txt."""
+
+    def process_request(self, request: Request) -> Request | None:
+        if request.method == "HEAD" or not request.url.endswith("/robots.txt"):
+            return None
+        return request.replace(method="HEAD")
+
+
 class Slow:
     """A user's middleware that takes its time over each robots.txt."""
 
@@ -139,6 +146,7 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
     ({"DOWNLOADER_MIDDLEWARES": {Dropping: 600}}, [Scenario("dropped", DISALLOW, RULES)]),
     ({"DOWNLOADER_MIDDLEWARES": {Serving: 600}}, [Scenario("served", OBEY, Reply(503))]),
     ({"DOWNLOADER_MIDDLEWARES": {MakingUp: 600}}, [Scenario("made-up", DISALLOW, raw())]),
+    ({"DOWNLOADER_MIDDLEWARES": {Heading: 600}}, [Scenario("no-body", DISALLOW, RULES)]),
     (  # time spent in the downloader's queue is not the server's
         {"DOWNLOAD_DELAY": 0.6, "GBOT_ROBOTS_TIMEOUT_SECS": 1},
         [Scenario("redirects", OBEY, redirect("/1"), hops(2))],
@@ -495,30 +503,3 @@ async def test_failure_and_the_end_of_redirects_are_known_as_data() -> None:
         (None, "DNS", "http://no.invalid/", "the host name does not resolve"),
         (503, None, "", "HTTP 503"),
     ]
-
-
-@in_reactor
-async def test_subclass_may_change_the_request() -> None:
-    class Browser(Fetcher):
-        def robots_request(self, url: str, request: Request | None) -> Request:
-            own = super().robots_request(url, request)
-            own.headers["X-Browser"] = "yes"
-            return own
-
-    class BrowserMiddleware(GbotRobotsTxtMiddleware):
-        fetcher_cls = Browser
-
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        settings = {
-            "ROBOTSTXT_OBEY": True,
-            "GBOT_ROBOTS_STORAGE": "memory",
-            "DOWNLOADER_MIDDLEWARES": {
-                "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-                BrowserMiddleware: 100,
-            },
-        }
-        crawler = await crawl(
-            Pages, settings, addon=False, urls=[site.url("/page"), site.url("/free")]
-        )
-        assert set(pages(crawler).crawled) == {site.url("/free")}
-        assert site.asked[0].headers["x-browser"] == "yes"

@@ -228,10 +228,7 @@ async def test_sitemaps_on_private_addresses_are_refused(
 
 @pytest.mark.parametrize(
     ("spider", "arguments"),
-    [
-        (Sitemaps, {"start_urls": ["http://10.0.0.1/"]}),
-        (Guided, {"hosts": "http://10.0.0.1/"}),
-    ],
+    [(Sitemaps, {"start_urls": ["http://10.0.0.1/"]}), (Guided, {"hosts": "http://10.0.0.1/"})],
     ids=["SitemapSpider", "RobotsSitemapSpider"],
 )
 @in_reactor

@@ -78,9 +78,7 @@ def test_gzip_member_may_begin_at_any_byte_round_a_boundary(boundary: int, at: i
 
 @pytest.mark.parametrize(
     ("coding", "encode"),
-    [
-        *(CODINGS[name] for name in ("gzip", "zlib", "raw-deflate", "brotli", "zstd")),
-    ],
+    [*(CODINGS[name] for name in ("gzip", "zlib", "raw-deflate", "brotli", "zstd"))],
 )
 def test_body_that_is_cut_anywhere_is_an_early_end_or_a_beginning(
     coding: str, encode: Callable[[bytes], bytes]

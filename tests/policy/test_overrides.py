@@ -8,12 +8,7 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC, Verdict
-from scrapy_gbot_robots.policy.overrides import (
-    Action,
-    Override,
-    Overrides,
-    read_overrides,
-)
+from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, read_overrides
 
 from ..support.instructions import instructions
 
