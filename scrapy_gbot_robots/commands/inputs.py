@@ -243,23 +243,21 @@ def size_of(path: str) -> int | None:
 # Versions of a robots.txt
 
 
-def versions(
-    names: Sequence[str], settings: Settings, err: Terminal, *, may_refuse: bool = False
-) -> list[RobotsState]:
+def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[RobotsState]:
     """Return the versions that `names` stand for: files, sites, "-" (standard input).
 
     `err` gets a note on a file that looks like no robots.txt.
 
     Raises:
-        CommandError: one of them cannot be had, or is an archive, or two are standard input; or a
-            site is refused by GBOT_ROBOTS_REFUSED, and none `may_refuse`.
+        CommandError: one of them cannot be had, or is an archive, or two are standard input; or
+            GBOT_ROBOTS_REFUSED refuses a site.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
     sites = fetched(names, settings, err)
     every = [version_of(name, sites) for name in names]
     for version in every:
-        if version.decision.state is State.FULL_DISALLOW and not may_refuse:
+        if version.decision.state is State.FULL_DISALLOW:
             why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.why}"
             raise CommandError(f"{version.where}: there are no rules to read; {why}")
         if version.origin is None:

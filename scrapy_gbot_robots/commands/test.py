@@ -5,14 +5,14 @@ It is for a site's own tests. It shows the deciding line for each expectation th
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, Namespace
-from itertools import takewhile
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
 from ..core.asker import Asker, checked_url, verdict_on
-from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
@@ -22,8 +22,11 @@ from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
 from .output import Terminal
 from .project_crawl import RobotsState
 
-_VERBS = {"allow": True, "deny": False, "disallow": False}
-_LONGEST = 100  # characters of a wrong line that are shown
+_COMMENT = re.compile(r"(?:^|\s)#.*")  # of a URL, "#" is a part
+# a User-Agent header may have blanks
+_FORM = re.compile(
+    r"(allow|deny|disallow)\s+(\S+|\S[^(]*\(.*\S)\s+(\S+)|sitemap\s+(\S+)", re.IGNORECASE
+)
 
 
 class Expectation(NamedTuple):
@@ -57,77 +60,67 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.expectations == options.robots == STDIN:
         raise CommandError('"-" cannot be both the expectations and the robots.txt')
     (robots,) = versions([options.robots], settings, err)
-    expected = _expectations(options.expectations, robots, err)
+    expectations = [*_expectations(options.expectations, robots)]
+    if not expectations:
+        raise CommandError(f"{options.expectations}: there is no expectation in it")
     robotstxt = GbotSettings.of(settings).parse(robots.copy.body)
     failed = 0
-    for line, text, url, asker, allowed in expected:
-        facts: dict[str, Any] = {"line": line, "expectation": text}
+    for line, text, url, asker, allowed in expectations:
+        facts: dict[str, Any] = {}
         is_met = url in robotstxt.sitemaps
         check = None
         if asker is not None:
             verdict = verdict_on(url, asker.crawler, robotstxt)
             check = Check(url, asker, robots, robotstxt, verdict, verdict)
             is_met = verdict.allowed == allowed
-            facts |= check.facts
-        out.json({**facts, "met": is_met})
-        if not is_met:
-            failed += 1
-            where = f"{options.expectations}:{line}: "
-            out.say((where, "strong"), ("not met", "bad"), f": {text}")
-            _show(check, robotstxt, out)
-    counted = f": {count(len(expected), 'expectation')}, "
+            facts = check.facts
+        out.json({"line": line, "expectation": text, **facts, "met": is_met})
+        if is_met:
+            continue
+        failed += 1
+        where = f"{options.expectations}:{line}: "
+        out.say((where, "strong"), ("not met", "bad"), f": {text}")
+        if check is None:
+            listed = count(len(robotstxt.sitemaps), "other sitemap")
+            out.fact("sitemaps", f"the robots.txt does not list this one; it lists {listed}")
+        else:
+            show_line(check, out)
+            out.fact("verdict", str(check.verdict))
+            out.fact("group", check.group)
+    ending = ("all met", "good")
     if failed:
-        out.say((robots.where, "strong"), counted, (f"{failed:,} not met", "bad"))
-        return FOUND
-    out.say((robots.where, "strong"), counted, ("all met", "good"))
-    return FINE
+        ending = (f"{failed:,} not met", "bad")
+    counted = count(len(expectations), "expectation")
+    out.say((robots.where, "strong"), f": {counted}, ", ending)
+    return FOUND if failed else FINE
 
 
-def _show(check: Check | None, robotstxt: RobotsTxt, out: Terminal) -> None:
-    """Write what the robots.txt says instead. `check` is None for a sitemap."""
-    if check is None:
-        listed = count(len(robotstxt.sitemaps), "other sitemap")
-        out.say(("  = ", "faint"), f"the robots.txt does not list this sitemap; it lists {listed}")
-        return
-    show_line(check, out)
-    out.fact("verdict", str(check.verdict))
-    out.fact("group", check.group)
-
-
-def _expectations(where: str, robots: RobotsState, err: Terminal) -> list[Expectation]:
-    """Return the expectations in a file. Name the lines that are none.
+def _expectations(where: str, robots: RobotsState) -> Iterator[Expectation]:
+    """Yield the expectations in a file.
 
     Raises:
-        CommandError: there is such a line, or no expectation.
+        CommandError: a line is none.
     """
-    expectations, wrong = [], 0
-    text = read(where).decode("utf-8-sig", "surrogateescape")
-    for number, raw in enumerate(text.splitlines(), 1):
-        # of a URL, "#" is a part
-        words = [*takewhile(lambda word: not word.startswith("#"), raw.split())]
-        if words:
-            try:
-                expectations.append(_expectation(number, words, robots))
-            except ValueError as error:
-                wrong += 1
-                err.say((f"{where}:{number}: {error}: {shown(raw.strip(), _LONGEST)}", "bad"))
-    if wrong:
-        raise CommandError(f"{where}: {count(wrong, 'wrong line')}; nothing was tested")
-    if not expectations:
-        raise CommandError(f"{where}: there is no expectation in it")
-    return expectations
+    file = read(where).decode("utf-8-sig", "surrogateescape")
+    for number, raw in enumerate(file.splitlines(), 1):
+        text = _COMMENT.sub("", raw).strip()
+        try:
+            if text:
+                yield _expectation(number, text, robots)
+        except ValueError as error:
+            raise CommandError(f"{where}:{number}: {error}: {shown(raw.strip())}") from None
 
 
-def _expectation(number: int, words: list[str], robots: RobotsState) -> Expectation:
-    verb, *names, url = words if len(words) > 1 else ["", *words]
-    verb, name, text = verb.lower(), " ".join(names), " ".join(words)
-    if verb == "sitemap" and not names:
-        Origin.of(url)  # it may be anywhere
-        return Expectation(number, text, url)
-    # a User-Agent header may have blanks
-    if verb not in _VERBS or not names or (len(names) > 1 and "(" not in name):
+def _expectation(number: int, text: str, robots: RobotsState) -> Expectation:
+    form = _FORM.fullmatch(text)
+    if form is None:
         raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
+    verb, name, url, sitemap = form.groups()
+    if sitemap:
+        Origin.of(sitemap)  # it may be anywhere
+        return Expectation(number, text, sitemap)
     checked_url(url, has_robots=True)
     if is_url(url) and robots.origin not in {None, Origin.of(url)}:
         raise ValueError(f"{robots.where} is not for the origin of this URL")
-    return Expectation(number, text, url, Asker.of(name, "the expectation"), _VERBS[verb])
+    asker = Asker.of(name, "the expectation")
+    return Expectation(number, text, url, asker, verb.lower() == "allow")

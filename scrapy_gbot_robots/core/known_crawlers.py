@@ -121,12 +121,22 @@ def _letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
+def _product(name: str) -> str:
+    """Return the product that a crawler is named after: "claude" for Claude-User."""
+    return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
+
+
 # Operators document these names, although a token has no digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
 _REAL = {name.lower(): name for name in _NAMES}
-_BY_LETTERS = {_letters(name): name for name in _REAL.values()}
+# The names that a word may stand for, by its letters: another spelling, a product, an operator.
+_MEANT: dict[str, list[str]] = {}
+for _row in KNOWN_CRAWLERS:
+    for _word in {_product(_row.tokens[0]), _letters(_row.operator)}:
+        _MEANT.setdefault(_word, []).append(_row.tokens[0])
+_MEANT.update({_letters(name): [name] for name in _REAL.values()})
 
 
 def is_known(name: str) -> bool:
@@ -143,27 +153,12 @@ def well_known(user_agent: str) -> Crawler | None:
     return None
 
 
-def meant_by(name: str) -> list[str]:
-    """Return the crawlers that "GPT-Bot" (a spelling) or "ChatGPT" (a product) may mean."""
-    if is_known(name):
-        return []
-    if _letters(name) in _BY_LETTERS:
-        return [_BY_LETTERS[_letters(name)]]
-    names = []
-    for row in KNOWN_CRAWLERS:
-        if name.lower() in (_product(row.tokens[0]), row.operator.lower()):
-            names.append(row.tokens[0])  # noqa: PERF401  a comprehension would hide the test
-    return names
-
-
 def did_you_mean(name: str) -> str:
-    """Return the end of a message about `name`: which known crawlers it may mean, "" if none."""
-    meant = meant_by(name)
-    if not meant:
+    """Return the end of a message about `name`: which known crawlers it may mean, "" if none.
+
+    "GPT-Bot" (a spelling), "ChatGPT" (a product) and "OpenAI" mean some.
+    """
+    meant = _MEANT.get(_letters(name), [])
+    if is_known(name) or not meant:
         return ""
     return f"; did you mean {' or '.join(meant)}?"
-
-
-def _product(name: str) -> str:
-    """Return the product that a crawler is named after: "claude" for Claude-User."""
-    return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")

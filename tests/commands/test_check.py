@@ -535,18 +535,6 @@ def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, home: P
     assert len(asked("/", home, "--only", only, "--json")) == number
 
 
-def test_site_that_the_settings_refuse_may_be_fetched_by_nobody(home: Path) -> None:
-    refused = ("-s", "GBOT_ROBOTS_REFUSED=disallow")
-    with Site({"*": Reply(403)}) as site:
-        *rows, last = run("agents", site.url("/x"), *refused, cwd=home).out.splitlines()[1:]
-        words = ["agents", site.url("/robots.txt"), *"--only no --json".split()]
-        itself = run(*words, *refused, cwd=home)
-    assert {re.split("  +", row)[4] for row in rows} == {"disallowed: HTTP 403"}
-    number = len(KNOWN_CRAWLERS)
-    assert f"robots.txt: {number} of {number} crawlers refused" in last
-    assert itself == (0, "", "")
-
-
 def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
     for path, shown in (("/all", "no, but it may ignore that"), ("/y", "yes")):
         (row,) = (line for line in asked(path, home) if line.startswith("ChatGPT-User "))

@@ -47,7 +47,9 @@ def test_stored_copy_does_not_stand_for_what_a_site_has_now(line: str, files: Pa
     assert f"error: {url}: robots.txt unreachable: HTTP 503\n" in ended.err
 
 
-@pytest.mark.parametrize("line", ["diff {} old.txt", "test expected.txt --robots {}"])
+@pytest.mark.parametrize(
+    "line", ["diff {} old.txt", "agents {}/x", "test expected.txt --robots {}"]
+)
 def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Path) -> None:
     (files / "expected.txt").write_text("allow * /a")
     with Site({"*": Reply(403)}) as site:
