@@ -170,7 +170,7 @@ class CrawlCounts:
         for kind, words in _NO_ROBOTS_TXT.items():
             if kinds[kind]:
                 yield f"{count(kinds[kind], 'answer')} {words}"
-        sitemaps = [f"{number:,} by {why}" for why, number in left_out(self.crawler).items()]
+        sitemaps = left_out(self.crawler)
         if sitemaps:
             yield f"sitemaps left out: {', '.join(sitemaps)}"
 

@@ -257,14 +257,14 @@ def count(crawler: Crawler, name: str, number: int = 1) -> None:
         crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)
 
 
-def left_out(crawler: Crawler) -> dict[str, int]:
-    """How many sitemaps were not followed, by the rule that left them out."""
-    numbers: dict[str, int] = {}
+def left_out(crawler: Crawler) -> list[str]:
+    """How many sitemaps were not followed, and by which rule, in words for each rule."""
+    words = []
     for name, rule in RULES.items():
         number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
         if number:
-            numbers[rule] = number
-    return numbers
+            words.append(f"{number:,} by {rule}")
+    return words
 
 
 # What a spider takes

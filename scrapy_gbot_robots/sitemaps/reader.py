@@ -33,6 +33,7 @@ from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Attributes, Tag, tags_of, u
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
+_TOO_LONG = f"it has more than the {MAX_ENTRIES} entries or {MAX_BYTES} bytes of a sitemap"
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
@@ -112,7 +113,6 @@ class SitemapReader:
         is_index: whether the entry that was read last is a sitemap and not a page.
         entries: how many entries have been read.
         broken: how many entries, and values of `loc` beyond the first, could not be read so far.
-        over_limit: whether the file is larger than sitemaps.org allows. The rest is not read.
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
@@ -120,7 +120,6 @@ class SitemapReader:
         self._body = body
         self.is_index = False
         self.entries = self.broken = 0
-        self.over_limit = False
         self.trouble = ""
 
     def __iter__(self) -> Entries:
@@ -134,14 +133,14 @@ class SitemapReader:
             entries = self._lines(chain((head,), texts))
         for entry in entries:
             if self.entries + self.broken + (entry is not None) > MAX_ENTRIES:
-                self.over_limit = True
+                self.trouble = _TOO_LONG
                 break
             self.entries += entry is not None
             yield entry
         if root is None and not self.entries:
             self.broken = 0  # they are no lines of a list
             if not self.trouble:
-                self.trouble = f"it begins with {shown(head, 40)!r}"
+                self.trouble = f"it is no sitemap, and begins with {shown(head, 40)!r}"
 
     def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
@@ -151,7 +150,7 @@ class SitemapReader:
                 yield piece[:room]
                 room -= len(piece)
                 if room < 0:
-                    self.over_limit = True
+                    self.trouble = _TOO_LONG
                     return
         except (EOFError, zlib.error) as error:
             self.trouble = str(error) or "the compressed data ends too early"
@@ -164,7 +163,7 @@ class SitemapReader:
             rest = rest[: MOST_URL_CHARS + 1]
             yield from map(self._line, lines)
             yield None
-        if not (self.over_limit or self.trouble):  # else the last line may be cut
+        if not self.trouble:  # else the last line may be cut
             yield self._line(rest)
 
     def _line(self, line: str) -> SitemapEntry | None:
@@ -346,11 +345,7 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
     U+FFFD, which no URL has, replaces anything that is not a character of XML.
     """
-    first = b""
-    for piece in pieces:
-        first += piece
-        if len(first) >= _HEAD:
-            break
+    first = b"".join(islice(pieces, _HEAD // _PIECE))
     charset, mark = read_bom(first)
     if charset is not None and mark is not None:
         first = first.removeprefix(mark)

@@ -30,7 +30,7 @@ from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
 from .discovery import SitemapDiscovery, SitemapFeed, count, made_for
-from .reader import MAX_BYTES, MAX_ENTRIES, SitemapEntry, SitemapReader, day_of, is_before
+from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, guesses_of, origins_of, survey
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
@@ -66,11 +66,6 @@ _FATES = {
     "duplicate": "seen before",
     "lost": "not fetched",
 }
-
-_BROKEN = "%s lists %d URLs that can be read, and has broken entries: %d"
-_TOO_LONG = (
-    "%s has more than the %d entries or %d bytes that a sitemap may have. The rest is not read"
-)
 
 logger = logging.getLogger(__name__)
 
@@ -312,29 +307,23 @@ class RobotsSitemapSpider(SitemapSpider):
         async for request in self._requests(reader, response):
             yield request
         count(self.crawler, "read")
-        count(self.crawler, "over_limit", reader.over_limit)
         count(self.crawler, "entries/broken", reader.broken)
-        if reader.broken:
-            logger.info(_BROKEN, response.url, reader.entries, reader.broken)
-        if reader.over_limit:
-            logger.warning(_TOO_LONG, response.url, MAX_ENTRIES, MAX_BYTES)
         if not guess:
-            self._report_trouble(reader, response.url)
+            self._tell_of(reader, response.url)
         elif not reader.entries:
             guess["why"] += "lists nothing"
             for request in self._guess(**guess):
                 yield request
 
-    def _report_trouble(self, reader: SitemapReader, url: str) -> None:
-        """Count and log that a file is no sitemap, or none to its end."""
+    def _tell_of(self, reader: SitemapReader, url: str) -> None:
+        """Count and log what could not be read of a file."""
+        entries, broken = reader.entries, reader.broken
         if reader.trouble:
             count(self.crawler, "failed")
-            result = "is no sitemap"
-            if reader.entries:
-                result = f"was read only up to entry {reader.entries}"
-            logger.warning("%s %s: %s", url, result, shown(reader.trouble))
-        elif not (reader.entries or reader.broken):
-            logger.info("%s lists nothing", url)
+            trouble = shown(reader.trouble)
+            logger.warning("%s: %d URLs read, %d broken entries; %s", url, entries, broken, trouble)
+        elif broken or not entries:
+            logger.info("%s: %d URLs read, %d broken entries", url, entries, broken)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.

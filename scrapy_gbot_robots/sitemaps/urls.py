@@ -47,7 +47,8 @@ RULES = {
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
-_AFTER_AUTHORITY = re.compile(r"[^:]*://[^/?#]*(.*)", re.DOTALL)
+_UP_TO_PATH = re.compile(r"[^:]*://[^/?#]*")
+_PATH = re.compile(r"/(?!/)")
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
@@ -116,9 +117,7 @@ class UrlCheck(NamedTuple):
         first = ""
         listed = {*before}
         for line in sitemap_lines_of(robotstxt):
-            text = line.url
-            if text is None:
-                text = line.raw.decode("utf-8", "replace").strip()
+            text = line.raw.decode("utf-8", "replace").strip()
             try:
                 if self.resolves:
                     text = self._resolved(text, origin.robots_url)
@@ -157,8 +156,7 @@ class UrlCheck(NamedTuple):
             raise Refused("scheme", text)
         try:
             origin = Origin.of(text)
-            behind = _AFTER_AUTHORITY.match(text)
-            path = "" if behind is None else behind[1]
+            path = _UP_TO_PATH.sub("", text, count=1)
             return safe_url_string(f"{origin}{path}"), origin
         except ValueError:
             raise Refused("malformed", text) from None
@@ -323,6 +321,6 @@ def guesses_of(guess: Any) -> tuple[str, ...]:
     if not guess or guess == "0":
         return ()
     paths = tuple(dict.fromkeys(given_in(guess)))
-    if not all(path.startswith("/") and not path.startswith("//") for path in paths):
+    if not all(map(_PATH.match, paths)):
         raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
     return paths
