@@ -112,9 +112,11 @@ def _rows() -> Iterator[KnownCrawler]:
 KNOWN_CRAWLERS = tuple(_rows())
 
 
-SEARCH_ENGINES = tuple(
-    row for row in KNOWN_CRAWLERS if row.purpose == "search" and row.tokens[0] not in _LEFT_OUT
-)
+SEARCH_ENGINES = {
+    row.tokens[0]: row.crawler
+    for row in KNOWN_CRAWLERS
+    if row.purpose == "search" and row.tokens[0] not in _LEFT_OUT
+}
 
 
 def _letters(name: str) -> str:

@@ -14,9 +14,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
-from . import lines
+from .crawlers import Crawler
 from .known_crawlers import SEARCH_ENGINES
-from .lines import Line, without_bom
+from .lines import (
+    EMPTY,
+    GLOBAL,
+    IS_COMMENT,
+    MAX_BYTES,
+    UNKNOWN,
+    USER_AGENT,
+    Line,
+    is_web_page,
+)
 from .patterns import NO_RULE, covers, decider, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
     FOR_GOOGLE,
@@ -39,16 +48,10 @@ from .verdict import Rule
 _RANKS = [*KINDS]  # the greatest harm first
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
-# What other texts are, by their beginnings.
-_OTHERS = (
-    (_UTF_16, 'UTF-16 (Notepad\'s "Unicode"; save it as UTF-8)'),
-    ((b"{", b"["), "JSON"),
-    (b"", "another text"),
-)
 # Why the line of a seam begins no group.
 _SEAMS = {
-    lines.UNKNOWN: "is no user-agent line",
-    lines.USER_AGENT: "begins no new group: no rule ends the one above",
+    UNKNOWN: "is no user-agent line",
+    USER_AGENT: "begins no new group: no rule ends the one above",
 }
 _PATHS_BEGIN = ("/", "*")  # the patterns of paths
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
@@ -70,7 +73,7 @@ _WORK_EACH = 200  # the patterns count as so many characters more, and each path
 def findings(
     body: bytes,
     *,
-    max_bytes: int | None = lines.MAX_BYTES,
+    max_bytes: int | None = MAX_BYTES,
     truncated: bool = False,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] | None = None,
 ) -> list[Finding]:
@@ -112,55 +115,52 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     """Return what `body` is if no line of it is understood, such as an error message; else ""."""
-    if lines.is_web_page(body):
+    if is_web_page(body):
         return "a web page"
-    unlike = [line for line in all_lines if not line.flags & (lines.EMPTY | lines.IS_COMMENT)]
-    for line in unlike:
+    directives = [line for line in all_lines if not line.flags & (EMPTY | IS_COMMENT)]
+    for line in directives:
         key = line.key.lower()
-        if line.kind != lines.UNKNOWN or key == LICENSE or nearest_field(key):
+        if line.kind != UNKNOWN or key == LICENSE or nearest_field(key):
             return ""
-    if not unlike:
+    if body.startswith(_UTF_16):
+        return 'UTF-16 (Notepad\'s "Unicode"; save it as UTF-8)'
+    if not directives:
         return ""
-    text = without_bom(body).lstrip()
-    if b"\0" in text and not text.startswith(_UTF_16):
-        return "no text"
-    return next(what for beginnings, what in _OTHERS if text.startswith(beginnings))
+    return "another text"
 
 
 def _on_groups(
     robotstxt: RobotsTxt, groups: Sequence[Group], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find search engines that are shut out, groups without rules, and two groups that are one.
+    """Find search engines that are shut out, and lines that begin no group.
 
-    Only rules end the user-agent lines of a group (Google's page).
+    Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
+    until it was public.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
     for (rule, seam), names in shut_out.items():
+        is_for_all = "*" in names
         why = f'"{rule}" keeps them away from the whole site'
         if seam:
             why = f'"{rule}" is for them, too, as line {seam} {_SEAMS[all_lines[seam - 1].kind]}'
-        if seam or not is_closed:
-            engines = ", ".join(names)
-            yield finding(rule.line, "search engine shut out", crawlers=engines, why=why)
-    if is_closed:
-        yield from _on_closed_site(groups, seams)
-    untold = seams.difference([seam for _, seam in shut_out])
+        if seam or not (is_closed or is_for_all):
+            crawlers = ", ".join(names[is_for_all:])  # "*" comes first
+            yield finding(rule.line, "search engine shut out", crawlers=crawlers, why=why)
+        elif is_closed and is_for_all:
+            yield finding(rule.line, "whole site disallowed", rule=rule)
+    yield from _on_agents(groups, seams.difference([seam for _, seam in shut_out]))
+
+
+def _on_agents(groups: Sequence[Group], seams: set[int]) -> Iterator[Finding]:
+    """Find agents that have no rules, or those of another group."""
     merged = groups_by_agent(groups)
     for group in groups:
         for agent, line in group.agents.items():
-            if group.rules and line in untold:
+            if group.rules and line in seams:
                 yield finding(line, "joined groups")
             elif agent and not group.rules and len(merged[agent]) == 1:  # no other has its rules
                 yield finding(line, "group without rules", agent=agent)
-
-
-def _on_closed_site(groups: Iterable[Group], seams: Iterable[int]) -> Iterator[Finding]:
-    """Find the rules that close a site to all crawlers: many were closed only until the launch."""
-    for group in groups:
-        star, closing = group.agents.get("*"), closing_rule(group.rules)
-        if star and closing and not _first_between(seams, star, closing.line):
-            yield finding(closing.line, "whole site disallowed", rule=closing)
 
 
 def _seams(all_lines: Iterable[Line]) -> set[int]:
@@ -172,47 +172,41 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
     seams = set()
     fields: set[bytes] | None = None  # of the lines since a user-agent line, if no rule came
     for line in all_lines:
-        if line.kind == lines.USER_AGENT:
+        if line.kind == USER_AGENT:
             # one with a delay alone follows "*" anyway
-            is_meant = line.value == lines.GLOBAL and fields and not fields.isdisjoint(OF_GROUPS)
+            is_meant = line.value == GLOBAL and fields and not fields.isdisjoint(OF_GROUPS)
             if fields and not is_meant:
                 seams.add(line.number)
             fields = set()
         elif line.kind in RULES:
             fields = None
-        elif line.kind == lines.UNKNOWN and nearest_field(line.key) == "user-agent":
+        elif line.kind == UNKNOWN and nearest_field(line.key) == "user-agent":
             seams.add(line.number)
-        elif fields is not None and not line.flags & lines.IS_COMMENT:
+        elif fields is not None and not line.flags & IS_COMMENT:
             fields.add(line.key.lower())
     return seams
-
-
-def _first_between(seams: Iterable[int], first: int, last: int) -> int:
-    """Return the first seam between two lines, 0 if there is none."""
-    return min((seam for seam in seams if first < seam < last), default=0)
 
 
 def _shut_out(
     robotstxt: RobotsTxt, groups: Sequence[Group], seams: Iterable[int]
 ) -> tuple[dict[tuple[Rule, int], list[str]], bool]:
-    """Return the search engines that may fetch nothing, and whether that is so for all crawlers.
+    """Return the search engines, and "*", that may fetch nothing, and whether these are all.
 
-    By the rule that says so, and the seam by which it is for them if it was written for another; 0
-    stands for none. A rule that was written for all crawlers is no mistake.
+    They stand by the rule that says so, and the seam by which it is for them though it was written
+    for another crawler; 0 stands for none.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
-    is_closed = closing_rule(entries_of(robotstxt.rules_for("*"))) is not None
-    for engine in SEARCH_ENGINES:
-        rules = robotstxt.rules_for(engine.crawler)
+    is_closed = True
+    for name, crawler in {"*": Crawler.of("*"), **SEARCH_ENGINES}.items():
+        rules = robotstxt.rules_for(crawler)
         closing = closing_rule(entries_of(rules))
         if closing is None:
             is_closed = False
             continue
-        agent = rules.verdict("/").group or "*"
         group = next(group for group in groups if closing in group.rules)
-        seam = _first_between(seams, group.agents[agent], closing.line)
-        if seam or agent != "*":
-            shut_out.setdefault((closing, seam), []).append(engine.tokens[0])
+        named = group.agents[rules.verdict("/").group or "*"]
+        seam = min((seam for seam in seams if named < seam < closing.line), default=0)
+        shut_out.setdefault((closing, seam), []).append(name)
     return shut_out, is_closed
 
 
@@ -237,9 +231,7 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
         if work_left < 0:
             yield finding(line, "too many rules to compare")
             return
-        whom = f'"{agents[0]}"'
-        if len(agents) > 1:
-            whom += " and others"
+        whom = shown(", ".join(agents))
         yield from _on_rules(rules, whom, index)
         if not FOR_GOOGLE.isdisjoint(agents) and closing_rule(rules) is None:
             yield from _on_styles_and_scripts(rules, index)
@@ -304,9 +296,7 @@ def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Find
     """Find rules that hide style sheets and scripts, if no other rule gives them back."""
     for rule in rules:
         file = _style_or_script(rule.pattern)
-        if file and decider(index.kinds, file) == precedence_of(
-            len(rule.pattern), False, rule.line
-        ):
+        if file and not rule.allow and line_of(decider(index.kinds, file)) == rule.line:
             yield finding(rule.line, "style or script", rule=rule)
 
 

@@ -14,10 +14,27 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import NamedTuple, TypeAlias
 
-from . import lines
 from .crawlers import GOOGLE_NAMES, is_browser_like, product_token
 from .known_crawlers import did_you_mean, is_known
-from .lines import Line, agent_of, split_lines
+from .lines import (
+    ALLOW,
+    CRAWL_DELAY,
+    DISALLOW,
+    EMPTY,
+    FIELDS,
+    IS_COMMENT,
+    MAX_LINE_BYTES,
+    MISSING_COLON,
+    SITEMAP,
+    TOO_LONG,
+    UNKNOWN,
+    UNUSED,
+    USER_AGENT,
+    Line,
+    agent_of,
+    as_written,
+    split_lines,
+)
 from .patterns import directory_of_index
 from .urls import shown, sitemap_url
 
@@ -61,7 +78,7 @@ _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
         "no robots file": (
-            "this is {what}, not a robots.txt: {rules} of its lines are read as rules"
+            "this is {what}, not a robots.txt; lines of it that are read as rules: {rules}"
         ),
         "cut": "the file was cut here, after {what} bytes; this line may have lost its end",
         "another field read as a rule": (
@@ -89,7 +106,7 @@ _WORDS = {
             '"{rule}" never decides for {whom}: "{rival}" in line {rival.line} matches all of it '
             "and is preferred"
         ),
-        "over-long": f"longer than {lines.MAX_LINE_BYTES} bytes, the rest was dropped",
+        "over-long": f"longer than {MAX_LINE_BYTES} bytes, the rest was dropped",
         "not UTF-8": "not UTF-8: {what}; save the file as UTF-8",
         "noindex": (
             'Google does not use the field "{key}" and may index the page: use a robots meta '
@@ -195,7 +212,7 @@ FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}  # agents
 # Fields that other crawlers are known to use: the form of their values, and what is said of others.
 _ANYTHING = re.compile(rb".+", re.DOTALL), "empty"
 _OF_OTHERS: dict[bytes, tuple[re.Pattern[bytes], str]] = {
-    lines.CRAWL_DELAY: (re.compile(rb"\d{1,300}\.?\d*|\.\d+"), "no number of seconds"),
+    CRAWL_DELAY: (re.compile(rb"\d{1,300}\.?\d*|\.\d+"), "no number of seconds"),
     b"request-rate": (
         re.compile(rb"\d+/\d+[smhd]?(?:\s+\d{4}\s*-\s*\d{4})?"),
         "no rate such as 1/10s",
@@ -206,17 +223,17 @@ _OF_OTHERS: dict[bytes, tuple[re.Pattern[bytes], str]] = {
     b"content-usage": _ANYTHING,
     b"host": _ANYTHING,
 }
-OF_GROUPS = {lines.CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
-_FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in lines.FIELDS}
+OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
+_FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
 _MAX_FIELD = 30  # bytes; a longer name is no misspelling
 _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
-RULES = {lines.ALLOW, lines.DISALLOW}
+RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
 _MOST_NAMED = 3  # characters, in a finding
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)  # after another, not in a query
 # What becomes of bytes that are not UTF-8.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
-_NOT_UTF_8[lines.SITEMAP] = "in the URL, each byte past ASCII counts as % and its code"
+_NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII counts as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
 _NAME_ENDS = ': a name ends where anything but letters, "-" and "_" begins'
 
@@ -264,15 +281,15 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
             if not agents:
                 odd.append(("rule before any group", ""))
             odd += _on_rule(line, raw)
-        elif line.kind == lines.USER_AGENT:
+        elif line.kind == USER_AGENT:
             if has_rules:
                 agents = set()
             has_rules = False
             agents.add(agent_of(line.value).decode("ascii"))
             odd += _on_agent(line.value)
-        elif line.kind == lines.SITEMAP and not _is_one_url(line.value):
+        elif line.kind == SITEMAP and not _is_one_url(line.value):
             odd.append(("bad sitemap", ""))
-        elif line.kind == lines.UNUSED:
+        elif line.kind == UNUSED:
             odd += _on_unused(line, agents)
         for kind, what in odd:
             yield _on_line(line, written, kind, what)
@@ -299,12 +316,12 @@ def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
 
 def _on_form(line: Line) -> Odd:
     """Look at the form of a line, and the name of its field."""
-    if line.flags & lines.TOO_LONG:
+    if line.flags & TOO_LONG:
         yield "over-long", ""
-    if line.flags & (lines.EMPTY | lines.IS_COMMENT):
+    if line.flags & (EMPTY | IS_COMMENT):
         return
-    lacks_colon = line.flags & lines.MISSING_COLON
-    if line.kind == lines.UNKNOWN:
+    lacks_colon = line.flags & MISSING_COLON
+    if line.kind == UNKNOWN:
         nearest = nearest_field(line.key)
         if nearest:
             yield "misspelt field", nearest
@@ -340,7 +357,7 @@ def _on_bytes(line: Line, written: bytes) -> Odd:
 def _on_rule(line: Line, raw: bytes) -> Odd:
     """Look at the path of a rule."""
     path = line.value
-    as_typed = lines.as_written(raw).decode("utf-8", "ignore")  # cut if over-long
+    as_typed = as_written(raw).decode("utf-8", "ignore")  # cut if over-long
     odd = "".join(_ODD_IN_PATH.findall(as_typed))
     if path[:1] not in b"/*":
         yield "no leading slash", ""
@@ -359,7 +376,7 @@ def _on_rule(line: Line, raw: bytes) -> Odd:
     elif b"$" in path[1:-1]:
         yield "dollar within a path", ""
     directory = directory_of_index(path.decode("ascii"))
-    if line.kind == lines.ALLOW and directory is not None:
+    if line.kind == ALLOW and directory is not None:
         yield "index page", shown(directory[:-1])
 
 

@@ -137,7 +137,10 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
         assert why in said
     status, said = tried(b"<html><body>Not here</body></html>\n")
     assert status in {0, 1}
-    assert said.count("this is a web page, not a robots.txt: 0 of its lines are read as rules") == 1
+    assert (
+        said.count("this is a web page, not a robots.txt; lines of it that are read as rules: 0")
+        == 1
+    )
     for body in (rules, b'{"a": 1}\n' + rules, b""):
         status, said = tried(body)
         assert status in {0, 1}

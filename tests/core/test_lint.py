@@ -227,23 +227,23 @@ disallow: /|user-agent: *|disallow: /x    1 rule before any group    is ignored
 disalllow: /|words    1 misspelt field, 2 ignored    did you mean
 \xff\xfeu\0s\0e\0r\0:\0*\0    1 no robots file    this is UTF-16
 \xfe\xff\0u\0s\0e\0r\0:\0*    1 no robots file    ; save it as UTF-8
-\x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is no text, not a robots.txt: 0 of
-{"error":"forbidden"}|    1 no robots file    this is JSON, not a robots.txt: 0 of its lines
-\xef\xbb\xbf [1,|2]    1 no robots file    this is JSON
+\x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; lines
+{"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; lines of it that are read as rules: 0
+\xef\xbb\xbf [1,|2]    1 no robots file    this is another text
 <head><title>x</title>|x    1 no robots file    a web page
 <body>x    1 no robots file    a web page
 Forbidden    1 no robots file    this is another text
 # c||error: not found|humans: all    1 no robots file    this is another text
 \xef\xbb\xbf\r| <html lang=en>|<p>x: y</p>    1 no robots file    a web page
 <?xml version="1.0"?>|<!-- a -->|<!doctype\thtml>|<a>    1 no robots file    a web page
-<html><pre>|user-agent: *|disallow: /a|disallow: /b    1 no robots file    not a robots.txt: 2 of
+<html><pre>|user-agent: *|disallow: /a|disallow: /b    1 no robots file    that are read as rules: 2
 user-agent: b|disallow: /|user-agent: a|    3 group without rules    "a" may fetch everything
 user-agent: 7|    1 no user agent    "7" names
 user-agent: a|crawl-delay: 3||user-agent: b|user-agent: c|# d|user-agent: d|disallow: /    4 joined groups    all have
 user-agent: a|sitemap: https://a.example/s.xml|user-agent: b|disallow: /x    3 joined groups    no rule stands
 user-agent: a|crawl-delay: 9||user-agent: b|crawl-delay: 1    1 group without rules, 4 group without rules    "a" may
-user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule    for "a": "Allow: /x" in line 6 matches
-user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule    for "a" and others: "
+user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule    for a: "Allow: /x" in line 6 matches
+user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule    for a, b: "
 user-agent: *|disallow: /x|disallow: /x    3 duplicate rule    is already in line 2
 """
 MANY_RULES = b"".join(b"disallow: /*/%s/%d?sort=*&page=\n" % (b"x" * 40, n) for n in range(300))
@@ -397,7 +397,7 @@ def test_a_group_of_its_own_that_drops_rules_of_all_names_what_it_opens() -> Non
     own = "user-agent: Googlebot|user-agent: a|disallow: /cart|disallow: /admin"
     (finding,) = findings(HEAD + body_of(shared + own))
     assert (finding.level, finding.kind, finding.line) == (NOTE, "own group", 6)
-    assert 'is not for "googlebot" and others, so this is open there: /c, /d;' in finding.text
+    assert "is not for googlebot, a, so this is open there: /c, /d;" in finding.text
 
 
 def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None:

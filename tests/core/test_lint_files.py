@@ -24,29 +24,6 @@ Sitemap: https://www.shop.example/sitemap.xml
 7 search engine shut out: Googlebot, Bingbot, Applebot may fetch nothing: "Disallow: /" is for them, too, as line 6 begins no new group
 4 field of other crawlers:
 """,
-    "a-sitemap-line-joins-all-crawlers": """\
-User-agent: *
-Sitemap: https://www.example.com/sitemap_index.xml
-
-User-agent: AhrefsBot
-User-agent: SemrushBot
-Disallow: /
------
-6 search engine shut out: Googlebot, Bingbot, Applebot, DuckDuckBot, YandexBot, Baiduspider,
-""",
-    "one-line-forgotten": """\
-User-agent: *
-Disallow: /wp-admin/
-Allow: /wp-admin/admin-ajax.php
-
-# only Google, please
-User-agent: Googlebot
-Disallow: /
-Noindex: /tag/
------
-7 search engine shut out: Googlebot, Applebot may fetch nothing: "Disallow: /" keeps them away from the whole site
-8 noindex:
-""",
     "many-slips": """\
 Disallow: /tmp/
 User-agent: *
@@ -69,32 +46,6 @@ Sitemap: sitemap.xml
 3 typo: "Disalow"
 4 typo:
 """,
-    "own-groups-forget": """\
-User-agent: *
-Disallow: /checkout
-Disallow: /account
-
-User-agent: Googlebot
-Disallow: /search
-
-User-agent: Bingbot
-Crawl-delay: 5
------
-5 own group: /checkout, /account
-8 group without rules: "bingbot" may fetch everything
-""",
-    "error-page": """\
-<!DOCTYPE html>
-<html>
-<head><title>404 Not Found</title></head>
-<body>
-User-agent: *
-Disallow: /
-</body>
-</html>
------
-1 no robots file: a web page
-""",
     "only-googlebot-was-meant": """\
 // robots for www.example.com
 User-agent: Googlebot
@@ -105,83 +56,6 @@ Disallow: /
 5 search engine shut out: Googlebot, Applebot may fetch nothing: "Disallow: /" is for them, too, as line 4 begins
 1 ignored:
 5 whole site disallowed:
-""",
-    "sixty-lines": """\
-# www.verlag.example: robots.txt, last changed by the agency
-# Contact: webmaster@verlag.example
-
-User-agent: *
-Disallow: /suche
-Disallow: /suche/erweitert
-Disallow: /warenkorb/
-Disallow: /konto/
-Disallow: /intern #nur fuer Redaktion
-Disallow: /druck/*.html$
-Disallow: /*?sessionid=
-Disallow: /*&sort=
-Allow: /suche/hilfe
-Crawl-delay: 5
-
-# Bilder
-User-agent: Googlebot-Image
-Disallow: /bilder/archiv/
-Allow: /bilder/
-
-User-agent: Googlebot
-User-agent: Bingbot
-User-agent: DuckDuckBot
-Request-rate: 1/5
-Visit-time: 0600-0845
-
-# KI
-User-agent: GPTBot
-User-agent: CCBot
-User-agent: Google_Extended
-Disallow: /
-
-User-agent: ClaudeBot/1.0
-Disallow: /
-
-User-agent: bot2000
-Disallow: /
-
-# Werkzeuge
-User-agent: AhrefsBot
-Disallow: /
-
-User-agent: SemrushBot
-Disallow: /
-
-User-agent: MJ12bot
-Disalllow: /
-
-User-agent: Screaming Frog SEO Spider
-Disallow: /
-
-User-agent: DotBot
-Disallow: archiv/
-Disallow: /archiv/
-
-# Karten
-Sitemap: https://www.verlag.example/sitemap.xml
-Sitemap: /sitemap-news.xml
-Host: www.verlag.example
-Noindex: /alt/
------
-31 search engine shut out: Googlebot, Bingbot, Applebot, DuckDuckBot may fetch nothing:
-36 user agent cut: "bot2000"
-49 user agent cut: "Screaming Frog SEO Spider"
-47 misspelt field: "Disalllow"
-53 no leading slash: "archiv/"
-60 noindex:
-58 bad sitemap:
-49 joined groups:
-30 name of no crawler: did you mean Google-Extended?
-17 own group: "googlebot-image"
-52 own group: "dotbot"
-14 field of other crawlers:
-24 field of other crawlers:
-25 field of other crawlers:
 """,
 }
 
@@ -228,10 +102,8 @@ Crawl-delay: 1
 User-agent: *
 Allow: /
 
-User-agent: AdsBot-Google-Mobile
 User-agent: AdsBot-Google
 Disallow: /_api/*
-Disallow: /_partials*
 
 # Block PetalBot
 User-agent: PetalBot
@@ -242,16 +114,6 @@ User-agent: dotbot
 Crawl-delay: 10
 User-agent: AhrefsBot
 Crawl-delay: 10
-
-Sitemap: https://www.example.com/sitemap.xml
-""",
-    "yoast": """\
-# START YOAST BLOCK
-User-agent: *
-Disallow:
-
-Sitemap: https://www.example.com/sitemap_index.xml
-# END YOAST BLOCK
 """,
     "drupal": """\
 User-agent: *
