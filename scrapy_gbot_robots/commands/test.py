@@ -18,7 +18,7 @@ from ..report.summary import count
 from ..settings import GbotSettings
 from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
-from .inputs import SOURCE, STDIN, add_shared, is_url, read, versions
+from .inputs import SOURCE, add_shared, is_url, read, versions
 from .output import Terminal
 from .project_crawl import RobotsState
 
@@ -57,8 +57,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Test the expectations; return the exit status: FOUND if one is not met."""
-    if options.expectations == options.robots == STDIN:
-        raise CommandError('"-" cannot be both the expectations and the robots.txt')
     (robots,) = versions([options.robots], settings, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:

@@ -33,6 +33,7 @@ from .lines import (
     Line,
     agent_of,
     as_written,
+    seconds,
     split_lines,
 )
 from .patterns import directory_of_index
@@ -150,9 +151,6 @@ _WORDS = {
         "duplicate rule": '"{rule}" is already in line {other}',
         "index page": ('Google\'s parser takes it for the directory "{what}", too; others may not'),
         "path not escaped": "matched as {value}: write it so, for crawlers that do not escape",
-        "too many rules to compare": (
-            "from this group on, not all rules were compared with each other: there are too many"
-        ),
     },
 }
 KINDS: dict[str, FindingKind] = {}
@@ -209,19 +207,15 @@ _EVERYBODY = re.compile(
     re.IGNORECASE,
 )
 FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}  # agents
-# Fields that other crawlers are known to use: the form of their values, and what is said of others.
-_ANYTHING = re.compile(rb".+", re.DOTALL), "empty"
-_OF_OTHERS: dict[bytes, tuple[re.Pattern[bytes], str]] = {
-    CRAWL_DELAY: (re.compile(rb"\d{1,300}\.?\d*|\.\d+"), "no number of seconds"),
-    b"request-rate": (
-        re.compile(rb"\d+/\d+[smhd]?(?:\s+\d{4}\s*-\s*\d{4})?"),
-        "no rate such as 1/10s",
-    ),
-    b"visit-time": (re.compile(rb"\d{4}\s*-\s*\d{4}"), "no time such as 0600-0845"),
-    b"clean-param": _ANYTHING,
-    b"content-signal": _ANYTHING,
-    b"content-usage": _ANYTHING,
-    b"host": _ANYTHING,
+# Fields that other crawlers are known to use.
+_OF_OTHERS = {
+    CRAWL_DELAY,
+    b"clean-param",
+    b"content-signal",
+    b"content-usage",
+    b"host",
+    b"request-rate",
+    b"visit-time",
 }
 OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
@@ -341,17 +335,12 @@ def _on_form(line: Line) -> Odd:
 
 def _on_bytes(line: Line, written: bytes) -> Odd:
     """Look at the bytes of a rule or a sitemap line."""
-    what = _NOT_UTF_8.get(line.kind, "")
-    try:
-        written.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    else:
-        if b"\0" not in written:
-            return
-        what = what and "the line ends at a NUL byte"
-    if what:
-        yield "not UTF-8", what
+    if line.kind not in _NOT_UTF_8:
+        return
+    if b"\0" in written:
+        yield "not UTF-8", "the line ends at a NUL byte"
+    elif written.decode("utf-8", "ignore").encode() != written:
+        yield "not UTF-8", _NOT_UTF_8[line.kind]
 
 
 def _on_rule(line: Line, raw: bytes) -> Odd:
@@ -393,15 +382,16 @@ def _on_unused(line: Line, agents: set[str]) -> Odd:
     Nothing is said of it in a group for `agents` of others alone.
     """
     name = line.key.lower()
-    form, fault = _OF_OTHERS.get(name, (None, ""))
     if name == b"noindex":
         yield "noindex", ""
-    elif form is None:
+    elif name not in _OF_OTHERS:
         yield "unused field", ""
     elif name in OF_GROUPS and not agents:
         yield "unused field", ", and it is in no group"
-    elif not form.fullmatch(line.value):
-        yield "unused field", f", and it is {fault}"
+    elif not line.value:
+        yield "unused field", ", and it is empty"
+    elif name == CRAWL_DELAY and seconds(line.value) is None:
+        yield "unused field", ", and it is no number of seconds"
     elif not agents or not agents.isdisjoint(FOR_GOOGLE):
         yield "field of other crawlers", ""
 

@@ -80,12 +80,12 @@ def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_p
     ("body", "level", "status"),
     [
         (BAD, "error", 1),
-        (b"user-agent: *\nrequest-rate: 3\ndisallow: /x\n", "error", 0),
-        (b"user-agent: *\nrequest-rate: 3\ndisallow: /x\n", "warning", 1),
+        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "error", 0),
+        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "warning", 1),
         (b"user-agent: bot\ndisallow: /a$b\n", "note", 1),
         (b"user-agent: *\ndisallow: /\n", "error,whole-site-disallowed", 1),
-        (b"user-agent: *\ndisallow: /\nrequest-rate: 3\n", "unused-field", 1),
-        (b"user-agent: *\ndisallow: /\nrequest-rate: 3\n", "unused field", 1),
+        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "unused-field", 1),
+        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "unused field", 1),
     ],
 )
 def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, level: str, status: int) -> None:
@@ -101,7 +101,7 @@ def test_notes_alone_end_with_0(tmp_path: Path) -> None:
 
 
 def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
-    body = b"user-agent: *\nrequest-rate: 3\nvisit-time: x\ndisallow: /\n"
+    body = b"user-agent: *\ncrawl-delay: x\ncrawl-delay: y\ndisallow: /\n"
     asked = ("lint", "-", "--ignore", "unused-field", "--ignore", "whole-site-disallowed,typo")
     assert run_here(*asked, cwd=tmp_path, stdin=body) == (0, "-: clean\n", "")
     for kind, left in (("unused-field", 1), ("whole-site-disallowed", 2)):
