@@ -59,7 +59,6 @@ async def crawl(chosen: argparse.Namespace) -> None:
 
     from scrapy_gbot_robots.obeying.lookup import Lookup
     from scrapy_gbot_robots.settings import GbotSettings
-    from scrapy_gbot_robots.storage.client import StorageClient
 
     with ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -74,7 +73,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
             named["REDIS_URL"] = stack.enter_context(redis_server()).url
         crawler = get_crawler(settings_dict=named)
         settings = GbotSettings.of(crawler.settings)
-        lookup = Lookup(crawler, settings, StorageClient.of(settings, crawler), Hat())  # type: ignore[arg-type]
+        lookup = Lookup(crawler, settings, lambda *_: Hat())  # type: ignore[arg-type]
         await ask_all(lookup, chosen)
         await lookup.close()
         for name, count in sorted(crawler.stats.get_stats().items()):
@@ -106,13 +105,19 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
     ticker.late.clear()
     began, cpu_began = time.monotonic(), time.process_time()
 
+    pending: dict[Origin, asyncio.Future[Any]] = {}
+
     async def asker() -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
             answer = lookup.known_answer(origin, agent, request)
             if answer is None:
-                answer = await lookup.ask(origin, agent, request)
+                if origin not in pending:
+                    pending[origin] = asyncio.get_running_loop().create_future()
+                    lookup.look_up(origin, [agent], request, pending[origin].set_result)
+                answer = await pending[origin]
+                pending.pop(origin, None)
             allowed += answer.allowed(url, agent)
             asked += 1
             if asked % (total // 10) == 0:

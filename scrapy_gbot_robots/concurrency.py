@@ -27,10 +27,6 @@ _T = TypeVar("_T")
 logger = logging.getLogger(__name__)
 
 
-class Closing(Exception):  # noqa: N818  not an error
-    """The crawl is closing; there is nothing left to wait for."""
-
-
 def reactor() -> Any:
     """The reactor that is installed. Its methods have types in some versions of Twisted only."""
     return sys.modules["twisted.internet.reactor"]

@@ -20,7 +20,6 @@ from ..meta import PROBE
 from ..policy.outages import Decision, Outage, State
 from ..policy.outcome import NOT_ASKED, Failure
 from ..policy.overrides import Action, Override
-from .patience import Portion, Trouble
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
@@ -63,9 +62,10 @@ class Answer:
         fetched_at: when the definite answer behind this one came, in seconds since the epoch; None
             if there is none.
         source: where the answer comes from.
+        why: the reason for the state, in words.
     """
 
-    __slots__ = ("_rules", "_why", "fetched_at", "origin", "source", "state", "status")
+    __slots__ = ("_rules", "fetched_at", "origin", "source", "state", "status", "why")
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Answer:
             fetched_at = decision.copy.fetched_at
         self.fetched_at: Final = fetched_at
         self.source: Final = source
-        self._why = decision.why
+        self.why: Final = decision.why
         self._rules: dict[RobotsAgent, Rules] = {}
 
     def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
@@ -101,7 +101,7 @@ class Answer:
         """
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[agent], url)
-        return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self._why)
+        return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
         """What the robots.txt says about the use of a page; nothing if `url` is disallowed."""
@@ -120,16 +120,19 @@ class CachedAnswer(Answer):
     """An answer as the crawl keeps it in memory, and learns more about it."""
 
     __slots__ = (
+        "ask_again_at",
         "ask_at",
         "asked_at",
+        "counted_weight",
         "given_at",
+        "next_portion_at",
         "outage",
         "override",
         "portion",
         "refresh_at",
         "robots_sha256",
+        "since",
         "temporary",
-        "temporary_since",
         "weight",
     )
 
@@ -139,50 +142,39 @@ class CachedAnswer(Answer):
         decision: Decision,
         status: int | None = None,
         source: Source = Source.STORED,
-        *,
-        before: CachedAnswer | None = None,
         override: Override | None = None,
     ) -> None:
-        """Make the answer for `origin` from a decision.
-
-        `before` is the answer until now: what it knows may still hold. `override` is the one behind
-        the decision.
-        """
+        """Make the answer for `origin` from a decision; `override` is the one behind that."""
         super().__init__(origin, decision, status, source)
         self.override: Final = override
-        self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
-        self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
-        self.asked_at = time.monotonic()  # when this answer was made
-        self.temporary_since = self.asked_at  # when this crawl first noticed an outage
-        # How many requests may be given up now; None: it is no outage.
-        self.portion: Portion | None = None
-        if self.temporary:
-            self.portion = Portion()
         # These three are in seconds since the epoch.
-        self.given_at = time.time()  # as `asked_at`
+        self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when it may be
+        # For `patience`, on the monotonic clock.
+        self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
+        self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
+        self.asked_at = time.monotonic()  # as `given_at`
+        self.ask_again_at = self.asked_at + self.ask_at - self.given_at
+        self.since = self.asked_at  # when this crawl first noticed the outage
+        self.portion = 0  # so many requests may be given up now
+        self.next_portion_at = 0.0  # when that may become more
         # Of its body, in hexadecimal, if there is one and a setting needs it.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
-        if before is not None:
-            self.go_on_from(before)
+        self.counted_weight = 0  # as the cache has counted it
 
     def go_on_from(self, before: CachedAnswer) -> None:
-        """Take over what `before` knows that still holds."""
+        """Take over what `before`, the answer until now, knows that still holds."""
         if before.temporary and self.temporary:  # the outage goes on
-            self.temporary_since = before.temporary_since
+            self.since = before.since
             self.portion = before.portion
+            self.next_portion_at = before.next_portion_at
         if before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
             if self.source is not Source.FETCHED:  # another process fetches it, or has the same
                 self.refresh_at = max(self.refresh_at, before.refresh_at)
-
-    @property
-    def why(self) -> str:
-        """The reason for the state, in words."""
-        return self._why
 
     @property
     def failure(self) -> Failure | None:
@@ -192,18 +184,24 @@ class CachedAnswer(Answer):
         return self.outage.failure
 
     @property
-    def trouble(self) -> Trouble:
-        """What giving up an unreachable robots.txt depends on."""
-        ask_at = self.asked_at + self.ask_at - self.given_at
-        return Trouble(self.origin, self.temporary_since, self.asked_at, ask_at, self.outage)
-
-    @property
     def bars_for_now(self) -> bool:
         """Whether everything is disallowed because robots.txt is unreachable.
 
         A request may wait for a better answer.
         """
         return self.temporary and self.state is State.FULL_DISALLOW
+
+    def is_waited_for(self, request: Request | None = None) -> bool:
+        """Whether requests should wait for a better answer.
+
+        One with meta.PROBE waits only if the server sent a response. A robots.txt for which this
+        crawl asks no server would not be asked for again, either.
+        """
+        if not self.bars_for_now or self.failure in NOT_ASKED:
+            return False
+        if request is None or self.status is not None:
+            return True
+        return not request.meta.get(PROBE)
 
     def is_good(self, now: float) -> bool:
         """Whether the answer still counts at `now`.
@@ -214,18 +212,14 @@ class CachedAnswer(Answer):
 
     def knows(self, agent: RobotsAgent) -> bool:
         """Whether `verdict` and `allowed` can be called with `agent`."""
-        if self.state is not State.RULES:
-            return True
-        return agent in self._rules
+        return self.state is not State.RULES or agent in self._rules
 
     def takes_long(self, url: str, agent: RobotsAgent) -> bool:
         """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules.
 
         Call them in a thread then.
         """
-        if self.state is not State.RULES:
-            return False
-        return takes_long(self._rules[agent], url)
+        return self.state is State.RULES and takes_long(self._rules[agent], url)
 
     def add_rules(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
         """Hold the rules for more crawlers. If there are too many, the oldest are dropped."""
@@ -255,8 +249,7 @@ class AnswerCache:
         # The least recently used one is the first. Python's garbage collector visits a dict in less
         # time than an OrderedDict.
         self._answers: dict[Origin, CachedAnswer] = {}
-        self._weights: dict[Origin, int] = {}  # as counted; an answer may learn more rules later
-        self._bytes = 0  # the sum of these weights
+        self._bytes = 0  # the sum of their weights as counted; they may learn more rules later
 
     def get(self, origin: Origin) -> CachedAnswer | None:
         """The answer of `origin`, or None. This counts as a use."""
@@ -267,21 +260,18 @@ class AnswerCache:
 
     def put(self, answer: CachedAnswer) -> None:
         """Cache `answer`, in place of the last one of its origin."""
-        self._remove(answer.origin)
+        if answer.origin in self._answers:
+            self._remove(answer.origin)
         self._answers[answer.origin] = answer
-        self._weights[answer.origin] = answer.weight
+        answer.counted_weight = answer.weight
         self._bytes += answer.weight
-        while self._is_too_full():
+        while len(self._answers) > self._most_answers:
+            self._remove(next(iter(self._answers)))
+        while self._bytes > self._most_bytes and len(self._answers) > 1:
             self._remove(next(iter(self._answers)))
 
     def _remove(self, origin: Origin) -> None:
-        self._answers.pop(origin, None)
-        self._bytes -= self._weights.pop(origin, 0)
-
-    def _is_too_full(self) -> bool:
-        if len(self._answers) > self._most_answers:
-            return True
-        return self._bytes > self._most_bytes and len(self._answers) > 1
+        self._bytes -= self._answers.pop(origin).counted_weight
 
 
 def answer_of(override: Override, origin: Origin) -> CachedAnswer:
@@ -301,19 +291,4 @@ def failed_look_up(origin: Origin) -> CachedAnswer:
     """
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"
-    return CachedAnswer(
-        origin, Decision(State.FULL_DISALLOW, why, temporary=True, ask_at=ask_at, refresh_at=ask_at)
-    )
-
-
-def is_waited_for(answer: CachedAnswer, request: Request | None = None) -> bool:
-    """Whether requests should wait for a better answer.
-
-    One with meta.PROBE waits only if the server sent a response. A robots.txt for which
-    this crawl asks no server would not be asked for again, either.
-    """
-    if not answer.bars_for_now or answer.failure in NOT_ASKED:
-        return False
-    if request is None or answer.status is not None:
-        return True
-    return not request.meta.get(PROBE)
+    return CachedAnswer(origin, Decision(State.FULL_DISALLOW, why, True, ask_at, ask_at))

@@ -6,7 +6,6 @@ import logging
 import time
 from collections import Counter
 from inspect import iscoroutine
-from itertools import chain, islice
 from typing import Any
 
 from scrapy import Request, signals
@@ -22,18 +21,16 @@ from ..fetching.fetcher import MOST_WARNED
 from ..policy.outages import Copy, Kind, State
 from ..policy.outcome import (
     NOT_ASKED,
-    REDIRECTS,
     Failure,
     Fetched,
     Outcome,
-    Unavailable,
     Unreachable,
 )
-from ..policy.overrides import SETTING, Override, Overrides
+from ..policy.overrides import SETTING, Overrides
 from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
-from .answer import CachedAnswer, Source, is_waited_for
+from .answer import CachedAnswer, Source
 from .robotparser import GbotRobotParser
 
 # The signal `DECIDED(answer, copy)` is the archive's: `copy` is the definite answer that decides
@@ -91,8 +88,6 @@ class CrawlEvents:
                     shown(outcome.url),
                     self._settings.max_bytes,
                 )
-        if isinstance(outcome, Unavailable) and outcome.status in REDIRECTS:
-            self._log(logging.INFO, "%s: %s", shown(outcome.url), shown(outcome.why))
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
@@ -106,8 +101,8 @@ class CrawlEvents:
         kind = type(error).__name__
         self._logged[kind] += 1
         if self._logged[kind] == 1:
-            sentence = "%s %s failed: %s: %s"
-            logger.error(sentence, what, origin.robots_url, kind, shown(str(error)), exc_info=error)
+            why = shown(str(error))
+            logger.error("%s %s failed: %s: %s", what, origin.robots_url, kind, why, exc_info=error)
 
     def answered(
         self,
@@ -122,26 +117,22 @@ class CrawlEvents:
         `copy` is the definite answer that decides now, `robotstxt` what it says. `request` is the
         one that needed it.
         """
-        last_state = None
-        last_fetched_at = None
+        facts = None
         was_temporary = False
         if before is not None:
-            last_state = before.state
-            last_fetched_at = before.fetched_at
+            facts = (before.fetched_at, before.state)
             was_temporary = before.temporary
-            self._stats.inc_value(_STATS_BY_STATE[last_state], -1)
+            self._stats.inc_value(_STATS_BY_STATE[before.state], -1)
         self._stats.inc_value(_STATS_BY_STATE[answer.state])
-        if robotstxt is not None and answer.fetched_at != last_fetched_at:
+        if robotstxt is not None and (facts is None or answer.fetched_at != facts[0]):
             self._send_known(robotstxt, answer, request)
-        source = answer.source.value
         if answer.source is Source.STORED and copy is not None:
             age_secs = max(0, round(answer.given_at - copy.fetched_at))
             self._stats.max_value("gbot_robots/stored_age_secs/max", age_secs)
-            source = f"{source}, {age_secs} s old"
         url = answer.origin.robots_url
-        if (last_state, last_fetched_at) != (answer.state, answer.fetched_at):
-            why = shown(answer.why)
-            logger.debug("%s: %s, %s (%s)", url, answer.state.value, why, source)
+        source = answer.source.value
+        if facts != (answer.fetched_at, answer.state):
+            logger.debug("%s: %s, %s (%s)", url, answer.state.value, shown(answer.why), source)
             if copy is not None:
                 self._tell_of_copy(copy, answer)
         if answer.temporary and not was_temporary:
@@ -178,7 +169,7 @@ class CrawlEvents:
         rest = ""
         if answer.failure is Failure.DROPPED:
             rest = _WHAT_TO_DO
-        elif secs and is_waited_for(answer, request):
+        elif secs and answer.is_waited_for(request):
             rest = f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
         sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
         self._warn(sentence, answer, self._settings.unreachable, rest)
@@ -204,25 +195,18 @@ class CrawlEvents:
     async def _compare(self, origin: Origin, before: Copy, now: Copy) -> None:
         old = self._settings.parse(before.body, cut=before.cut)
         new = self._settings.parse(now.body, cut=now.cut)
-        changed = await run_in_thread(changes, old, new)
-        if changed:
+        if await run_in_thread(changes, old, new):
             self.count("changed")
-            agents = chain.from_iterable(change.agents for change in changed)
-            few = ", ".join(islice(agents, 10))
-            logger.info("%s has new rules for %s", origin.robots_url, few)
+            logger.info("%s has new rules", origin.robots_url)
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
         """Warn of what an answer means by a setting, if few have been in this `sentence`."""
-        why = shown(answer.why)  # from the storage, to which others may write
-        words = (answer.origin.robots_url, why, setting, answer.state.value, rest)
-        self._log(logging.WARNING, sentence, *words)
-
-    def _log(self, level: int, sentence: str, *words: str) -> None:
-        """Log a `sentence` with its `words`, the first few times."""
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
-            logger.log(level, sentence, *words)
+            why = shown(answer.why)  # from the storage, to which others may write
+            words = (answer.origin.robots_url, why, setting, answer.state.value, rest)
+            logger.warning(sentence, *words)
 
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.
@@ -238,30 +222,17 @@ class CrawlEvents:
 
     def _handler_ended(self) -> None:
         self._handlers -= 1
-        if not self._handlers:
-            pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
+        pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
 
     def _spider_idle(self) -> None:
         if self._handlers:
             raise DontCloseSpider
 
 
-def tell_of(overrides: Overrides) -> None:
-    """Log which overrides have run out, and which count, those first that run out first."""
+def warn_of_run_out(overrides: Overrides) -> None:
+    """Warn of the overrides that have run out."""
     now = time.time()
-    by_end = sorted(overrides.values(), key=lambda override: override.ends_at)
-    run_out = [override for override in by_end if override.ends_at <= now]
-    for level, entries, words in (
-        (logging.WARNING, run_out, "run out and not applied"),
-        (logging.INFO, by_end[len(run_out) :], "in force"),
-    ):
-        if entries:
-            listed = shown(", ".join(map(_in_words, entries)), _LONGEST_LIST)
-            logger.log(level, "%s: %d %s: %s", SETTING, len(entries), words, listed)
-
-
-def _in_words(override: Override) -> str:
-    until = ""
-    if override.until is not None:
-        until = f" until {override.until}"
-    return f"{override.key!r}: {override.action.value}{until} ({override.reason})"
+    run_out = [f"{each.key!r} ({each.until})" for each in overrides.values() if each.ends_at <= now]
+    if run_out:
+        listed = shown(", ".join(run_out), _LONGEST_LIST)
+        logger.warning("%s: %d run out and not applied: %s", SETTING, len(run_out), listed)

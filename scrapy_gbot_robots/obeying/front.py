@@ -24,12 +24,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.settings import BaseSettings
 from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.misc import load_object
 
@@ -89,54 +91,48 @@ class Front:
     _crawler: Any = None
     _most_usable = 0
     _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
-    _late_since: float | None = None  # since when look-ups have been late, on the monotonic clock
     _ask_at = 0.0  # on the monotonic clock: when to ask the scheduler again after it has failed
     _last_error: Exception | None = None  # None: it has not failed, or works again
+
+    @property
+    def _theirs(self) -> Any:
+        """The scheduler, as the user's class has it."""
+        return super()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
         """Make a scheduler as the user's class would make it."""
-        make = getattr(super(), "from_crawler", None)
-        scheduler = cls() if make is None else make(crawler)
+        make = getattr(super(), "from_crawler", lambda _: cls())
+        scheduler = make(crawler)
         # To `isinstance`, whatever has the methods of a scheduler is one.
         if cls not in type(scheduler).__mro__:
-            try:
-                scheduler.__class__ = cls  # the user's class has named itself
-            except TypeError:
-                logger.warning(
-                    "%s makes schedulers of a class that cannot be changed: requests wait for "
-                    "their robots.txt in the downloader",
-                    cls.__mro__[2].__qualname__,
-                )
+            # The user's class has named itself. If it has slots, requests wait in the downloader.
+            with suppress(TypeError):
+                scheduler.__class__ = cls
         return scheduler
 
     def open(self, spider: Any) -> Any:
         """Open the scheduler, with the room if the crawl obeys robots.txt."""
-        open_theirs = getattr(super(), "open", None)
-        opened = None
-        if open_theirs is not None:
-            opened = open_theirs(spider)
+        opened = getattr(self._theirs, "open", _do_nothing)(spider)
         self._crawler = spider.crawler
-        middleware = downloader_middleware(spider.crawler, GbotRobotsTxtMiddleware)
+        middleware = downloader_middleware(self._crawler, GbotRobotsTxtMiddleware)
         if middleware is not None:
             self._room = middleware.room
-            self._connect(self._room, spider.crawler)
+            self._connect(self._room, self._crawler.settings)
         return opened
 
-    def _connect(self, room: Room, crawler: Crawler) -> None:
+    def _connect(self, room: Room, settings: BaseSettings) -> None:
         scheduler: Any = self
-        theirs: Any = super()
-        room.in_place.keeps_crawl_open = True
-        self._most_usable = USABLE * max(1, crawler.settings.getint("CONCURRENT_REQUESTS"))
-        queue = load_object(crawler.settings["SCHEDULER_PRIORITY_QUEUE"])
-        is_scrapys = Scheduler in type(self).__mro__
-        is_aware = issubclass(queue, DownloaderAwarePriorityQueue)
-        room.download_slots.are_apart = is_scrapys and is_aware
-        if not is_scrapys:
+        room.keeps_crawl_open = True
+        self._most_usable = USABLE * max(1, settings.getint("CONCURRENT_REQUESTS"))
+        queue = load_object(settings["SCHEDULER_PRIORITY_QUEUE"])
+        if Scheduler not in type(self).__mro__:
+            room.download_slots.are_apart = False
             return
+        room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            is_asked = theirs.next_request.__func__ is Scheduler.next_request
+            is_asked = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and is_asked:
                 scheduler.mqs = RoomAsQueue(room, *kinds)
             elif scheduler.dqs is not None:
@@ -160,10 +156,9 @@ class Front:
     def has_pending_requests(self) -> bool:
         """Whether requests are held or scheduled, or wait in the downloader without a place."""
         room = self._room
-        if room is not None and (room.occupancy.size or room.in_place.number):
+        if room is not None and (room.occupancy.size or room.in_place):
             return True
-        theirs: Any = super()
-        return bool(theirs.has_pending_requests())
+        return bool(self._theirs.has_pending_requests())
 
     def enqueue_request(self, request: Request) -> bool:
         """Schedule `request`.
@@ -174,16 +169,14 @@ class Front:
         if room is not None and RETURNED in request.meta:
             room.put(request)
             return True
-        theirs: Any = super()
-        return bool(theirs.enqueue_request(request))
+        return bool(self._theirs.enqueue_request(request))
 
     def next_request(self) -> Request | None:
         """Return the next request that need not wait; None if there is none for now."""
-        theirs: Any = super()
         room = self._holding()
         request: Request | None
         if room is None or not (room.occupancy.size or self._crawler.crawling):
-            request = theirs.next_request()
+            request = self._theirs.next_request()
             return request
         if room.occupancy.usable > SURPLUS * self._most_usable and time.monotonic() >= self._ask_at:
             self._give_back_surplus(room)
@@ -214,29 +207,26 @@ class Front:
         if slots and all(room.occupancy.by_slot[slot] >= MOST_OF_A_SLOT for slot in slots):
             return True
         most = self._most_usable
-        if not room.occupancy.late:
-            self._late_since = None
-            return room.occupancy.usable >= most
-        now = time.monotonic()
-        if self._late_since is None:
-            self._late_since = now
-        doubled = min(20, int((now - self._late_since) / DOUBLE_SECS))
-        return room.occupancy.usable >= most or room.occupancy.late >= most * 2**doubled
+        late_secs = time.monotonic() - room.late_since
+        if late_secs > 0:
+            most_late = most * 2 ** min(20, int(late_secs / DOUBLE_SECS))
+            if room.occupancy.late >= most_late:
+                return True
+        return room.occupancy.usable >= most
 
     def _pulled(self, room: Room) -> Request | None:
         """Take a request from the user's scheduler.
 
         Return None if it has none, or fails while some are held.
         """
-        theirs: Any = super()
         holds_some = room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:
             return None
         try:
             # Some schedulers wait for a request if they have none.
-            if holds_some and not theirs.has_pending_requests():
+            if holds_some and not self._theirs.has_pending_requests():
                 return None
-            request: Request | None = theirs.next_request()
+            request: Request | None = self._theirs.next_request()
         except Exception as error:
             if not holds_some:
                 raise
@@ -273,10 +263,7 @@ class Front:
                     self._last_error,
                 )
         self._room = None
-        close_theirs = getattr(super(), "close", None)
-        if close_theirs is None:
-            return None
-        return close_theirs(reason)
+        return getattr(self._theirs, "close", _do_nothing)(reason)
 
     def _give_back_surplus(self, room: Room) -> None:
         """Give back what can go on beyond some seconds' work; what does not go back stays."""
@@ -288,22 +275,16 @@ class Front:
 
     def _takes_back(self, request: Request) -> bool:
         """Give `request` back to the user's scheduler; return whether that worked."""
-        theirs: Any = super()
         try:
-            theirs.enqueue_request(returned(request))
+            self._theirs.enqueue_request(returned(request))
         except Exception as error:
             self._last_error = error
             return False
         return True
 
 
-def _length(scheduler: Any) -> int:
-    """`len` of a scheduler whose own class has one."""
-    size = int(super(Front, scheduler).__len__())
-    room = scheduler._holding()  # noqa: SLF001  ours
-    if room is not None:
-        size += room.occupancy.size
-    return size
+def _do_nothing(_: object) -> None:
+    """In the place of a method that the user's class lacks."""
 
 
 class RobotsScheduler(Front, Scheduler):
@@ -312,8 +293,6 @@ class RobotsScheduler(Front, Scheduler):
     The add-on sets it; projects without the add-on name it in `SCHEDULER`.
     """
 
-    __len__ = _length
-
 
 def with_front(scheduler_cls: type) -> type:
     """Return a subclass of `scheduler_cls` with a front."""
@@ -321,7 +300,5 @@ def with_front(scheduler_cls: type) -> type:
         return scheduler_cls
     if scheduler_cls is Scheduler:
         return RobotsScheduler
-    methods: dict[str, Any] = {"__module__": scheduler_cls.__module__}
-    if hasattr(scheduler_cls, "__len__"):
-        methods["__len__"] = _length
-    return type(f"{scheduler_cls.__name__}WithFront", (Front, scheduler_cls), methods)
+    name = f"{scheduler_cls.__name__}WithFront"
+    return type(name, (Front, scheduler_cls), {"__module__": scheduler_cls.__module__})

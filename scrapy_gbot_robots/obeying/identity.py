@@ -91,14 +91,14 @@ class CrawlerIdentity:
         """
         if self._asked_as is not None:
             return self._asked_as
-        if self._default is None:
-            self._default = of_project(self._crawler.settings, self._crawler.spider).text
-        text = self._default
+        header = None
         if not self._name:
             header = request.headers.get("User-Agent")
-            if header:
-                text = header.decode("latin-1")
-        return _agent_named(text)
+        if header:
+            return _agent_named(header)
+        if self._default is None:
+            self._default = of_project(self._crawler.settings, self._crawler.spider).text
+        return _agent_named(self._default)
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""

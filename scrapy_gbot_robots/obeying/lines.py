@@ -17,12 +17,15 @@ from typing import Any, NamedTuple
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from twisted.internet.defer import Deferred
 
+from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
 from .answer import CachedAnswer
 
 AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time
+MOST_AGENTS = 16  # whose rules a look-up reads
 _MOST_LOOKED_AT = 1000  # slots, for one request
 
 
@@ -40,8 +43,8 @@ class Standing(Enum):
     """Whether the requests of a site wait, and for what."""
 
     OPEN = "they go on, as far as their answer serves"
-    ASKED = "they wait for a look-up, which has its turn, or is to get it"
-    LATE = "the same, and for more than a second"
+    ASKED = "they wait for a look-up, which runs, or has not had its turn"
+    LATE = "they wait for a look-up that has run for more than a second"
     UNREACHABLE = "the robots.txt is unreachable: they wait for a better answer"
 
     __hash__ = object.__hash__  # each move looks it up, and that of `Enum` is slow
@@ -59,9 +62,18 @@ class Site:
     waited_before: int = 0  # requests with smaller numbers have waited for that answer
     standing: Standing = Standing.OPEN
     size: int = 0  # requests in its lines
+    agents: list[RobotsAgent] = field(default_factory=list)  # whose rules are needed
+    waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
     # By slot, and whether its requests went to the middleware, and came back to wait.
     lines: dict[tuple[str, bool], SiteLine] = field(default_factory=dict)
     queued_rank: int | None = None  # with which it has its place among the sites to ask
+
+    def add_agent(self, agent: RobotsAgent) -> None:
+        """Let the rules of `agent` be read, if it is one of the last few."""
+        if agent in self.agents:
+            self.agents.remove(agent)
+        self.agents.append(agent)
+        del self.agents[:-MOST_AGENTS]
 
     def waiting(self) -> list[SiteLine]:
         """Its lines that are not ready."""
@@ -73,6 +85,16 @@ class Site:
 
 
 @dataclass(slots=True, eq=False)
+class Waiter:
+    """A request that waits where it is, in the downloader: it has come past the scheduler."""
+
+    request: Request
+    agent: RobotsAgent
+    # The answer for it; None: the crawl is closing.
+    ended: Deferred[CachedAnswer | None] = field(default_factory=Deferred)
+
+
+@dataclass(slots=True, eq=False)
 class SiteLine(list[QueuedRequest]):
     """Requests of one origin in one slot, as a heap."""
 
@@ -80,6 +102,15 @@ class SiteLine(list[QueuedRequest]):
     site: Site
     has_returned: bool
     turn: int = 0  # its number among the ready lines; 0: it waits
+
+
+class Sites(dict["Origin | None", Site]):
+    """The sites of a room, by their origin; a new one is made when it is asked for."""
+
+    def __missing__(self, origin: Origin | None) -> Site:
+        """Make the site of `origin`."""
+        site = self[origin] = Site(origin)
+        return site
 
 
 class Occupancy:
@@ -95,7 +126,6 @@ class Occupancy:
         self.by_slot: Counter[str] = Counter()
         self._stats: Any = crawler.stats
         self._by_standing = dict.fromkeys(Standing, 0)
-        self._waiting_most = 0
 
     @property
     def waiting(self) -> int:
@@ -132,48 +162,49 @@ class Occupancy:
         self._tell()
 
     def _tell(self) -> None:
-        waiting = self.waiting
-        self._stats.set_value("gbot_robots/waiting", waiting)
-        if waiting > self._waiting_most:
-            self._waiting_most = waiting
-            self._stats.set_value("gbot_robots/waiting_most", waiting)
+        self._stats.set_value("gbot_robots/waiting", self.waiting)
+        self._stats.max_value("gbot_robots/waiting_most", self.waiting)
 
 
 class Handed(NamedTuple):
     """What is known of a request that was handed out."""
 
     slot: str
-    origin: Origin | None  # None: no robots.txt decides, as far as the room knows
-    url: str  # another middleware may change it later
-    answer: CachedAnswer | None
+    answer: CachedAnswer | None  # None: it needs none, as far as the room knows
     has_returned: bool  # it has come back already, and does so no more
 
 
-class OnTheWay:
-    """The requests that were handed out, until ours or another middleware has ended their way.
+class ReadyLines:
+    """The lines whose first request may go on, and the requests that were handed out of them.
+
+    A request is on its way until our middleware or another one has ended that.
 
     Attributes:
-        by_slot: how many there are.
+        on_the_way: how many requests are on their way, by slot.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self.by_slot: Counter[str] = Counter()
+    def __init__(self, crawler: Crawler, slots: DownloadSlots) -> None:
         self._crawler = crawler
+        self._slots = slots
+        # A heap for each slot; the slot that was served last is at the end.
+        self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
+        self._turns = count(1)
+        self.on_the_way: Counter[str] = Counter()
         self._handed: dict[Request, Handed] = {}
 
-    def add(self, request: Request, handed: Handed) -> None:
+    def hand_out(self, request: Request, handed: Handed) -> None:
         """Note that `request` was handed out."""
         self.arrived(request)  # the same object may have been scheduled twice
         self._handed[request] = handed
-        self.by_slot[handed.slot] += 1
+        self.on_the_way[handed.slot] += 1
 
     def arrived(self, request: Request) -> Handed | None:
         """What is known of `request`, which is no more on its way; None if it was not."""
         handed = self._handed.pop(request, None)
         if handed is not None:
-            self.by_slot[handed.slot] -= 1
-            if not self.by_slot[handed.slot]:
-                del self.by_slot[handed.slot]
+            self.on_the_way[handed.slot] -= 1
+            if not self.on_the_way[handed.slot]:
+                del self.on_the_way[handed.slot]
         return handed
 
     def forget_dropped(self) -> bool:
@@ -186,26 +217,11 @@ class OnTheWay:
             self.arrived(request)
         return bool(dropped)
 
-
-class ReadyLines:
-    """The lines whose first request may go on."""
-
-    def __init__(self, slots: DownloadSlots, on_the_way: OnTheWay) -> None:
-        self._slots = slots
-        self._on_the_way = on_the_way
-        # A heap for each slot; the slot that was served last is at the end.
-        self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
-        self._turns = count(1)
-
     def add(self, line: SiteLine) -> None:
         """Let `line` wait for its turn, by the rank that its first request has now."""
         line.turn = next(self._turns)
-        place = (line[0].rank, line.turn, line)
-        heap = self._heaps.get(line.slot)
-        if heap is None:
-            self._heaps[line.slot] = [place]
-        else:
-            heappush(heap, place)
+        heap = self._heaps.setdefault(line.slot, [])
+        heappush(heap, (line[0].rank, line.turn, line))
 
     def take(self) -> SiteLine | None:
         """Take out the line whose turn it is; None if there is none for now."""
@@ -219,7 +235,7 @@ class ReadyLines:
                 del self._heaps[slot]
                 continue
             self._heaps.move_to_end(slot)
-            under_way = len(self._slots.of(slot).active) + self._on_the_way.by_slot[slot]
+            under_way = len(self._slots.of(slot).active) + self.on_the_way[slot]
             if under_way >= fewest or self._has_enough(slot, under_way):
                 continue
             best = slot
@@ -239,5 +255,5 @@ class ReadyLines:
         # Under asyncio Scrapy sends all that is queued in a slot as soon as one place is free.
         if under_way >= slot.concurrency:
             return True
-        queued = self._on_the_way.by_slot[key] + len(slot.queue)
+        queued = self.on_the_way[key] + len(slot.queue)
         return queued * slot.delay >= AHEAD_SECS

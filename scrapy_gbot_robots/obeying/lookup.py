@@ -20,26 +20,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError
 
-from ..concurrency import Background, Closing, pause, run_in_thread
+from ..concurrency import Background, pause, run_in_thread
 from ..core.crawlers import RobotsAgent
-from ..core.robots import RobotsTxt
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Copy, Entry, decide, is_to_be_confirmed, renew
+from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
 from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
 from ..policy.overrides import read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
-from .events import CrawlEvents, tell_of
+from .events import CrawlEvents, warn_of_run_out
 
 # A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
 READ_IN_THREAD_BYTES = 32 * 2**10
@@ -55,10 +54,10 @@ class PendingLookup:
 
     origin: Origin
     request: Request
-    is_ahead: bool  # of time: what another process fetches, this one need not fetch
-    agents: set[RobotsAgent] = field(default_factory=set)  # whose rules are read
-    # Called at the end.
-    then: list[Callable[[CachedAnswer | None], object]] = field(default_factory=list)
+    agents: list[RobotsAgent]  # whose rules are read; more may come
+    # Called at the end. None: it is ahead of time, and what another process fetches, this one need
+    # not fetch.
+    then: Callable[[CachedAnswer | None], object] | None = None
     answer: CachedAnswer | None = None  # in the end; None if the look-up was cancelled
 
 
@@ -66,17 +65,18 @@ class Lookup:
     """Answers by origin, for one crawl.
 
     Attributes:
+        storage: where entries are kept.
         is_closing: whether nothing is looked up any more.
     """
 
     def __init__(
-        self, crawler: Crawler, settings: GbotSettings, storage: StorageClient, fetcher: Fetcher
+        self, crawler: Crawler, settings: GbotSettings, fetcher_cls: type[Fetcher]
     ) -> None:
         self._settings = settings
         self._overrides = read_overrides(settings.overrides, settings.parse)
-        tell_of(self._overrides)
-        self._storage = storage
-        self._fetcher = fetcher
+        warn_of_run_out(self._overrides)
+        self.storage = StorageClient.of(settings, crawler)
+        self._fetcher = fetcher_cls(crawler, settings)
         self._background = Background()
         self._events = CrawlEvents(crawler, settings, self._background)
         self._cache = AnswerCache(settings.cache_size)
@@ -90,7 +90,7 @@ class Lookup:
         The answer of an override is always known.
         """
         now = time.time()
-        answer = self._cache.get(origin)
+        answer = self.last(origin)
         if answer is None or not answer.is_good(now):
             override = self._overrides.of(origin, now)
             if override is None:
@@ -116,87 +116,44 @@ class Lookup:
         is soon stale. Until that has ended, requests still get the old answer.
         """
         answer = self.cached(origin, agent)
-        if answer is not None:
-            if (now := time.time()) >= answer.refresh_at:
-                answer.refresh_at = now + _REFRESH_AGAIN_SECS
-                self.look_up(origin, agent, request)
-            if not answer.bars_for_now:
-                self._events.count("lookup/memory")
+        if answer is None:
+            return None
+        now = time.time()
+        if now >= answer.refresh_at:
+            answer.refresh_at = now + _REFRESH_AGAIN_SECS
+            self.look_up(origin, [agent], request)
+        if not answer.bars_for_now:
+            self._events.count("lookup/memory")
         return answer
-
-    async def ask(self, origin: Origin, agent: RobotsAgent, request: Request) -> CachedAnswer:
-        """The answer for `origin`, fetched if need be.
-
-        It is fetched as `request` would be, as far as settings say so.
-
-        Raises:
-            Closing: the crawl is closing.
-        """
-        answer = self.known_answer(origin, agent, request)
-        while answer is None or not answer.knows(agent):
-            ended: Deferred[CachedAnswer | None] = Deferred()
-            self.look_up(origin, agent, request, ended.callback)
-            answer = await maybe_deferred_to_future(ended)
-            if answer is None:
-                raise Closing
-        return answer
-
-    async def add_rules(self, answer: CachedAnswer, agent: RobotsAgent) -> bool:
-        """Let `answer` know the rules of one more `agent`, from the stored copy.
-
-        Return whether it does. So the requests of several agents that have waited for one answer
-        get it, even if it expires at once.
-        """
-        if answer.knows(agent):
-            return True
-        entry = await self._storage.get(str(answer.origin))
-        if entry is None or entry.copy is None:
-            return False
-        if entry.copy.fetched_at != answer.fetched_at:
-            return False  # another robots.txt has come
-        await self._read(entry.copy, answer, (agent,))
-        return True
-
-    async def _read(
-        self, copy: Copy, answer: CachedAnswer, agents: tuple[RobotsAgent, ...]
-    ) -> RobotsTxt:
-        """Let `answer` know the rules of `agents` from `copy`; return the robots.txt."""
-        robotstxt = self._settings.parse(copy.body, cut=copy.cut)
-        if len(copy.body) > READ_IN_THREAD_BYTES:
-            await run_in_thread(answer.add_rules, robotstxt, agents)
-        else:
-            answer.add_rules(robotstxt, agents)
-        return robotstxt
 
     def look_up(
         self,
         origin: Origin,
-        agent: RobotsAgent,
+        agents: list[RobotsAgent],
         request: Request,
         then: Callable[[CachedAnswer | None], object] | None = None,
     ) -> None:
-        """Look the answer for `origin` up, and call `then` with it.
+        """Look the answer for `origin` up, and call `then` with it; without `then`, ahead of time.
 
-        If the crawl closes before, `then` is called with None.
-
-        A look-up of `origin` that is under way reads the rules of `agent`, too. If it has read the
-        rules already, the answer does not know `agent`. Without `then` this is a look-up ahead of
-        time.
+        If the crawl closes before, `then` is called with None. The answer knows the rules of
+        `agents`, and of those that come into that list in time. If a look-up ahead of time is under
+        way, it is this one, too; it may have read the rules of others already.
         """
-        is_new = origin not in self._pending
-        pending = self._pending.setdefault(origin, PendingLookup(origin, request, then is None))
-        pending.agents.add(agent)
-        if then is not None:
-            pending.then.append(then)
-        if is_new and self.is_closing:
+        pending = self._pending.get(origin)
+        if pending is not None:
+            pending.agents += agents
+            pending.then = pending.then or then
+            return
+        pending = self._pending[origin] = PendingLookup(origin, request, agents, then)
+        if self.is_closing:
             self._finish(pending)
-        elif is_new:  # without asyncio it may end at once
-            self._background.start(self._look_up(pending), then=lambda: self._finish(pending))
+        else:  # without asyncio it may end at once
+            self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
     def abandon(self) -> None:
         """Cancel all look-ups and start no more.
 
-        Requests that wait, or come later, get `Closing`.
+        The answer of those, and of later ones, is None.
         """
         if not self.is_closing:
             self.is_closing = True
@@ -206,7 +163,7 @@ class Lookup:
         """Cancel all look-ups, and close the storage."""
         self.abandon()
         await self._background.ended()
-        await self._storage.close()
+        await self.storage.close()
 
     # One look-up for all requests of this process.
 
@@ -222,8 +179,8 @@ class Lookup:
 
     def _finish(self, pending: PendingLookup) -> None:
         del self._pending[pending.origin]
-        for then in pending.then:
-            then(pending.answer)
+        if pending.then is not None:
+            pending.then(pending.answer)
 
     async def _answer_from(
         self, pending: PendingLookup, entry: Entry, source: Source
@@ -235,14 +192,21 @@ class Lookup:
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
             source = Source.STORED  # the fetch has failed, and the copy from before counts
-        status = _status_of(entry)
-        answer = CachedAnswer(pending.origin, decision, status, source, before=before)
+        status = getattr(entry.outage or entry.copy, "status", None)
+        answer = CachedAnswer(pending.origin, decision, status, source)
+        if before is not None:
+            answer.go_on_from(before)
         copy = decision.copy
         robotstxt = None
         if copy is not None:
             if settings.provenance:
                 answer.robots_sha256 = copy.sha256
-            robotstxt = await self._read(copy, answer, tuple(pending.agents))
+            robotstxt = settings.parse(copy.body, cut=copy.cut)
+            read = partial(answer.add_rules, robotstxt, tuple(pending.agents))
+            if len(copy.body) > READ_IN_THREAD_BYTES:
+                await run_in_thread(read)
+            else:
+                read()
         self._cache.put(answer)
         self._events.answered(answer, before, copy, robotstxt, pending.request)
         return answer
@@ -256,26 +220,20 @@ class Lookup:
         fetching, but another process does.
         """
         origin = str(pending.origin)
-        is_good = partial(self._is_good, ahead=pending.is_ahead)
-        poll_secs = 0.0
-        while True:
-            entry, has_lease = await self._storage.find(origin, is_good)
+        is_good = partial(self._is_good, ahead=pending.then is None)
+        for tries in count():
+            entry, has_lease = await self.storage.find(origin, is_good)
             if has_lease:
                 break
             if entry is not None and self._is_good(entry):
                 self._events.count("lookup/storage")
-                if poll_secs:
+                if tries:
                     return entry, Source.ANOTHER
                 return entry, Source.STORED
-            if poll_secs:
-                poll_secs = min(2 * poll_secs, _LONGEST_POLL_SECS)
-            else:
+            if not tries:
                 self._events.count("lease/waited")
-                poll_secs = _FIRST_POLL_SECS
-            await pause(poll_secs)
-        if poll_secs:
-            self._events.count("lease/taken_over")
-        if pending.is_ahead:
+            await pause(min(_FIRST_POLL_SECS * 2 ** min(tries, 10), _LONGEST_POLL_SECS))
+        if pending.then is None:
             self._events.count("lookup/refreshed")
         else:
             self._events.count("lookup/fetched")
@@ -303,7 +261,7 @@ class Lookup:
         to_store: Entry | None = latest
         if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
             to_store = None
-        await self._storage.store_and_release(str(origin), to_store)
+        await self.storage.store_and_release(str(origin), to_store)
         self._events.fetched(outcome, time.monotonic() - began)
         if entry is not None:
             self._events.compare(origin, entry.copy, latest.copy)
@@ -318,12 +276,3 @@ class Lookup:
         if ahead:
             return now < decision.refresh_at
         return now < decision.ask_at
-
-
-def _status_of(entry: Entry) -> int | None:
-    """The status code behind `entry`: of its outage, else of its copy; None if none came."""
-    if entry.outage is not None:
-        return entry.outage.status
-    if entry.copy is not None:
-        return entry.copy.status
-    return None

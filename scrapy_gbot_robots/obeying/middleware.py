@@ -7,7 +7,7 @@ in meta are the same.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -17,12 +17,12 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.utils.misc import load_object
 
-from ..concurrency import Closing, pause, run_in_thread
+from ..concurrency import pause, run_in_thread
 from ..core.crawlers import RobotsAgent
 from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
-from ..engine import downloader_middlewares, is_bypassed
+from ..engine import is_bypassed
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
@@ -32,7 +32,6 @@ from ..policy.outages import State, date_of
 from ..policy.overrides import Action
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import override_used, request_forbidden
-from ..storage.client import StorageClient
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
 from .identity import CrawlerIdentity, of_project
@@ -40,7 +39,7 @@ from .lines import Handed
 from .lookup import Lookup
 from .robotparser import GbotRobotParser
 from .room import Room
-from .subject import is_subject, origin_of, returned
+from .subject import is_subject, origin_of, restore, returned
 
 _LONGEST_URL = 2_000  # characters in the log
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})  # meta keys of its own requests for a robots.txt
@@ -67,7 +66,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
-        add_ons = " ".join(map(str, crawler.settings.getdict("ADDONS")))
+        add_ons = str(crawler.settings.getdict("ADDONS"))
         # Add-ons are made before the settings are frozen.
         if type(self).__name__ in add_ons and not crawler.settings.frozen:
             raise ValueError(
@@ -76,10 +75,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             )
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
-        self._storage = StorageClient.of(self._settings, crawler)
-        self._lookup = Lookup(
-            crawler, self._settings, self._storage, self.fetcher_cls(crawler, self._settings)
-        )
+        self._lookup = Lookup(crawler, self._settings, self.fetcher_cls)
         self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self.room = Room(
             crawler,
@@ -95,7 +91,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.purposes:
             refuses = self._settings.preferences == "refuse"
             self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
-        crawler.signals.connect(self._storage.report, signals.spider_opened)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         warn_of_mistakes(crawler.settings)
@@ -111,29 +106,23 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        handed = self.room.arrived(request)
+        restore(request)
+        handed = self.room.ready.arrived(request)
         if not self.subject_to_robots(request):
             request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
             return None
-        if handed is not None and handed.origin is not None and handed.url == request.url:
-            origin = handed.origin
-        else:
-            try:
-                origin = origin_of(request)
-            except ValueError as error:
-                verdict = Verdict(allowed=False, reason=str(error))
-                raise self._forbidden(request, verdict) from None
-        agent = self._identity.agent(request)
         try:
-            answer = await self._answer(origin, agent, request, handed)
-        except Closing:
-            if handed is not None:
-                return returned(request)
-            why = "the crawl closed before robots.txt was known"
-            verdict = Verdict(allowed=False, reason=why)
-            raise ForbiddenByRobotsTxt(verdict, origin) from None
-        if answer is None:
+            origin = origin_of(request)
+        except ValueError as error:
+            verdict = Verdict(allowed=False, reason=str(error))
+            raise self._forbidden(request, verdict) from None
+        agent = self._identity.agent(request)
+        answer = await self._answer(origin, agent, request, handed)
+        if answer is None and handed is not None:
             return returned(request)
+        if answer is None:
+            why = "the crawl closed before robots.txt was known"
+            raise ForbiddenByRobotsTxt(Verdict(allowed=False, reason=why), origin)
         if origin_of_robots_txt(request.url) is not None:
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
@@ -161,10 +150,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """Return the answer that decides about `request`; None if it goes back to the room.
 
         One that was handed out with an answer is judged by that, or by a better one. One that was
-        handed out without, or for another origin, goes back to wait, once. Any other waits here.
-
-        Raises:
-            Closing: the crawl is closing.
+        handed out without, or for another origin, goes back to wait, once. Any other waits here;
+        None if the crawl closes meanwhile.
         """
         answer = self._lookup.known_answer(origin, agent, request)
         if answer is not None and not answer.bars_for_now:
@@ -172,11 +159,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if handed is not None:
             passed = handed.answer
             if passed is not None and passed.origin == origin:
-                if await self._lookup.add_rules(passed, agent):
+                if passed.knows(agent):
                     return passed
             elif not handed.has_returned:
                 return None
-        return await self.room.in_place.answer(origin, agent, request)
+        has_place = handed is not None
+        return await self.room.answer_in_place(origin, agent, request, has_place=has_place)
 
     async def _judge(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
         """Let `answer` decide about `request` by `agent`.
@@ -184,11 +172,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        question = (answer, request.url, agent)
+        opine = partial(self._opinion, answer, request.url, agent)
         if answer.takes_long(request.url, agent):  # hostile rules take milliseconds
-            verdict, preferences = await run_in_thread(self._opinion, *question)
+            verdict, preferences = await run_in_thread(opine)
         else:
-            verdict, preferences = self._opinion(*question)
+            verdict, preferences = opine()
         refusal = None
         if not verdict.allowed:
             refusal = verdict
@@ -251,7 +239,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         status = answer.status
         body = b""
         if answer.fetched_at is not None:  # the last fetch may have failed since
-            entry = await self._storage.get(str(answer.origin))
+            entry = await self._lookup.storage.get(str(answer.origin))
             if entry is None or entry.copy is None or (entry.copy.cut and not is_ours):
                 return None
             status = entry.copy.status
@@ -279,56 +267,36 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self, request: Request, verdict: Verdict, answer: CachedAnswer | None = None
     ) -> ForbiddenByRobotsTxt:
         error = ForbiddenByRobotsTxt(verdict)
-        source = ""
         if answer is not None:
             cause = error_of(answer.failure, answer.why)
             error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
-            source = f" ({answer.origin.robots_url})"
             if answer.bars_for_now:
                 self.crawler.stats.inc_value("gbot_robots/given_up")
         sent = shown(str(request), _LONGEST_URL)
         extra = {"spider": self.crawler.spider}
-        logger.debug("Forbidden by robots.txt: %s: %s%s", sent, verdict, source, extra=extra)
+        logger.debug("Forbidden by robots.txt: %s: %s", sent, verdict, extra=extra)
         self.crawler.stats.inc_value("robotstxt/forbidden")
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        for warning in self._warnings(spider):
-            logger.warning("%s", warning)
-        is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
-        # The project's own code may exempt requests without `subject_to_robots`.
-        if not is_own or is_bypassed(self.crawler, self):
-            self.room.let_requests_go_and_see()
-        self.room.start()
-
-    def _warnings(self, spider: Spider) -> Iterator[str]:
-        """Yield a sentence for each thing at the start that is probably a mistake."""
-        cls = type(self)
-        for name in ("process_request_2", "robot_parser"):
-            if getattr(cls, name, None) is not getattr(RobotsTxtMiddleware, name, None):
-                yield f"{cls.__qualname__}.{name} is never called: override process_request"
+        self._lookup.storage.report()
         settings = self.crawler.settings
         parser = settings["ROBOTSTXT_PARSER"]
         if settings.getpriority("ROBOTSTXT_PARSER") and load_object(parser) is not GbotRobotParser:
-            yield (
-                f"ROBOTSTXT_PARSER = {parser!r} has no effect: "
-                "GbotRobotsTxtMiddleware always uses GbotRobotParser"
-            )
-        alike = [
-            f"{type(each).__module__}.{type(each).__qualname__}"
-            for each in downloader_middlewares(self.crawler)
-            if isinstance(each, RobotsTxtMiddleware)
-        ]
-        if len(alike) > 1:
-            yield (
-                f"DOWNLOADER_MIDDLEWARES has {' and '.join(alike)}: each obeys robots.txt by "
-                "itself and fetches it. Set all but one to None, or use "
-                'ADDONS = {"scrapy_gbot_robots.Addon": 500}'
+            logger.warning(
+                "ROBOTSTXT_PARSER = %r has no effect: "
+                "GbotRobotsTxtMiddleware always uses GbotRobotParser",
+                parser,
             )
         hint = of_project(settings, spider).hint
         if hint and self._settings.asked_as is None:
-            yield hint
+            logger.warning("%s", hint)
+        is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
+        # The project's own code may exempt requests without `subject_to_robots`.
+        if not is_own or is_bypassed(self.crawler, self):
+            self.room.requests_see = True
+        self.room.start()
 
     async def _spider_closed(self) -> None:
         self.room.close()

@@ -1,7 +1,7 @@
 """How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
 Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set
-back.
+back. Each answer here is that of an unreachable robots.txt.
 
 * Requests of an origin wait for the *wait*. The first look-up after that decides, if it comes
   before twice the wait: if it fails, a portion of 64 requests is given up. Each later look-up that
@@ -18,12 +18,13 @@ The next one fails at 2:07: they are given up, too. At 5:00 the host is dead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from ..core.urls import Origin
-from ..policy.outages import Outage
 from ..policy.outcome import NO_SERVER
+
+if TYPE_CHECKING:
+    from .answer import CachedAnswer
 
 GIVEN_UP = 64  # requests of an origin, at most once in each wait
 DEAD_AFTER = 5  # waits
@@ -37,110 +38,84 @@ _DOUBT_SECS = 2.0
 _SHORTEST_SECS = 0.1  # between two looks at an origin
 
 
-class Trouble(NamedTuple):
-    """An origin whose robots.txt is unreachable, as one crawl knows it."""
-
-    origin: Origin
-    since: float  # when this crawl first noticed it
-    asked_at: float  # when the last look-up ended
-    ask_at: float  # when the robots.txt may be asked for again
-    outage: Outage | None  # None: a bug in this plugin ended the look-up
-
-
-@dataclass(slots=True)
-class Portion:
-    """How many requests of an origin in trouble may be given up now."""
-
-    left: int = 0
-    next_at: float = float("-inf")  # when the next portion may come
-
-
 class Patience:
     """How long the requests of one crawl wait, and for whom.
 
     Args:
         wait_secs: how long requests wait for an unreachable robots.txt; 0: not at all.
+
+    Attributes:
+        answered_at: when a server, whichever, has answered last: one's own network was up.
     """
 
     def __init__(self, wait_secs: float) -> None:
         self._wait_secs = wait_secs
-        self._answered_at = float("-inf")  # when any server answered last
+        self.answered_at = float("-inf")
         self._looked_gone: dict[Origin, float] = {}  # the last two that did, and when
 
-    def server_answered(self, now: float) -> None:
-        """Note that a server, whichever, has answered: one's own network is up."""
-        self._answered_at = now
+    def note(self, answer: CachedAnswer, now: float) -> None:
+        """Note that requests have been told `answer`.
 
-    def note(self, trouble: Trouble, now: float) -> None:
-        """Note that a look-up has ended in `trouble`; only one without a server counts.
-
-        Two are remembered, so that each origin can be compared with another one.
+        If a wait has passed since the last portion, another one may be given up. Two origins
+        without a server are remembered, so that each can be compared with another one.
         """
-        if _has_no_server(trouble):
-            self._looked_gone.pop(trouble.origin, None)
+        if now >= answer.next_portion_at:
+            answer.portion = GIVEN_UP
+            answer.next_portion_at = now + self._wait_secs
+        if _times_gone(answer):
+            self._looked_gone.pop(answer.origin, None)
             self._looked_gone = dict([*self._looked_gone.items()][-1:])
-            self._looked_gone[trouble.origin] = now
+            self._looked_gone[answer.origin] = now
 
-    def renew(self, portion: Portion, now: float) -> None:
-        """Make `portion` whole again after a look-up that has failed, if a wait has passed."""
-        if now >= portion.next_at:
-            portion.left = GIVEN_UP
-            portion.next_at = now + self._wait_secs
-
-    def is_to_wait(self, trouble: Trouble, now: float) -> bool:
+    def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the wait for the origin still lasts."""
-        return now < self._decided_at(trouble) and not self.is_over(trouble, now)
+        return now < self._decided_at(answer) and not self.is_over(answer, now)
 
-    def is_over(self, trouble: Trouble, now: float) -> bool:
+    def is_over(self, answer: CachedAnswer, now: float) -> bool:
         """Whether no request waits for the origin any more: it is dead or gone."""
-        return now >= self._dead_at(trouble) or self.is_gone(trouble, now)
+        return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
-    def is_gone(self, trouble: Trouble, now: float) -> bool:
+    def is_gone(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the host does not exist, or has no server."""
-        if not _looks_gone(trouble):
+        if _times_gone(answer) < TRIES:
             return False
-        if self._answered_at > trouble.since:
+        if self.answered_at > answer.since:
             return True
-        if now < trouble.since + _DOUBT_SECS:
+        if now < answer.since + _DOUBT_SECS:
             return False
-        others = [at for origin, at in self._looked_gone.items() if origin != trouble.origin]
+        others = [at for origin, at in self._looked_gone.items() if origin != answer.origin]
         return max(others, default=float("-inf")) <= now - _LATELY_SECS
 
-    def look_again_at(self, trouble: Trouble, now: float) -> float:
+    def look_again_at(self, answer: CachedAnswer, now: float) -> float:
         """When to look again at an origin that requests wait for.
 
         Its robots.txt may be asked for then, or the wait is over, or the host is dead, or gone.
         """
-        at = min(trouble.ask_at, self._dead_at(trouble))
-        decided_at = self._decided_at(trouble)
+        at = min(answer.ask_again_at, self._dead_at(answer))
+        decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
-        if _looks_gone(trouble):
-            in_doubt_until = trouble.since + _DOUBT_SECS
+        if _times_gone(answer) >= TRIES:
+            in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS
             at = min(at, in_doubt_until)
         return max(at, now + _SHORTEST_SECS)
 
-    def _decided_at(self, trouble: Trouble) -> float:
+    def _decided_at(self, answer: CachedAnswer) -> float:
         """When the wait ends: at the first look-up after it, unless that comes too late."""
-        end = trouble.since + self._wait_secs
-        if trouble.asked_at < end <= trouble.ask_at <= end + self._wait_secs:
-            return trouble.ask_at
+        end = answer.since + self._wait_secs
+        if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:
+            return answer.ask_again_at
         return end
 
-    def _dead_at(self, trouble: Trouble) -> float:
-        return trouble.since + DEAD_AFTER * self._wait_secs
+    def _dead_at(self, answer: CachedAnswer) -> float:
+        return answer.since + DEAD_AFTER * self._wait_secs
 
 
-def _has_no_server(trouble: Trouble) -> bool:
-    """Whether the last fetch found no server, at the origin itself."""
-    outage = trouble.outage
-    if outage is None or outage.redirected_to:
-        return False
-    return outage.failure in NO_SERVER
-
-
-def _looks_gone(trouble: Trouble) -> bool:
-    """Whether the origin is gone unless one's own network is down."""
-    return trouble.outage is not None and trouble.outage.alike >= TRIES and _has_no_server(trouble)
+def _times_gone(answer: CachedAnswer) -> int:
+    """How many of the last fetches in a row found no server, at the origin itself."""
+    outage = answer.outage
+    if outage is None or outage.redirected_to or outage.failure not in NO_SERVER:
+        return 0
+    return outage.alike

@@ -4,20 +4,24 @@
 
 The way of a request:
 
-1. `put` adds it to the line of its site and slot. A new site gets its answer from memory.
+1. `put` adds it to the line of its site and slot.
 2. `_may_go` says whether the first request of a line may go on. If so, the line is ready.
-3. Otherwise the line stands at its site, which is shut and queues for its look-up (`_shut`).
-4. `_ask_more` takes the most urgent site, and looks its robots.txt up; `_take` gets the answer.
-5. If that is unreachable, the site gets a date (`_due`) at which `_tick` looks again. Otherwise it
-   is open, and its lines are ready (`_settle`).
+3. Otherwise the line stands at its site, which is shut until it has an answer: one that is in
+   memory (`_settle`), or that of a look-up, for which the site queues (`_queue`).
+4. `_look_up_more` looks up the most urgent sites.
+5. `_take` gets the answer. If that is unreachable, the site gets a date (`_due`) at which to look
+   again. Otherwise it is open, and its lines are ready.
 6. `next` takes the ready line whose turn it is, asks `_may_go` again, and hands its first request
    out, with the answer of its site.
-7. `arrived`: the middleware has the request, and judges it by that answer, whatever the room would
+7. The middleware has the request, and judges it by that answer, whatever the room would
    say now. One that was handed out without an answer, and needs one after all, comes back with the
    mark `RETURNED`, once: it waits here then without anybody being asked whether it has to.
 
-What came past the scheduler waits elsewhere (`in_place`). The room is in memory only; `take_all`
-gives back what is in it.
+What came past the scheduler has no line: it waits where it is (`answer_in_place`) for the look-up
+of its site, however many such requests there are. If that robots.txt is unreachable, a few of them
+wait as long as they would in a line; the others get the answer that there is, and are refused.
+
+The room is in memory only; `take_all` gives back what is in it.
 """
 
 from __future__ import annotations
@@ -27,28 +31,31 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from heapq import heappop, heappush
-from itertools import count
+from itertools import chain, count
+from typing import TypeAlias
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import maybe_deferred_to_future
 
+from ..core.crawlers import RobotsAgent
 from ..core.urls import Origin
-from ..engine import DownloadSlots, is_closing, pull_soon
+from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..meta import RETURNED
-from .answer import CachedAnswer, Source, is_waited_for
+from .answer import CachedAnswer, Source
 from .identity import CrawlerIdentity
-from .in_place import InPlace
 from .lines import (
     Handed,
     Occupancy,
-    OnTheWay,
     QueuedRequest,
     ReadyLines,
     Site,
     SiteLine,
+    Sites,
     Standing,
+    Waiter,
 )
 from .lookup import Lookup
 from .patience import Patience
@@ -58,6 +65,8 @@ LOOK_SECS = 0.1  # between two looks at what is due
 SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
 FEWEST_AT_A_TIME = 16  # look-ups
 LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
+
+_Heap: TypeAlias = "list[tuple[float, int, Site]]"  # by what, and a number that makes it unique
 
 
 class Room:
@@ -69,9 +78,12 @@ class Room:
     Attributes:
         download_slots: if they are apart, priorities count in each for itself.
         occupancy: how many requests are in the room.
-        ready: the lines that have a turn.
-        on_the_way: the requests that were handed out.
-        in_place: the requests that wait elsewhere, since they came past the scheduler.
+        ready: the lines that have a turn, and the requests that were handed out.
+        in_place: the requests that wait in the downloader.
+        requests_see: whether each request of a host whose robots.txt is unreachable goes on once,
+            to see: middlewares of the project's before ours may know that it needs none.
+        keeps_crawl_open: whether somebody counts `in_place`. Otherwise Scrapy has to, in the
+            downloader.
     """
 
     def __init__(
@@ -91,27 +103,36 @@ class Room:
         self._most_at_a_time = max(FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
 
         # All requests in the room.
-        self._sites: dict[Origin | None, Site] = {}
-        self.on_the_way = OnTheWay(crawler)
-        self.ready = ReadyLines(self.download_slots, self.on_the_way)
+        self._sites = Sites()
+        self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
-        self.in_place = InPlace(crawler, lookup, self._patience)
+
+        # Requests that wait in the downloader, and those of them whose robots.txt is unreachable.
+        self.in_place: set[Waiter] = set()
+        self._held_in_place: set[Waiter] = set()
+        self._most_held_in_place = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
+        self.keeps_crawl_open = False
 
         # Sites that wait for something; a heap has entries that hold no more.
-        self._to_ask: list[tuple[int, int, Site]] = []  # a heap, the most urgent first
-        self._due: list[tuple[float, int, Site]] = []  # a heap: when to look at a site again
-        self._asked_since: dict[Site, float] = {}  # those that are `ASKED`, in this order
+        self._to_ask: _Heap = []  # the most urgent first
+        self._due: _Heap = []  # when to look at a site again
         self._numbers = count(1)
 
-        # Look-ups.
-        self._running = 0
-        self._counted: dict[Site, float] = {}  # look-ups that are not late, and when they began
+        # Look-ups under way: those that are not late, and when they began; those that are late, and
+        # since when. The oldest come first.
+        self._young: dict[Site, float] = {}
+        self._late: dict[Site, float] = {}
         self._unused: set[Site] = set()  # fetched, and no request of the site handed out since
-        self._is_asking = False
-        self._requests_see = False
+        self._is_busy = False
+        self.requests_see = False
         # It runs as the crawl does: not before its spider is open, nor as it closes.
         self._clock = create_looping_call(self._tick)
         crawler.signals.connect(self._server_answered, signals.response_received)
+
+    @property
+    def late_since(self) -> float:
+        """Since when the first of the look-ups that are late has been so; infinity: none is."""
+        return next(iter(self._late.values()), float("inf"))
 
     # What decides.
 
@@ -128,7 +149,7 @@ class Room:
             return False
         first = line[0]
         if self._bars(answer, first.request):
-            return self._requests_see and not line.has_returned  # it goes without an answer
+            return self.requests_see and not line.has_returned  # it goes without an answer
         now = time.time()
         if answer.is_good(now):
             return True
@@ -136,18 +157,13 @@ class Room:
         return has_waited and now < answer.given_at + SERVED_SECS
 
     def _bars(self, answer: CachedAnswer, request: Request) -> bool:
-        """Whether `request` waits for a better answer than `answer`, an unreachable one."""
-        if not is_waited_for(answer, request):
+        """Whether `request` waits for a better answer than `answer`."""
+        if not answer.is_waited_for(request):
             return False
-        if answer.portion is not None and answer.portion.left > 0:
-            return self._patience.is_to_wait(answer.trouble, time.monotonic())
-        return self._is_hopeful(answer)
-
-    def _is_hopeful(self, answer: CachedAnswer) -> bool:
-        """Whether a better answer may come than `answer`: its host is neither dead nor gone."""
-        if not is_waited_for(answer):
-            return False
-        return not self._patience.is_over(answer.trouble, time.monotonic())
+        now = time.monotonic()
+        if answer.portion > 0:
+            return self._patience.is_to_wait(answer, now)
+        return not self._patience.is_over(answer, now)
 
     # What the front calls.
 
@@ -158,7 +174,13 @@ class Room:
         as the last one first, and with 1 as the first one first.
         """
         has_returned = RETURNED in request.meta
-        site = self._site(request, has_returned=has_returned)
+        origin = None
+        if has_returned or (self._is_subject(request) and not is_unchecked_sitemap(request)):
+            with suppress(ValueError):  # the middleware refuses it
+                origin = origin_of(request)
+        site = self._sites[origin]
+        if origin is not None:
+            site.add_agent(self._identity.agent(request))
         slot = self.download_slots.key(request)
         line = site.lines.get((slot, has_returned))
         if line is None:
@@ -174,59 +196,94 @@ class Room:
     def next(self) -> Request | None:
         """Hand out a request that need not wait; None if there is none for now."""
         request = self._next_ready()
-        if request is None and self.on_the_way.forget_dropped():
+        if request is None and self.ready.forget_dropped():
             request = self._next_ready()
         if request is None and self._unused:  # their slots keep their requests back
             self._unused.clear()
-            self._ask_more()
+            self._look_up_more()
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
         """Take out requests that can go on, the less urgent ones first, until `keep` are left."""
-        for site in [*self._sites.values()]:
-            for line in [*site.lines.values()]:
-                while site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
-                    yield self._take_out(line, line.pop())  # a leaf of the heap
+        for line in self._lines():
+            while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
+                yield self._take_out(line, line.pop())  # a leaf of the heap
 
     def take_all(self) -> Iterator[Request]:
         """Take out all requests, whether they wait or not. Nothing is looked up any more."""
         self.close()
-        for site in [*self._sites.values()]:
-            for line in [*site.lines.values()]:
-                while line:
-                    yield self._take_out(line, heappop(line))
+        for line in self._lines():
+            while line:
+                yield self._take_out(line, heappop(line))
+
+    def _lines(self) -> list[SiteLine]:
+        return [*chain.from_iterable(site.lines.values() for site in self._sites.values())]
 
     # What the middleware calls.
 
-    def arrived(self, request: Request) -> Handed | None:
-        """What is known of `request`, which is here now; None if it came past the room."""
-        restore(request)
-        return self.on_the_way.arrived(request)
+    async def answer_in_place(
+        self, origin: Origin, agent: RobotsAgent, request: Request, *, has_place: bool
+    ) -> CachedAnswer | None:
+        """Return the answer for `request`, as soon as it is to wait no more.
 
-    def let_requests_go_and_see(self) -> None:
-        """Let each request of a host whose robots.txt is unreachable go once, and see.
+        None: the crawl is closing.
 
-        Middlewares of the project's before ours may know that it needs no robots.txt.
+        It takes none of CONCURRENT_REQUESTS meanwhile, unless it comes from the scheduler and
+        `has_place`: all others may have been given out when it goes on.
         """
-        self._requests_see = True
+        if self._lookup.is_closing:
+            return None
+        waiter = Waiter(request, agent)
+        site = self._sites[origin]
+        site.add_agent(agent)
+        site.waiters += (waiter,)
+        if site.answer is None:
+            site.answer = self._lookup.last(origin)
+        if site.standing is Standing.OPEN or site.queued_rank is not None:
+            self._settle(site, has_turn=True)
+        if site not in self._young:
+            self._release(site)
+        self.in_place.add(waiter)
+        ended = maybe_deferred_to_future(waiter.ended)
+        try:
+            if has_place or not self.keeps_crawl_open:
+                return await ended
+            with without_a_place(self._crawler, request):
+                return await ended
+        finally:
+            self.in_place.discard(waiter)
+            self._held_in_place.discard(waiter)
+
+    def _release(self, site: Site) -> None:
+        """Let those go on that wait in the downloader for `site`, and are to wait no more."""
+        waiters, site.waiters = site.waiters, ()
+        for waiter in waiters:
+            if self._stays(waiter, site):
+                site.waiters += (waiter,)
+            else:
+                waiter.ended.callback(site.answer)
+        self._forget_if_over(site)
+
+    def _stays(self, waiter: Waiter, site: Site) -> bool:
+        """Whether a request goes on waiting in the downloader, by the answer of its site.
+
+        For an unreachable robots.txt no more than a quarter of CONCURRENT_REQUESTS does, and none
+        when the wait is over.
+        """
+        answer = site.answer
+        if answer is None or not answer.knows(waiter.agent):
+            return True
+        if not answer.is_waited_for(waiter.request):
+            return site in self._young or site in self._late  # for a newer answer
+        if not self._patience.is_to_wait(answer, time.monotonic()):
+            return False
+        held = self._held_in_place
+        if waiter not in held and len(held) < self._most_held_in_place:
+            held.add(waiter)
+            self._crawler.stats.inc_value("gbot_robots/held")
+        return waiter in held
 
     # Lines.
-
-    def _site(self, request: Request, *, has_returned: bool) -> Site:
-        """The site of `request`, a new one if need be."""
-        origin = None
-        if has_returned or (self._is_subject(request) and not is_unchecked_sitemap(request)):
-            with suppress(ValueError):  # the middleware refuses it
-                origin = origin_of(request)
-        site = self._sites.get(origin)
-        if site is None:
-            site = self._sites[origin] = Site(origin)
-            if origin is not None:
-                answer = self._lookup.cached(origin, self._identity.agent(request))
-                # Another answer is taken when the turn of the site has come.
-                if answer is not None and not self._is_hopeful(answer):
-                    site.answer = answer
-        return site
 
     def _place(self, line: SiteLine) -> None:
         """Let `line`, which has another first request, wait for its turn, or at its site."""
@@ -234,22 +291,13 @@ class Room:
         if line.turn or self._may_go(line):
             self.ready.add(line)
         elif site.standing is Standing.OPEN:
-            self._stand(site, Standing.ASKED)
-            self._queue(site, line)
-            self._ask_more()
+            self._settle(site)
+            self._look_up_more()
         elif site.queued_rank is not None and line[0].rank < site.queued_rank:
             self._queue(site, line)
 
-    def _queue(self, site: Site, line: SiteLine) -> None:
-        """Let `site` wait for its look-up. A place that it has with another rank counts no more."""
-        site.queued_rank = line[0].rank
-        heappush(self._to_ask, (site.queued_rank, next(self._numbers), site))
-
     def _stand(self, site: Site, standing: Standing) -> None:
         """Change how `site` stands: nothing else does."""
-        self._asked_since.pop(site, None)
-        if standing is Standing.ASKED:
-            self._asked_since[site] = time.monotonic()
         self.occupancy.move(site, standing)
         self._forget_if_over(site)
 
@@ -266,12 +314,12 @@ class Room:
         answer = site.answer
         if answer is not None and self._bars(answer, request):
             answer = None  # it goes to see whether it needs one
-        elif answer is not None and answer.portion is not None:
-            answer.portion.left -= 1
+        elif answer is not None:
+            answer.portion -= 1  # which counts if it is given up
         self.download_slots.make(request)
         restore(request)
-        handed = Handed(slot, site.origin, request.url, answer, line.has_returned)
-        self.on_the_way.add(request, handed)
+        handed = Handed(slot, answer, line.has_returned)
+        self.ready.hand_out(request, handed)
         if line:
             self.ready.add(line)
         return request
@@ -285,13 +333,13 @@ class Room:
         self.occupancy.add(line, -1)
         if site in self._unused:
             self._unused.discard(site)
-            self._ask_more()
+            self._look_up_more()
         self._forget_if_over(site)
         return queued.request
 
     def _forget_if_over(self, site: Site) -> None:
         """Forget a site without requests. One that is shut has a date to keep."""
-        if not site.size and site.standing is Standing.OPEN:
+        if not (site.size or site.waiters) and site.standing is Standing.OPEN:
             self._sites.pop(site.origin, None)
 
     # Look-ups.
@@ -299,65 +347,96 @@ class Room:
     def start(self) -> None:
         """Begin to look up origins: the spider is open."""
         self._clock.start(LOOK_SECS, now=False)
-        self._ask_more()
+        self._look_up_more()
 
     def close(self) -> None:
         """Look nothing up any more, and let requests go that wait in the downloader."""
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()
+        for site in [*self._sites.values()]:
+            waiters, site.waiters = site.waiters, ()
+            for waiter in waiters:
+                waiter.ended.callback(None)
 
-    def _ask_more(self) -> None:
-        """Look up as many origins as may be, but not far ahead of the pages."""
-        if self._is_asking:
-            return  # without asyncio a look-up may end within `_ask`, which calls this again
-        self._is_asking = True
-        late = time.monotonic() - LATE_SECS
-        while self._counted and next(iter(self._counted.values())) < late:
-            del self._counted[next(iter(self._counted))]
-        while self._to_ask and self._clock.running and self._running < MOST_UNDER_WAY:
-            if len(self._counted) + len(self._unused) >= self._most_at_a_time:
+    def _look_up_more(self) -> None:
+        """Do what is due for sites that wait.
+
+        1. A look-up that takes long is late, and keeps back no other one.
+        2. Sites whose date has come are settled again.
+        3. The most urgent sites are looked up, but not far ahead of the pages.
+        """
+        if self._is_busy:
+            return  # without asyncio a look-up may end at once, and call this again
+        self._is_busy = True
+        now = time.monotonic()
+        while self._young:
+            site, began_at = next(iter(self._young.items()))
+            if began_at > now - LATE_SECS:
+                break
+            del self._young[site]
+            self._late[site] = began_at + LATE_SECS
+            if site.standing is Standing.ASKED:
+                self._stand(site, Standing.LATE)
+            self._release(site)
+        while self._due and self._due[0][0] <= now:
+            self._settle(heappop(self._due)[2])
+        while self._to_ask and self._clock.running:
+            if len(self._young) + len(self._unused) >= self._most_at_a_time:
+                break
+            if len(self._young) + len(self._late) >= MOST_UNDER_WAY:
                 break
             rank, _, site = heappop(self._to_ask)
             if site.queued_rank == rank:
-                site.queued_rank = None
-                self._ask(site)
-        self._is_asking = False
+                self._settle(site, has_turn=True)
+        self._is_busy = False
 
-    def _ask(self, site: Site) -> None:
-        """Look up the answer of `site`, as its most urgent request would be fetched."""
-        line = self._settle_at_once(site)
-        if line is None or site.origin is None:
-            return
-        self._running += 1
-        self._counted[site] = time.monotonic()
-        request = line[0].request
-        agent = self._identity.agent(request)
-        self._lookup.look_up(site.origin, agent, request, partial(self._answered, site))
+    def _settle(self, site: Site, *, has_turn: bool = False) -> None:
+        """Let `site` have an answer: that in memory, or that of a look-up, when it has its turn.
 
-    def _settle_at_once(self, site: Site) -> SiteLine | None:
-        """Settle `site` if that takes no look-up; else return the line that needs one the most."""
+        The answer is looked up as the most urgent request would be fetched. One that waits in the
+        downloader is that, and has its turn at once: pages may wait for it.
+        """
         line = site.most_urgent()
-        if line is None or site.origin is None:
+        if site.waiters:
+            has_turn = True
+            request = site.waiters[0].request
+            agent = site.waiters[0].agent
+        elif line is not None:
+            request = line[0].request
+            agent = self._identity.agent(request)
+        if site.origin is None or not (line or site.waiters):
             self._stand(site, Standing.OPEN)
-            return None
-        request = line[0].request
-        answer = self._lookup.cached(site.origin, self._identity.agent(request))
-        if answer is None:
-            return line
-        self._take(site, answer)
-        return None
+            return
+        answer = self._lookup.cached(site.origin, agent)
+        if answer is not None:
+            self._take(site, answer)
+            return
+        if site.standing is Standing.OPEN:
+            self._stand(site, Standing.ASKED)
+        if line is not None and not has_turn:
+            self._queue(site, line)
+            return
+        site.queued_rank = None
+        site.add_agent(agent)
+        self._young[site] = time.monotonic()
+        self._lookup.look_up(site.origin, site.agents, request, partial(self._answered, site))
+
+    def _queue(self, site: Site, line: SiteLine) -> None:
+        """Let `site` wait for its look-up. A place that it has with another rank counts no more."""
+        site.queued_rank = line[0].rank
+        heappush(self._to_ask, (site.queued_rank, next(self._numbers), site))
 
     def _answered(self, site: Site, answer: CachedAnswer | None) -> None:
         """Take the answer of a look-up; None: the crawl is closing."""
-        self._running -= 1
-        self._counted.pop(site, None)
+        self._young.pop(site, None)
+        self._late.pop(site, None)
         if answer is None:
             return
         if answer.source is Source.FETCHED and site.size:
             self._unused.add(site)
         self._take(site, answer)
-        self._ask_more()
+        self._look_up_more()
 
     def _take(self, site: Site, answer: CachedAnswer) -> None:
         """Let `answer` be the answer of `site`, and those of its requests go on that may.
@@ -367,25 +446,27 @@ class Room:
         before, site.answer = site.answer, answer
         if before is not None:  # which the cache may have lost
             answer.go_on_from(before)
-        site.waited_before = next(self._numbers)
+        if site.standing is not Standing.OPEN:
+            site.waited_before = next(self._numbers)
         now = time.monotonic()
-        self._patience.note(answer.trouble, now)
-        if answer is not before and answer.portion is not None:
-            self._patience.renew(answer.portion, now)
-        if self._is_hopeful(answer):
+        self._patience.note(answer, now)
+        if answer.is_waited_for() and not self._patience.is_over(answer, now):
             self._unused.discard(site)
             if site.standing is not Standing.UNREACHABLE:
                 self._crawler.stats.inc_value("gbot_robots/held", site.size)
                 self._stand(site, Standing.UNREACHABLE)
-            look_again_at = self._patience.look_again_at(answer.trouble, now)
-            heappush(self._due, (look_again_at, next(self._numbers), site))
-        else:
-            if is_waited_for(answer) and self._patience.is_gone(answer.trouble, now):
+            date = self._patience.look_again_at(answer, now)
+            heappush(self._due, (date, next(self._numbers), site))
+        elif site.standing is not Standing.OPEN:
+            if answer.bars_for_now and self._patience.is_gone(answer, now):
                 self._crawler.stats.inc_value("gbot_robots/gone")
             self._stand(site, Standing.OPEN)
         for line in site.waiting():
             if site.standing is Standing.OPEN or self._may_go(line):
                 self.ready.add(line)
+        self._release(site)
+        if site.waiters and site.standing is Standing.OPEN:  # the rules of others have been read
+            self._settle(site)
         pull_soon(self._crawler)
 
     # The clock.
@@ -395,18 +476,10 @@ class Room:
         if is_closing(self._crawler):
             self.close()
             return
-        now = time.monotonic()
-        while self._asked_since and next(iter(self._asked_since.values())) <= now - LATE_SECS:
-            self._stand(next(iter(self._asked_since)), Standing.LATE)
-        while self._due and self._due[0][0] <= now:
-            site = heappop(self._due)[2]
-            line = self._settle_at_once(site)
-            if line is not None:
-                self._queue(site, line)
-        self.on_the_way.forget_dropped()
-        self._ask_more()
+        self.ready.forget_dropped()
+        self._look_up_more()
         if self.occupancy.size:
             pull_soon(self._crawler)
 
     def _server_answered(self) -> None:
-        self._patience.server_answered(time.monotonic())
+        self._patience.answered_at = time.monotonic()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.obeying.patience import Patience, Portion, Trouble
+from scrapy_gbot_robots.obeying.patience import Patience
 from scrapy_gbot_robots.policy.outages import DAY, HOUR, Entry, Outage, Policy, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Outcome, Unreachable, after_redirect, failed
 
@@ -31,8 +33,17 @@ def trouble(
     since: float = 0.0,
     asked_at: float | None = None,
     ask_at: float = 9e9,
-) -> Trouble:
-    return Trouble(origin, since, since if asked_at is None else asked_at, ask_at, outage)
+) -> Any:
+    """The answer for an unreachable robots.txt, as far as patience depends on it."""
+    return SimpleNamespace(
+        origin=origin,
+        outage=outage,
+        since=since,
+        asked_at=since if asked_at is None else asked_at,
+        ask_again_at=ask_at,
+        portion=0,
+        next_portion_at=0.0,
+    )
 
 
 class Story:
@@ -50,24 +61,21 @@ class Story:
     ) -> list[tuple[float, int]]:
         """When how many of the requests are given up, if `meanwhile` happens before each look at the origin."""
         given_up: list[tuple[float, int]] = []
-        portion = Portion()
-        now, ask_at = 0.0, 0.0
+        now = 0.0
+        case = trouble(A, None, ask_at=0.0)
         while True:
             meanwhile(now)
-            if now >= ask_at:
-                asked_at = now
+            if now >= case.ask_again_at:
                 self.entry = renew(self.entry, self.outcome, now, Policy())
-                assert self.entry.outage is not None
-                ask_at = self.entry.outage.retry_at
-                self.patience.renew(portion, now)
-            case = trouble(A, self.entry.outage, 0.0, asked_at, ask_at)
+                case.outage = self.entry.outage
+                case.asked_at, case.ask_again_at = now, case.outage.retry_at
             self.patience.note(case, now)
             if self.patience.is_over(case, now):
                 return [*given_up, (now, requests)]
             if not self.patience.is_to_wait(case, now):
-                number = min(requests, portion.left)
+                number = min(requests, case.portion)
                 requests -= number
-                portion.left -= number
+                case.portion -= number
                 if number:
                     given_up.append((now, number))
                 if not requests:
@@ -146,7 +154,7 @@ def test_host_is_gone_at_once_if_it_was_before_and_a_server_answers_meanwhile() 
     patience.note(case, 100.0)
     assert not patience.is_gone(case, 100.1)
     assert patience.look_again_at(case, 100.5) == 102.0
-    patience.server_answered(100.6)
+    patience.answered_at = 100.6
     assert patience.is_gone(case, 100.7)
     assert patience.is_over(case, 100.7)
 
@@ -164,7 +172,7 @@ def test_hosts_that_fail_together_are_waited_for_over_hours_until_any_server_ans
     def network_is_back(now: float) -> None:
         others_fail(now)
         if now > 1200:
-            story.patience.server_answered(now)
+            story.patience.answered_at = now
 
     story = Story(HOUR, UNKNOWN)
     assert story.given_up(400, network_is_back) == [(1201, 400)]
@@ -229,12 +237,12 @@ def test_origin_is_looked_at_again(asked_at: float, ask_at: float, now: float, a
 
 
 def test_portion_is_renewed_once_in_each_wait_whatever_is_left_of_it() -> None:
-    patience, portion = Patience(WAIT), Portion()
+    patience, case = Patience(WAIT), trouble(A, outage_after(BUSY))
     left = []
     for now in (0.0, 59.0, 61.0, 120.0, 121.0):
-        patience.renew(portion, now)
-        left.append(portion.left)
-        portion.left -= 40
+        patience.note(case, now)
+        left.append(case.portion)
+        case.portion -= 40
     assert left == [64, 24, 64, 24, 64]
 
 

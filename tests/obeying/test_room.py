@@ -190,7 +190,7 @@ def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_firs
     for number in (0, 4, 3, 2, 1):
         world.end(f"h{number}.x")
         world.room._unused.clear()  # as if their pages had been taken
-        world.room._ask_more()
+        world.room._look_up_more()
     assert [url[1] for url in world.pull()] == [*"4433221100"]
 
 
@@ -494,7 +494,7 @@ def test_each_request_goes_and_sees_once_and_those_that_come_back_keep_their_ord
     queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
-    world.room.let_requests_go_and_see()
+    world.room.requests_see = True
     urls = [f"a.x/{number}" for number in range(6)]
     world.push(*urls[:5])
     if memory is LifoMemoryQueue:
@@ -588,7 +588,7 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
     assert len(world.room._sites) == 1
     assert not world.room._unused
     assert len(world.room.ready._heaps) <= 1
-    assert not world.room.on_the_way.by_slot
+    assert not world.room.ready.on_the_way
     assert set(world.room.occupancy.by_slot) == {"late.x"}
 
 
@@ -720,7 +720,7 @@ class Wild:
             is_asked = is_asked and str(site.origin).removeprefix("http://") in self.world.asked
             assert is_asked + (site in due) + (site.queued_rank is not None) == 1
         handed = set(self.under_way)
-        assert handed <= set(room.on_the_way._handed)
+        assert handed <= set(room.ready._handed)
 
 
 @pytest.mark.parametrize("see", [False, True])
@@ -732,7 +732,7 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
     queue = dice.choice((DownloaderAwarePriorityQueue, ScrapyPriorityQueue))
     world = World(monkeypatch, queue, CONCURRENT_REQUESTS=dice.choice((1, 16)))
     if see:
-        world.room.let_requests_go_and_see()
+        world.room.requests_see = True
     wild = Wild(world, dice)
     things = [wild.push] * 5 + [wild.pull, wild.arrive, wild.answer] * 4 + [wild.drop, wild.wait]
     for _ in range(600):
@@ -755,4 +755,4 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
     assert set(wild.outcomes.values()) <= {1}
     assert len(wild.outcomes) == wild.number
     assert set(wild.returned.values()) <= {1}
-    assert not world.room.on_the_way.by_slot
+    assert not world.room.ready.on_the_way

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.obeying import answer, in_place, lookup, room
+from scrapy_gbot_robots.obeying import answer, lookup, room
 from scrapy_gbot_robots.storage import sqlite
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -30,6 +30,6 @@ class Clock:
     def of(cls, monkeypatch: pytest.MonkeyPatch) -> Clock:
         """A clock for all modules that ask for the time of day during a crawl, SQLite storages included."""
         clock = cls()
-        for module in (answer, in_place, lookup, room, sqlite):
+        for module in (answer, lookup, room, sqlite):
             monkeypatch.setattr(module, "time", clock)
         return clock

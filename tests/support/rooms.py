@@ -99,7 +99,12 @@ class World:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
-    def look_up(self, origin: Origin, agent: object, request: Request, then: Then) -> None:
+    is_closing = False
+
+    def last(self, origin: Origin) -> CachedAnswer | None:
+        return self.known.get(origin)
+
+    def look_up(self, origin: Origin, agents: object, request: Request, then: Then) -> None:
         host = str(origin).replace("http://", "")
         assert host not in self.asked
         self.asked[host] = then
@@ -133,7 +138,7 @@ class World:
 
     def arrived(self, request: Request) -> Handed:
         """The request comes to the middleware, and is done with."""
-        handed = self.room.arrived(request)
+        handed = self.room.ready.arrived(request)
         assert handed is not None
         self.in_progress.discard(request)
         return handed
@@ -154,8 +159,9 @@ class World:
         at = 1e9 + self.now + secs
         is_temporary = state is State.FULL_DISALLOW
         decision = Decision(state, "because", is_temporary, at, at, outage=outage)
-        before = self.known.get(origin)
-        answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=before)
+        answer = CachedAnswer(origin, decision, status, Source.FETCHED)
+        if origin in self.known:
+            answer.go_on_from(self.known[origin])
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
