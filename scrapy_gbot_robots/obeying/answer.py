@@ -77,10 +77,7 @@ class Answer:
         self.origin: Final = origin
         self.state: Final = decision.state
         self.status: Final = status
-        fetched_at = None
-        if decision.copy:
-            fetched_at = decision.copy.fetched_at
-        self.fetched_at: Final = fetched_at
+        self.fetched_at: Final = getattr(decision.copy, "fetched_at", None)
         self.source: Final = source
         self.why: Final = decision.why
         self._rules: dict[RobotsAgent, Rules] = {}

@@ -309,16 +309,15 @@ class Room:
         return None
 
     def _hand_out(self, line: SiteLine) -> Request:
-        site, slot = line.site, line.slot
         request = self._take_out(line, heappop(line))
-        answer = site.answer
+        answer = line.site.answer
         if answer is not None and self._bars(answer, request):
             answer = None  # it goes to see whether it needs one
         elif answer is not None:
             answer.portion -= 1  # which counts if it is given up
         self.download_slots.make(request)
         restore(request)
-        handed = Handed(slot, answer, line.has_returned)
+        handed = Handed(line.slot, answer, line.has_returned)
         self.ready.hand_out(request, handed)
         if line:
             self.ready.add(line)
