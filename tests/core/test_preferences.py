@@ -88,106 +88,68 @@ def test_example_of_the_draft(
         pytest.param([b"content-signal: ai-train=n"], (None, None, None), id="signal-y-mixed-up"),
         pytest.param([b"content-signal: /x ai-train=no"], (None, None, None), id="signal-with-a-path"),
         pytest.param([b"content-signal: ai-train=yes,ai-train=no"], (False, None, None), id="signal-twice"),
-        pytest.param(
-            [b"content-signal: ai-train=no, search=yes", b"content-usage: train-ai=y, search=n"],
-            (False, False, None),
-            id="both-fields",
-        ),
+        pytest.param([b"content-signal: ai-train=no, search=yes", b"content-usage: train-ai=y, search=n"], (False, False, None), id="both-fields"),
     ],
 )  # fmt: skip
 def test_statement_of_a_group(lines: list[bytes], expected: tuple[bool | None, ...]) -> None:
     assert to_all(*lines)[:3] == expected
 
 
-BEFORE = b"content-signal: ai-train=no\ncontent-usage: search=n\nuser-agent: a\nallow: /\nuser-agent: b\ncontent-signal: search=no"
-LONG = b"# long\n" * 3_000 + b"content-signal: ai-train=no\n" + b"# long\n" * 3_000
-OWN = b"user-agent: *\ncontent-usage: train-ai=n\nallow: /\n\nuser-agent: own\nallow: /"
-BETWEEN = (
-    b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n"
-)
-PARTS = b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n"
-PATHS = (
-    b"user-agent: *\ncontent-usage: /a train-ai=n, search=n\n"
-    b"content-usage: /a/b train-ai=y\ncontent-usage: /*.pdf$ ai-use=n\n"
-)
-NARROW = b"user-agent: *\ncontent-signal: "
+BODIES = {
+    "before": b"content-signal: ai-train=no\ncontent-usage: search=n\nuser-agent: a\nallow: /\nuser-agent: b\ncontent-signal: search=no",
+    "long": b"# long\n" * 3_000 + b"content-signal: ai-train=no\n" + b"# long\n" * 3_000,
+    "long-and-group": b"# long\n" * 3_000
+    + b"content-signal: ai-train=no\n"
+    + b"# long\n" * 3_000
+    + b"user-agent: x\nallow: /\n",
+    "own": b"user-agent: *\ncontent-usage: train-ai=n\nallow: /\n\nuser-agent: own\nallow: /",
+    "between": b"user-agent: a\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n",
+    "between-for-all": b"user-agent: *\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n",
+    "parts": b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n",
+    "paths": b"user-agent: *\ncontent-usage: /a train-ai=n, search=n\ncontent-usage: /a/b train-ai=y\ncontent-usage: /*.pdf$ ai-use=n\n",
+    "use": b"user-agent: *\ncontent-signal: use=reference",
+    "uses": b"user-agent: *\ncontent-signal: use=full,use=immediate",
+    "unknown-use": b"user-agent: *\ncontent-signal: use=all",
+}
 
 
 @pytest.mark.parametrize(
     ("body", "agent", "path", "expected"),
     [
-        pytest.param(BEFORE, "a", "/", (False, None, None, None), id="signal-before-any-group"),
-        pytest.param(
-            BEFORE, "b", "/", (False, False, None, None), id="signal-before-any-group-and-an-own"
-        ),
-        pytest.param(
-            BEFORE, "c", "/", (False, None, None, None), id="signal-before-any-group-for-others"
-        ),
-        pytest.param(LONG, "a", "/", (False, None, None, None), id="signal-alone-in-a-long-file"),
-        pytest.param(
-            LONG + b"user-agent: x\nallow: /\n",
-            "a",
-            "/",
-            (False, None, None, None),
-            id="in-a-long-file",
-        ),
-        pytest.param(
-            OWN,
-            "own",
-            "/",
-            (None, None, None, None),
-            id="own-group-does-not-heed-what-is-said-to-all",
-        ),
-        pytest.param(OWN, "other", "/", (False, None, None, None), id="group-of-all"),
-        pytest.param(
-            BETWEEN, "a", "/", (False, False, None, None), id="agent-named-before-the-line"
-        ),
-        pytest.param(BETWEEN, "b", "/", (None, False, None, None), id="agent-named-after-the-line"),
-        pytest.param(
-            BETWEEN.replace(b"user-agent: a\n", b"user-agent: *\n"),
-            "b",
-            "/",
-            (None, False, None, None),
-            id="agent-named-after-a-line-for-all",
-        ),
-        pytest.param(PARTS, "a", "/", (False, False, None, None), id="group-in-several-parts"),
-        pytest.param(PATHS, "a", "/a/x", (False, False, None, None), id="path"),
-        pytest.param(
-            PATHS, "a", "/a/b/x", (True, None, None, None), id="longest-path-counts-whole"
-        ),
-        pytest.param(PATHS, "a", "/a/b.pdf", (None, None, False, None), id="path-with-wildcards"),
-        pytest.param(PATHS, "a", "/c", (None, None, None, None), id="no-path"),
-        pytest.param(
-            NARROW + b"use=reference", "a", "/", (None, None, None, "reference"), id="use"
-        ),
-        pytest.param(
-            NARROW + b"use=full,use=immediate",
-            "a",
-            "/",
-            (None, None, None, "immediate"),
-            id="narrowest-use",
-        ),
-        pytest.param(NARROW + b"use=all", "a", "/", (None, None, None, None), id="unknown-use"),
+        ("before", "a", "/", (False, None, None, None)),
+        ("before", "b", "/", (False, False, None, None)),
+        ("before", "c", "/", (False, None, None, None)),
+        ("long", "a", "/", (False, None, None, None)),
+        ("long-and-group", "a", "/", (False, None, None, None)),
+        ("own", "own", "/", (None, None, None, None)),  # it does not heed what is said to all
+        ("own", "other", "/", (False, None, None, None)),
+        ("between", "a", "/", (False, False, None, None)),
+        ("between", "b", "/", (None, False, None, None)),
+        ("between-for-all", "b", "/", (None, False, None, None)),
+        ("parts", "a", "/", (False, False, None, None)),
+        ("paths", "a", "/a/x", (False, False, None, None)),
+        ("paths", "a", "/a/b/x", (True, None, None, None)),  # the longest counts whole
+        ("paths", "a", "/a/b.pdf", (None, None, False, None)),
+        ("paths", "a", "/c", (None, None, None, None)),
+        ("use", "a", "/", (None, None, None, "reference")),
+        ("uses", "a", "/", (None, None, None, "immediate")),
+        ("unknown-use", "a", "/", (None, None, None, None)),
     ],
 )
 def test_statement_counts_for_its_crawlers_and_paths(
-    body: bytes, agent: str, path: str, expected: tuple[bool | str | None, ...]
+    body: str, agent: str, path: str, expected: tuple[bool | str | None, ...]
 ) -> None:
-    assert said(body, path, agent) == expected
+    assert said(BODIES[body], path, agent) == expected
 
 
 def test_headers_speak_of_a_response() -> None:
     assert of_headers([], []) == NOTHING_SAID
-    assert of_headers([b"train-ai=n", b"search=y"], [b"ai-input=no"]) == Preferences(
-        False, True, False
-    )
+    both = of_headers([b"train-ai=n", b"search=y"], [b"ai-input=no"])
+    assert both == Preferences(False, True, False)
     assert of_headers([b"train-ai=n", b"!"], [b"ai-train=yes"]) == Preferences(True)
-    assert combined(
-        [
-            Preferences(True, None, True, "full", (3,)),
-            of_headers([b"train-ai=n"], [b"use=reference"]),
-        ]
-    ) == (Preferences(False, None, True, "reference", (3,)))
+    by_header = of_headers([b"train-ai=n"], [b"use=reference", b"use=full"])
+    stated = combined([Preferences(True, None, True, "full", (3,)), by_header])
+    assert stated == Preferences(False, None, True, "reference", (3,))
 
 
 HOSTILE = {

@@ -3,8 +3,8 @@
 import logging
 import threading
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 from typing_extensions import Self
 
+from scrapy_gbot_robots.concurrency import within
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
@@ -43,23 +44,22 @@ class Opened(StorageClient):
     @property
     def said(self) -> list[str]:
         """The log: the first words of each warning, and of the line that the storage works again."""
-        return [
-            record.getMessage()[:30]
-            for record in self.caplog.records
-            if record.levelno >= logging.INFO
-        ]
+        return [record.getMessage()[:30] for record in self.caplog.records]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
 
 
-@asynccontextmanager
-async def opened(
-    opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture
-) -> AsyncIterator[Opened]:
+Opens = Callable[[Callable[[], Storage]], Opened]
+
+
+@pytest.fixture
+def opened(caplog: pytest.LogCaptureFixture) -> Opens:
     caplog.set_level(logging.INFO, logger=client_module.__name__)
-    entries = Opened(opens, caplog)
-    try:
-        yield entries
-    finally:
-        await entries.close()
+    return partial(Opened, caplog=caplog)
 
 
 def is_there(entry: Entry | None) -> bool:
@@ -68,11 +68,11 @@ def is_there(entry: Entry | None) -> bool:
 
 @as_scrapy_runs_it
 async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_the_crawl(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, opened: Opens
 ) -> None:
     opens = partial(SqliteStorage, tmp_path / "robots.sqlite")
-    async with opened(opens, caplog) as one:
-        async with opened(opens, caplog) as other:
+    async with opened(opens) as one:
+        async with opened(opens) as other:
             assert await other.find(ORIGIN, is_there) == (None, True)
             assert await one.find(ORIGIN, is_there) == (None, False)
             await other.store_and_release(ORIGIN, Entry(RULES))
@@ -82,9 +82,9 @@ async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_th
 
 
 @as_scrapy_runs_it
-async def test_memory_answers_at_once_without_a_thread(caplog: pytest.LogCaptureFixture) -> None:
+async def test_memory_answers_at_once_without_a_thread(opened: Opens) -> None:
     threads = set(threading.enumerate())
-    async with opened(MemoryStorage, caplog) as entries:
+    async with opened(MemoryStorage) as entries:
         with pytest.raises(StopIteration) as ended:
             entries.find(ORIGIN, is_there).send(
                 None
@@ -113,7 +113,7 @@ class Gated(Leasing):
 
 @as_scrapy_runs_it
 async def test_several_origins_are_asked_for_at_a_time_and_the_storage_is_opened_once(
-    caplog: pytest.LogCaptureFixture,
+    opened: Opens,
 ) -> None:
     gated, threads, opened_in = Gated(), set(threading.enumerate()), []
 
@@ -121,7 +121,7 @@ async def test_several_origins_are_asked_for_at_a_time_and_the_storage_is_opened
         opened_in.append(threading.current_thread())
         return gated
 
-    async with opened(opens, caplog) as entries:
+    async with opened(opens) as entries:
         calls = [under_way(entries.find(str(number), is_there)) for number in range(200)]
         await until(lambda: len(gated.calls) == client_module.THREADS)  # and none has ended
         calls.pop().addErrback(lambda _: None).cancel()
@@ -150,60 +150,57 @@ class Lingering(MemoryStorage):
 
 @as_scrapy_runs_it
 async def test_storage_that_hangs_delays_the_end_of_a_crawl_by_five_seconds_at_most(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    opened: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert client_module.CLOSE_SECS == 5
     monkeypatch.setattr(client_module, "CLOSE_SECS", 0.2)
     lingering = Lingering()
-    async with opened(lambda: lingering, caplog) as entries:
+    async with opened(lambda: lingering) as entries:
         assert await entries.find(ORIGIN, is_there) == (None, True)
     assert not lingering.is_closed
-    assert "could not be closed properly: no answer within 0.2 s" in caplog.text
+    assert "could not be closed properly: no answer within 0.2 s" in entries.caplog.text
     lingering.go.set()
 
 
 @as_scrapy_runs_it
 async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are_given_back_at_the_end(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    opened: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     gated = Gated()
     gated.go.set()
-    async with opened(lambda: gated, caplog) as entries:
+    async with opened(lambda: gated) as entries:
         assert await entries.find(ORIGIN, is_there) == (None, True)
         assert await entries.find("https://13.example", is_there) == (None, True)  # by memory
         assert entries.stats.get_value("gbot_robots/storage/errors") == 1
-        assert "OSError: it is away" in caplog.text
+        assert "OSError: it is away" in entries.caplog.text
         await until(lambda: entries.said == [FAILED, WORKS])
     assert not gated.leases
 
 
 @as_scrapy_runs_it
 async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_again(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    opened: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "CALL_SECS", 0.2)
-    monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.1)
-    monkeypatch.setattr(client_module, "THREADS", 1)
+    for name, value in (("CALL_SECS", 0.2), ("TRY_AGAIN_SECS", 0.1), ("THREADS", 1)):
+        monkeypatch.setattr(client_module, name, value)
     gated = Gated()
-    async with opened(lambda: gated, caplog) as entries:
+    async with opened(lambda: gated) as entries:
         calls = [under_way(entries.find(origin, is_there)) for origin in (ORIGIN, OTHER)]
         assert await together(*calls) == [(None, True)] * len(calls)  # by memory
         assert entries.said == [FAILED]
-        assert "no answer within 0.2 s. Until" in caplog.text
+        assert "no answer within 0.2 s. Until" in entries.caplog.text
         gated.go.set()
         await until(lambda: WORKS in entries.said)
         assert gated.calls == [ORIGIN]
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert not [record for record in entries.caplog.records if record.levelno >= logging.ERROR]
     assert not gated.leases  # what came too late was given back
 
 
 @as_scrapy_runs_it
-async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(opened: Opens) -> None:
     gated = Gated()
-    async with opened(lambda: gated, caplog) as entries:
+    async with opened(lambda: gated) as entries:
         seeking = under_way(entries.find(ORIGIN, is_there)).addErrback(lambda _: None)
         await until(lambda: gated.calls)
         seeking.cancel()
@@ -213,16 +210,24 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(
 
 
 @as_scrapy_runs_it
-async def test_failure_to_close_is_logged_and_the_crawl_ends(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_storage_that_fails_to_the_end_is_tried_no_more_after_it(opened: Opens) -> None:
+    def broken() -> Storage:
+        raise OSError("it is away")
+
+    async with opened(broken) as entries:
+        assert await entries.find(ORIGIN, is_there) == (None, True)
+    await within(5, entries._background.ended())
+
+
+@as_scrapy_runs_it
+async def test_failure_to_close_is_logged_and_the_crawl_ends(opened: Opens) -> None:
     class Sticky(MemoryStorage):
         def close(self) -> None:
             raise OSError("it sticks")
 
-    async with opened(Sticky, caplog) as entries:
+    async with opened(Sticky) as entries:
         await entries.get(ORIGIN)
-    assert [record.getMessage() for record in caplog.records] == [
+    assert [record.getMessage() for record in entries.caplog.records] == [
         "The robots.txt storage could not be closed properly: it sticks"
     ]
 
