@@ -162,7 +162,7 @@ class SitemapDownloaderMiddleware:
             raise IgnoreRequest(str(refusal)) from None
 
     async def _check_place(self, url: str, robots_url: str | None, found_at: str) -> None:
-        self._check.usable(url)  # a redirect may lead to a URL with an impossible host
+        self._check.listed(url)  # a redirect may lead to a URL with an impossible host
         self._check.check_host(url, robots_url)
         if self._check.refuses_private:
             try:

@@ -116,12 +116,13 @@ class UrlCheck(NamedTuple):
         counts: Counter[str] = Counter()
         first = ""
         listed = {*before}
+        file_url = ""
+        if self.resolves:
+            file_url = origin.robots_url
         for line in sitemap_lines_of(robotstxt):
-            text = line.raw.decode("utf-8", "replace").strip()
+            text = line.raw.decode("utf-8", "replace")
             try:
-                if self.resolves:
-                    text = self._resolved(text, origin.robots_url)
-                url, _ = self.usable(text)
+                _, url, _ = self.listed(text, file_url)
                 if url in listed:
                     counts["duplicate"] += 1
                     continue
@@ -141,49 +142,33 @@ class UrlCheck(NamedTuple):
         if number >= self.most:
             raise Refused("capped", url)
 
-    def usable(self, text: str) -> tuple[str, Origin]:
-        """Return a URL as requested (encoded, host in punycode, no user-info), and its origin.
+    def listed(self, text: str, file_url: str = "") -> tuple[str, str, Origin]:
+        """Return the whole URL that a file lists, that URL as requested, and its origin.
+
+        As requested it is encoded, has its host in punycode, and no user-info. A relative URL is
+        resolved by that of the file, as Scrapy 2.20 does, if that is given.
 
         Raises:
-            Refused: `text` is no absolute URL with a host ("malformed"), or has a scheme that is
-            not followed ("scheme").
+            Refused: the URL is not followed. It is not absolute, or has no host ("malformed"), or
+            has another "scheme", or a public file leads to a "private" host.
         """
-        text = text.strip()
-        if len(text) > MOST_URL_CHARS or _UNFIT.search(text):
+        whole = text.strip()
+        if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole):
             raise Refused("malformed", text)
-        scheme = _SCHEME.match(text)
+        scheme = _SCHEME.match(whole)
         if scheme and scheme[1].lower() not in self.schemes:
             raise Refused("scheme", text)
         try:
-            origin = Origin.of(text)
-            path = _UP_TO_PATH.sub("", text, count=1)
-            return safe_url_string(f"{origin}{path}"), origin
+            if scheme is None:
+                whole = urljoin(file_url, whole)  # which takes longer than all else here
+            origin = Origin.of(whole)
+            path = _UP_TO_PATH.sub("", whole, count=1)
+            url = safe_url_string(f"{origin}{path}")
         except ValueError:
             raise Refused("malformed", text) from None
-
-    def _resolved(self, text: str, file_url: str) -> str:
-        """Resolve a relative URL by that of the file that lists it, as Scrapy 2.20 does.
-
-        Raises:
-            Refused: it cannot be ("malformed").
-        """
-        if _SCHEME.match(text):
-            return text
-        try:
-            return urljoin(file_url, text)  # which takes longer than all else here
-        except ValueError:
-            raise Refused("malformed", text) from None
-
-    def listed(self, text: str, file_url: str) -> tuple[str, str, Origin]:
-        """Return the whole URL that the file at `file_url` lists, its usable form, its origin.
-
-        Raises:
-            Refused: the URL is not followed ("malformed", "scheme" or "private").
-        """
-        whole = self._resolved(text, file_url)
-        url, origin = self.usable(whole)
         if (
             self.refuses_private
+            and file_url
             and is_private(origin.host)
             and not is_private(Origin.of(file_url).host)
         ):

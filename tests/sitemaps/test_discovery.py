@@ -71,23 +71,17 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
     spider: type[Remembers], site: Site, other: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
-    urls = [
-        other.url("/s.xml"),
-        "file:///s.xml",
-        "/s.xml",
-        *(site.url(f"/{n}.xml") for n in range(4)),
-    ]
-    site.pages["/robots.txt"] = sitemap_lines(*urls)
+    urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml"]
+    site.pages["/robots.txt"] = sitemap_lines(*urls, *(site.url(f"/{n}.xml") for n in range(4)))
     settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     crawler = await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
     assert sitemap_stats(crawler).get("refused/follow", 0) == (spider is Sitemaps)
-    lines = [line for line in caplog.text.splitlines() if "left out" in line]
-    expected = (
+    line = (
         "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
         "1 by the spider's sitemap_follow, 1 by the scheme of its URL, 1 by the form of its URL, "
-        "which must be absolute"
+        "which must be absolute\n"
     )
-    assert lines == ([expected] if spider is Sitemaps else [])
+    assert caplog.text.count("left out") == caplog.text.count(line) == (spider is Sitemaps)
 
 
 @in_reactor
@@ -98,12 +92,8 @@ async def test_own_sitemaps_of_a_host_that_has_others_sitemaps_are_not_fed() -> 
         pages = {
             url for url in web.pages if web.sites["news"].url() in url
         }  # news is met by a page: it lists more
-        assert set(parsed(crawler)) == {
-            shop.url("/e"),
-            shop.url("/h"),
-            *pages,
-            cdn.url("/not-asked-for"),
-        }
+        others = {shop.url("/e"), shop.url("/h"), cdn.url("/not-asked-for")}
+        assert set(parsed(crawler)) == pages | others
         assert cdn.url("/own.xml") not in web.asked()
         assert found(crawler)[cdn.url("/robots.txt")] == [cdn.url("/own.xml")]
 
@@ -314,10 +304,6 @@ async def test_bad_and_surplus_sitemap_lines_are_not_in_the_log_of_another_spide
     limited = {"GBOT_ROBOTS_SITEMAPS_MAX": 1}
     crawler = await crawl(Pages, limited, urls=[site.url("/1")])
     assert site.url("/1") in pages(crawler).crawled
-    assert [
-        record for record in caplog.records if record.name.startswith("scrapy_gbot_robots.sitemaps")
-    ] == []
+    assert "sitemaps left out" not in caplog.text
     await crawl(Pages, {**limited, "GBOT_ROBOTS_SITEMAPS": "collect"}, urls=[site.url("/1")])
-    assert (
-        len([record for record in caplog.records if "sitemap" in record.getMessage()]) == 1
-    )  # it asked for them
+    assert caplog.text.count("sitemaps left out") == 1  # it asked for them

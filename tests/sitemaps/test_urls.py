@@ -47,9 +47,8 @@ def choose(
     ],
 )  # fmt: skip
 def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
-    url, origin = CHECK.usable(text)
-    assert (url, origin) == (asked_for, Origin.of(asked_for))
-    assert CHECK.usable(asked_for) == (url, origin)
+    assert CHECK.listed(text) == (text.strip(), asked_for, Origin.of(asked_for))
+    assert CHECK.listed(asked_for) == (asked_for, asked_for, Origin.of(asked_for))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
 )
 def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
     with pytest.raises(Refused) as refusal:
-        CHECK.usable(text)
+        CHECK.listed(text)
     assert refusal.value.reason == reason
     assert str(refusal.value).isprintable()
     assert len(str(refusal.value)) < 400

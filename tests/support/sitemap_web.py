@@ -16,18 +16,19 @@ from .crawls import stats
 from .web import Reply, Site
 
 
-def urlset(*locs: str, lastmod: str = "") -> bytes:
+def _entries(kind: str, locs: tuple[str, ...], lastmod: str) -> str:
     changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
-    entries = "".join(f"<url><loc>{loc}</loc>{changed}</url>\n" for loc in locs)
-    return (
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
-    )
+    return "".join(f"<{kind}><loc>{loc}</loc>{changed}</{kind}>\n" for loc in locs)
+
+
+def urlset(*locs: str, lastmod: str = "") -> bytes:
+    entries = _entries("url", locs, lastmod)
+    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    return f'<urlset xmlns="{namespace}">{entries}</urlset>'.encode()
 
 
 def index(*locs: str, lastmod: str = "") -> bytes:
-    changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
-    entries = "".join(f"<sitemap><loc>{loc}</loc>{changed}</sitemap>" for loc in locs)
-    return f"<sitemapindex>{entries}</sitemapindex>".encode()
+    return f"<sitemapindex>{_entries('sitemap', locs, lastmod)}</sitemapindex>".encode()
 
 
 def sitemap_lines(*urls: str) -> bytes:
@@ -52,19 +53,17 @@ class Web(ExitStack):
     def __init__(self) -> None:
         super().__init__()
         hosts = {"cdn": "127.0.0.2", "guarded": "127.0.0.3"}
-        names = ("news", "shop", "cdn", "guarded", "bare", "ill")
-        self.sites = {
-            name: self.enter_context(
-                Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1"))
-            )
-            for name in names
-        }
+        self.sites = {}
+        for name in ("news", "shop", "cdn", "guarded", "bare", "ill"):
+            site = Site({"*": b"<title>page</title>"}, host=hosts.get(name, "127.0.0.1"))
+            self.sites[name] = self.enter_context(site)
         news, shop, cdn, guarded, bare, ill = self.sites.values()
+        local, big = "file:///etc/hostname", "/gr%C3%B6%C3%9Fe%20karte"
         lines = [
             news.url("/plain.xml"),
             news.url("/plain.xml"),  # twice
             "/relative.xml",
-            "file:///etc/hostname",
+            local,
             "http://[",
             news.url("/größe karte"),  # neither encoded nor called like a sitemap
             cdn.url("/for-news.xml"),
@@ -77,12 +76,8 @@ class Web(ExitStack):
         news.pages |= {
             "/robots.txt": b"User-agent: *\nDisallow: /no\n" + sitemap_lines(*lines),
             "/plain.xml": xml(urlset(news.url("/a"), news.url("/no/b"))),
-            "/gr%C3%B6%C3%9Fe%20karte": gzip.compress(
-                urlset(news.url("/c"), "file:///etc/hostname")
-            ),
-            "/index.xml": xml(
-                index(news.url("/part.xml"), news.url("/index.xml"), "file:///etc/hostname")
-            ),
+            big: gzip.compress(urlset(news.url("/c"), local)),
+            "/index.xml": xml(index(news.url("/part.xml"), news.url("/index.xml"), local)),
             "/part.xml": xml(urlset(news.url("/d"))),
             "/gone.xml": Reply(404),
         }
@@ -100,22 +95,13 @@ class Web(ExitStack):
         bare.pages |= {"/robots.txt": Reply(404), "/sitemap.xml": xml(urlset(bare.url("/i")))}
         ill.pages |= {"/robots.txt": Reply(503)}
         self.good = {
-            *(
-                news.url(path)
-                for path in (
-                    "/plain.xml",
-                    "/gr%C3%B6%C3%9Fe%20karte",
-                    "/index.xml",
-                    "/part.xml",
-                    "/gone.xml",
-                )
-            ),
-            *(cdn.url(path) for path in ("/for-news.xml", "/for-shop.xml", "/for-shop-1.xml")),
+            *map(news.url, ("/plain.xml", big, "/index.xml", "/part.xml", "/gone.xml")),
+            *map(cdn.url, ("/for-news.xml", "/for-shop.xml", "/for-shop-1.xml")),
             shop.url("/shared.xml"),
         }
         self.pages = {
-            *(news.url(path) for path in ("/a", "/c", "/d", "/f", "/g")),
-            *(shop.url(path) for path in ("/e", "/h")),
+            *map(news.url, ("/a", "/c", "/d", "/f", "/g")),
+            *map(shop.url, ("/e", "/h")),
         }
 
     @property
