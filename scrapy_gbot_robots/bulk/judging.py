@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from math import isnan
-from operator import getitem, index
-from typing import SupportsIndex, TypeAlias
+from operator import getitem
+from typing import TypeAlias
 
 from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
@@ -36,7 +36,7 @@ UNREACHABLE = 2  # no, until a definite answer comes
 NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
-_STATUS = re.compile(r"[0-9]{3}")  # in text
+_STATUS = re.compile(r"([0-9]{3})(?:\.0)?")
 _MOST_KEPT = 16  # robots.txt files whose rules are kept for the next URLs
 _BEHIND_SCHEME = len("https://")
 
@@ -370,22 +370,17 @@ def _status_of(status: object) -> int | None:
         return status
     if _is_missing(status):
         return None
-    if isinstance(status, str) and _STATUS.fullmatch(status):
-        return int(status)
-    if isinstance(status, float) and status.is_integer():
-        return int(status)
-    if isinstance(status, SupportsIndex) and not isinstance(status, bool):
-        return index(status)  # such as an integer of numpy
-    raise TypeError(f"a status is a whole number such as 200, or None, not {status!r:.100}")
+    number = _STATUS.fullmatch(str(status))
+    if number is None:
+        raise TypeError(f"a status is a whole number such as 200, or None, not {status!r:.100}")
+    return int(number[1])
 
 
 def _body_of(body: object) -> bytes:
-    if isinstance(body, bytes):
-        return body
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body)
     if _is_missing(body):
         return b""
-    if isinstance(body, (bytearray, memoryview)):
-        return bytes(body)
     raise TypeError(f"the body of a robots.txt is bytes or None, not {type(body).__name__}")
 
 

@@ -147,17 +147,6 @@ class ScannedGroup:
         self.disallow_lines += range(before + 1, before + 1 + len(paths))
         return True
 
-    def add(self, kind: int, value: bytes, line: int, raw: bytes) -> None:
-        """Add an allow rule, a crawl delay or a `Content-` line.
-
-        `value` is that of the rule, `line` the number, and `raw` the line as written.
-        """
-        if kind == ALLOW:
-            self.allows.append(value.strip())
-            self.allow_lines.append(line)
-        elif kind in _OWN_KINDS:
-            self.own_lines.append((kind, line, raw))
-
 
 def scan(body: bytes, agents: tuple[bytes, ...]) -> Rules:
     """Return the rules for the first of `agents` that has a group in `body`.
@@ -264,7 +253,11 @@ class _Scan:
                 if group is not None:
                     add_path, add_line = group.disallows.append, group.disallow_lines.append
             elif group is not None:
-                group.add(kind, value, number, text)
+                if kind == ALLOW:
+                    group.allows.append(value.strip())
+                    group.allow_lines.append(number)
+                elif kind in _OWN_KINDS:
+                    group.own_lines.append((kind, number, text))
             elif kind == _SIGNAL and not self._seen_agent:
                 self.signals.append((number, text))
         self._group, self._number = group, number

@@ -45,33 +45,20 @@ def matches(pattern: str, path: str) -> bool:
         return path == first[:-1] if first.endswith("$") else path.startswith(first)
     if not path.startswith(first):
         return False
-    if rest.endswith("$"):
-        return follow(rest[:-1], path, len(first), True)
-    if "*" in rest:
-        return follow(rest, path, len(first), False)
-    return path.find(rest, len(first)) >= 0
-
-
-def follow(rest: str, path: str, end: int, anchored: bool) -> bool:
-    """Return whether `rest` matches `path` from place `end` on.
-
-    It is the text after the first star of a pattern. If `anchored`, the last segment of `rest` must
-    be at the end of `path`; if not, there is a star in `rest`.
-    """
-    stars = rest.count("*")
-    if not stars:
-        return path.endswith(rest, end)
-    if stars > _MANY_STARS:
-        last = rest[rest.rfind("*") + 1 :]
-        if path.find(last, end + len(rest) - stars - len(last)) < 0:
-            return False  # no place of the last segment leaves room for the others
-    begin = end
-    for segment in rest.split("*"):
+    end = len(first)
+    if "*" not in rest:  # as most
+        return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
+    *segments, last = rest.removesuffix("$").split("*")
+    if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
+        return False  # no place of the last segment leaves room for the others
+    for segment in segments:
         begin = path.find(segment, end)
         if begin < 0:
             return False
         end = begin + len(segment)
-    return not anchored or path.endswith(segment, begin)
+    if rest.endswith("$"):
+        return path.endswith(last, end)
+    return path.find(last, end) >= 0
 
 
 def stand_in(pattern: str) -> str:

@@ -92,9 +92,7 @@ class RobotsTxt:
 
     __slots__ = ("_body", "_cut", "_rules")
 
-    def __init__(self, body: bytes, cut: bool | None = None) -> None:
-        if cut is None:
-            raise TypeError("RobotsTxt.parse(body) reads a robots.txt, not RobotsTxt(body)")
+    def __init__(self, body: bytes, cut: bool) -> None:
         self._body = body
         self._rules: dict[str | bytes | Crawler, Rules] = {}
         # whether bytes past the size limit were left out (Google's page, "File format")

@@ -23,9 +23,9 @@ arranged in the same way, and asked if one could outweigh the disallow rule that
 2. A wildcard pattern with a long text before its first star *hangs* on that stem, and is tried only
    for paths that begin with it.
 3. Any other has a *needle*, its longest literal segment: it is tried only for paths that contain
-   that. A few needles are looked for one by one. More of one length are filed under their first or
-   last five characters, shorter ones under themselves: the path is cut into all its pieces of that
-   length at once, and only patterns under one of these are tried.
+   that. A few needles, and short ones, are looked for one by one. Others are filed under their
+   first or last five characters: the path is cut into all its pieces of that length at once, and
+   only patterns under one of these are tried.
 4. In a hostile file thousands of needles may have pieces that a long path has, too. Then all places
    of the path are sorted, and one bisection for each segment of a pattern says whether the path
    contains it, and where. Only patterns whose segments may follow one another are tried.
@@ -53,7 +53,6 @@ have each pattern tried: `takes_long` of rules.py assumes no better.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -65,8 +64,7 @@ Filed = tuple[int, str, str]  # a wildcard pattern: its precedence, its needle, 
 
 # up to this number, one startswith with all of them is faster than a bisection
 _FEW_STEMS = 40
-# Up to this number of one length, looking for each needle is faster than cutting the path into
-# pieces.
+# Up to this number, looking for each needle is faster than cutting the path into pieces.
 _FEW_NEEDLES = 100
 _PIECE = 5  # characters
 # Needles times characters of a path: to look for each needle takes longer than to sort the places.
@@ -180,7 +178,6 @@ class _OneKind:
         "_highest",
         "_hung",
         "_parents",
-        "_sizes",
         "_tried",
         "head",
         "heads",
@@ -192,9 +189,7 @@ class _OneKind:
         """Take the stems and the wildcard patterns, each with its highest precedence."""
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
-        # The patterns by a piece of their needle, and how long these pieces are.
-        self._by_piece: dict[str, list[Filed]] = {}
-        self._sizes: list[int] = []
+        self._by_piece: dict[str, list[Filed]] = {}  # patterns by a piece of their needle
         self._tried = self.needles = needles
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
@@ -221,23 +216,18 @@ class _OneKind:
 
         The piece with fewer patterns is taken: many needles begin or end alike.
         """
-        counts = Counter([len(needle[:_PIECE]) for _, needle, _ in needles])
-        self._sizes = sizes = [size for size, count in counts.items() if count > _FEW_NEEDLES]
         self._tried = []
         by_piece = self._by_piece
         for filed in needles:
             needle = filed[1]
-            piece = needle[:_PIECE]
-            if len(piece) not in sizes:
-                self._tried.append(filed)
-            elif piece not in by_piece:
-                by_piece[piece] = [filed]
-            else:
-                crowd = by_piece[piece]
+            crowd = by_piece.setdefault(needle[:_PIECE], [])
+            if len(needle) < _PIECE:
+                crowd = self._tried
+            elif crowd:
                 last = by_piece.setdefault(needle[-_PIECE:], [])
                 if len(last) < len(crowd):
                     crowd = last
-                crowd.append(filed)
+            crowd.append(filed)
 
     def best(self, path: str, best: int) -> int:
         """Return the highest precedence over `best` of a rule that matches `path`.
@@ -266,17 +256,12 @@ class _OneKind:
 
     def _best_filed(self, path: str, best: int) -> int:
         """Return the highest precedence of filed patterns that match `path`, at least `best`."""
-        by_piece = self._by_piece
-        for size in self._sizes:
-            places = range(len(path) - size + 1)
-            pieces = by_piece.keys() & [path[at : at + size] for at in places]
-            if not pieces:
-                continue
-            crowds = [by_piece[piece] for piece in pieces]
-            if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
-                crowds = [sorted(chain.from_iterable(crowds), key=itemgetter(0), reverse=True)]
-            for filed in crowds:
-                best = _best_of(filed, path, best)
+        pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
+        crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
+        if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
+            crowds = [sorted(chain.from_iterable(crowds), key=itemgetter(0), reverse=True)]
+        for filed in crowds:
+            best = _best_of(filed, path, best)
         return best
 
 

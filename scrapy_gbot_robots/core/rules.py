@@ -43,7 +43,7 @@ _BYTES_PER_CONTENT_LINE = 150  # without its text
 # built when that is as much as it takes itself, so nobody pays more than twice what is needed.
 _TRIES = 25
 _ORDINARY_PATH = 80  # characters; to try a path of twice as many may take twice as long
-_MOST_TO_SUSPECT = 200  # rules; with more, the index is faster
+_PATHS_IN_A_TRY = 8  # to ask about so many paths at once takes about as long as a try
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 
 # A question that may take longer than this counts as long. The others are for the estimate, and
@@ -150,24 +150,25 @@ class Rules:
         return is_allowed(index.kinds, path_of(url))
 
     def _disallowed(self, paths: Collection[str]) -> set[str]:
+        self._spent += len(paths) // _PATHS_IN_A_TRY
+        self._kinds()
+        index = self._index
+        if index is not None:
+            return {path for path in paths if not index.allows_url(path, 0)}
+        # No rule disallows a path with none of the beginnings and none of the needles in it.
         beginnings, wild = self._disallows.tried or self._disallows.split()
-        suspects = set(paths)
+        suspects = {path for path in paths if path.startswith(beginnings)}
         barred: set[str] = set()
-        is_first = self._index is None and self._spent + len(paths) <= _TRIES
-        if is_first or len(beginnings) <= _MOST_TO_SUSPECT:
-            # No rule disallows a path with none of the beginnings and none of the needles in it.
-            suspects = {path for path in paths if path.startswith(beginnings)}
-            text = "\n".join(paths)
-            if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-                # A rule without a wildcard begins these paths. No allow rule matches those that
-                # begin like none.
-                allows = self._allows.texts()
-                exempt = tuple([allow.partition("*")[0].rstrip("$") for allow in allows])
-                barred = {path for path in suspects if not path.startswith(exempt)}
-            for needle, _ in wild:
-                if needle in text:
-                    suspects.update([path for path in paths if needle in path])
-            suspects -= barred
+        text = "\n".join(paths)
+        if suspects and "" not in beginnings and "*" not in text and "$" not in text:
+            # A rule without a wildcard begins these paths. No allow rule matches those that begin
+            # like none.
+            exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
+            barred = {path for path in suspects if not path.startswith(exempt)}
+        for needle, _ in wild:
+            if needle in text:
+                suspects.update([path for path in paths if needle in path])
+        suspects -= barred
         kinds = self._kinds(*suspects)
         return barred.union([path for path in suspects if not is_allowed(kinds, path)])
 

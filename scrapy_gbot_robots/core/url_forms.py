@@ -22,20 +22,12 @@ from .rules import Rules, disallowed_among
 from .urls import shown
 from .verdict import Verdict
 
-# What every client sends as it is: these characters, and escapes in upper case of bytes that none
-# decodes. A path or a URL of nothing else has one form, unless it has a dot segment, an empty query
-# or empty parameters. A client escapes what is past ASCII: in UTF-8, as it is compared with rules.
+# What every client sends as it is. Texts of it alone, each with an LF behind it, have one form, if
+# there is no dot segment, no empty query and no empty parameters in them.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-_KEPT_ESCAPES = "%(?:[01][0-9A-F]|2[0235B]|3[CE]|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
-_PLAIN_CHARACTERS = rf"{re.escape(_SENT)}#\x80-\U0010ffff"
-_PLAIN = re.compile(rf"[{_PLAIN_CHARACTERS}]*(?:{_KEPT_ESCAPES}[{_PLAIN_CHARACTERS}]*)*\Z")
-# Of characters that every client sends as they are.
-_DOT_SEGMENT = re.compile(r"/\.\.?(?:[/?#]|\Z)")
-_EMPTY_PARAMETERS = re.compile(r"/[^/;?#]*;(?:[?#]|\Z)")
-# Paths of them alone, each with an LF behind it, and what must not be in them: a dot segment, an
-# empty query or empty parameters. Such a path is compared as it is written.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
+_EMPTY_PARAMETERS = re.compile(r"/[^/;?#]*;(?:[?#]|\Z)")
 
 _ANY_SITE = "http://example.com"
 
@@ -75,14 +67,10 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
-    has_dots = "/." in text and _DOT_SEGMENT.search(text)
-    has_empty_parameters = ";" in text and _EMPTY_PARAMETERS.search(text)
-    has_empty_query = "?#" in text or text[-1:] == "?"
-    has_odd_part = has_dots or has_empty_parameters or has_empty_query
-    if not has_odd_part and _PLAIN.match(text):
+    text = text.partition("#")[0]
+    if _have_one_form([text]):
         return ()
-    sent = as_sent(text)
-    parts = _PARTS.match(sent)
+    parts = _PARTS.match(as_sent(text))
     if parts is None:
         return ()
     scheme, authority, path, query = parts.groups()

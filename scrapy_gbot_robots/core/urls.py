@@ -37,7 +37,12 @@ _PORT_DIGITS = 6  # so many are too many
 
 # The ordinary URL, read in one step: nothing to convert, no user-info, no IPv6, no escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-_ANY = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)"
+# Any other: scheme, host and port. At a backslash browsers end the host; other clients read
+# user-info up to an "@" behind it.
+_ODD = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
+    r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"
+)
 _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
@@ -210,38 +215,26 @@ def sitemap_url(value: bytes) -> str | None:
 
 
 def _odd_origin(url: str) -> Origin:
-    parts = re.match(_ANY, url)
+    parts = _ODD.match(url)
     if not parts:
         raise ValueError(f"no absolute URL with a host: {shown(url)}")
-    scheme, authority = parts[1].lower(), parts[2]
+    scheme, name, port = parts[1].lower(), parts[2], parts[3]
     if scheme not in DEFAULT_PORTS:
         raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
+    number = DEFAULT_PORTS[scheme]
+    if port:
+        number = int(port.lstrip("0")[:_PORT_DIGITS] or 0)
+    if not 0 < number <= _MAX_PORT:
+        raise ValueError(f"port out of range: {shown(url)}")
     try:
-        return Origin(scheme, *_host_and_port(authority, DEFAULT_PORTS[scheme]))
+        return Origin(scheme, _ipv6(name) if name.startswith("[") else _host(name), number)
     except ValueError as error:  # UnicodeError is one
         raise ValueError(f"no valid host: {shown(url)} ({error})") from None
-
-
-def _host_and_port(authority: str, default: int) -> tuple[str, int]:
-    # browsers end the host here; other clients read user-info up to an "@"
-    if "\\" in authority:
-        raise ValueError("a backslash before the path")
-    name, colon, port = authority.rpartition("@")[2].rpartition(":")
-    if not colon or not re.fullmatch("[0-9]*", port):
-        name, port = name + colon + port, ""
-    number = int(port.lstrip("0")[:_PORT_DIGITS] or 0) if port else default
-    if not 0 < number <= _MAX_PORT:
-        raise ValueError("port out of range")
-    if len(name) > _MAX_HOST:
-        raise ValueError(f"longer than {_MAX_HOST} characters")
-    return _ipv6(name) if name.startswith("[") else _host(name), number
 
 
 def _ipv6(name: str) -> str:
     from ipaddress import IPv6Address  # noqa: PLC0415 - hardly ever needed
 
-    if name[-1] != "]" or "%" in name:
-        raise ValueError("not an IPv6 address")
     return f"[{IPv6Address(name[1:-1]).compressed}]"
 
 
@@ -250,6 +243,8 @@ def _host(name: str) -> str:
 
     Labels in ASCII are not checked.
     """
+    if len(name) > _MAX_HOST:
+        raise ValueError(f"longer than {_MAX_HOST} characters")
     if "%" in name:
         name = _unescape(name)
     if not name.isascii():

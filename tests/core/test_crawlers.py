@@ -31,12 +31,7 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
     ("adsbot-mobile", "AdsBot-Google-Mobile", ("AdsBot-Google-Mobile",), False),
     ("adsbot", "AdsBot-Google (+http://www.google.com/adsbot.html)", ("AdsBot-Google",), False),
     ("mediapartners", "Mediapartners-Google", ("Mediapartners-Google",), False),
-    (
-        "mobile-apps",
-        "AdsBot-Google-Mobile-Apps",
-        ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"),
-        False,
-    ),
+    ("mobile-apps", "AdsBot-Google-Mobile-Apps", ("AdsBot-Google-Mobile-Apps", "AdsBot-Google"), False),
     ("duplex", "DuplexWeb-Google/1.0", ("DuplexWeb-Google",), True),
     ("favicon", "Google Favicon", ("Googlebot-Image", "Googlebot"), True),
     ("favicon-header", f"{CHROME} Google Favicon", ("Googlebot-Image", "Googlebot"), True),
@@ -49,7 +44,7 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
     ("anybody", "MyBot/1.0 (+https://e.com)", ("MyBot",), True),
     ("nobody", "\0\xff", (), True),
     *((name, name, (), False) for name in IGNORE_ROBOTS.split()),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -67,24 +62,12 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
     [
         ("*|google-safety", "Google-Safety", "allowed: this crawler does not heed robots.txt"),
         ("*", "\0", 'disallowed by "Disallow: /" (line 2, group "*")'),
-        (
-            "googlebot-image",
-            "Googlebot-Image",
-            'disallowed by "Disallow: /" (line 2, group "googlebot-image")',
-        ),
+        ("googlebot-image", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot-image")'),
         ("googlebot", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot")'),
-        (
-            "googlebot-image|allow:|googlebot",
-            "Googlebot-Image",
-            'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches',
-        ),
-        (
-            "googlebot-image|allow:|googlebot",
-            "Googlebot-Video",
-            'disallowed by "Disallow: /" (line 4, group "googlebot")',
-        ),
+        ("googlebot-image|allow:|googlebot", "Googlebot-Image", 'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches'),
+        ("googlebot-image|allow:|googlebot", "Googlebot-Video", 'disallowed by "Disallow: /" (line 4, group "googlebot")'),
     ],
-)
+)  # fmt: skip
 def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(
     agents: str, name: str, verdict: str
 ) -> None:

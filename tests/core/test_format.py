@@ -26,25 +26,17 @@ def blocks(body: bytes, url: str = ROOT + "x") -> bool:
         pytest.param(b"user-agent: *\vdisallow: /", False, id="S4.2-VT-ends-no-line"),
         pytest.param(b"user-agent: *\fdisallow: /", False, id="S4.2-FF-ends-no-line"),
         pytest.param(b"user-agent: *\x1cdisallow: /", False, id="S4.2-FS-ends-no-line"),
-        pytest.param(
-            "user-agent: *\u2028disallow: /".encode(), False, id="S4.2-U2028-ends-no-line"
-        ),
+        pytest.param("user-agent: *\u2028disallow: /".encode(), False, id="S4.2-U2028-ends-no-line"),
         pytest.param("user-agent: *\u0085disallow: /".encode(), False, id="S4.2-NEL-ends-no-line"),
         pytest.param(b"\xef\xbb\xbfuser-agent: *\ndisallow: /", True, id="S4.4-BOM"),
         pytest.param(b"\xef\xbbuser-agent: *\ndisallow: /", True, id="S4.4-two-bytes-of-it"),
         pytest.param(b"\xefuser-agent: *\ndisallow: /", True, id="S4.4-one-byte-of-it"),
         pytest.param(b"\xef\xefuser-agent: *\ndisallow: /", False, id="S4.4-not-twice"),
         pytest.param(b"\xbb\xbfuser-agent: *\ndisallow: /", False, id="S4.4-not-its-end"),
-        pytest.param(
-            b"user-agent: *\n\xef\xbb\xbfdisallow: /", False, id="S4.4-elsewhere-it-spoils-the-line"
-        ),
+        pytest.param(b"user-agent: *\n\xef\xbb\xbfdisallow: /", False, id="S4.4-elsewhere-it-spoils-the-line"),
         pytest.param(b"<html><body>\nuser-agent: *\ndisallow: /x\n</body>", True, id="S4.5-html"),
         pytest.param(b"<p>user-agent: *</p>\ndisallow: /", False, id="S4.5-html-in-the-line"),
-        pytest.param(
-            b"u\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0d\0i\0s\0a\0l\0l\0o\0w\0:\0/\0",
-            False,
-            id="S4.10-utf-16",
-        ),
+        pytest.param(b"u\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0d\0i\0s\0a\0l\0l\0o\0w\0:\0/\0", False, id="S4.10-utf-16"),
         pytest.param(b"user-agent: *\0x\ndisallow: /\0y", True, id="S4.10-NUL-ends-the-text"),
         pytest.param(b"user-agent: *\ndisallow: /\0#\n", True, id="S4.10-NUL-before-comment"),
         pytest.param(b"  user-agent\t:\v*\f\n \tdisallow : / \t", True, id="S5.3-white-space"),
@@ -62,7 +54,7 @@ def blocks(body: bytes, url: str = ROOT + "x") -> bool:
         pytest.param(b"user-agent: *\n: /\n:disallow: /", False, id="R2-empty-key"),
         pytest.param(b"user-agent: *\ndisallow: /x:y", False, id="R2-colon-in-the-value"),
     ],
-)
+)  # fmt: skip
 def test_line_is_read(body: bytes, blocked: bool) -> None:
     assert blocks(body) == blocked
 
@@ -172,15 +164,9 @@ REMARKS: list[tuple[bytes, list[tuple[int, str]]]] = [
     (b"#" * 17_000, [(1, "over-long")]),
     (b"user-agent: bot/2.1\nuser-agent: * x", [(2, "user agent cut")]),
     (b"user-agent: 1\nuser-agent:\nuser-agent: *x", [(n, "no user agent") for n in (1, 2, 3)]),
-    (
-        b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:",
-        [(n, "no leading slash") for n in (2, 4)],
-    ),
-    (
-        b"sitemap: /s.xml\nsitemap http://e.com/s",
-        [(1, "bad sitemap"), (2, "typo"), (2, "bad sitemap")],
-    ),
-]
+    (b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:", [(n, "no leading slash") for n in (2, 4)]),
+    (b"sitemap: /s.xml\nsitemap http://e.com/s", [(1, "bad sitemap"), (2, "typo"), (2, "bad sitemap")]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "remarks"), REMARKS)

@@ -25,24 +25,14 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     ("E6.3", "b", [], ["/", "/x"]),
     ("E6.4", "Googlebot", ["/"], ["/nogooglebot/", "/nogooglebot/x"]),
     ("E6.4", "other", ["/", "/nogooglebot/"], []),
-    (
-        "E6.5",
-        "googlebot",
-        ["/directory2/subdirectory1/x", "/x"],
-        ["/directory1/x", "/directory2/x"],
-    ),
+    ("E6.5", "googlebot", ["/directory2/subdirectory1/x", "/x"], ["/directory1/x", "/directory2/x"]),
     ("E6.5", "anothercrawler", [], ["/", "/x", "/directory2/subdirectory1/x"]),
     ("E6.5", "other", ["/", "/directory1/x"], []),
     ("E6.6", "FooBot", ["/x/b", "/z/d"], ["/y/c", "/foo/bar/"]),
     ("E6.6", "BarBot", ["/y/c", "/w/a"], ["/z/d", "/foo/bar/"]),
     ("E6.6", "BazBot", ["/z/d"], ["/foo/bar/"]),
     ("E6.7", "other", ["/publications/", "/publications/a.gif", "/x"], ["/example/", "/a.gif"]),
-    (
-        "E6.7",
-        "foobot",
-        ["/example/page.html", "/example/allowed.gif"],
-        ["/", "/example/", "/publications/"],
-    ),
+    ("E6.7", "foobot", ["/example/page.html", "/example/allowed.gif"], ["/", "/example/", "/publications/"]),
     ("E6.7", "barbot", ["/", "/a.gif", "/example/"], ["/example/page.html"]),
     ("E6.7", "bazbot", ["/", "/a.gif", "/example/"], ["/example/page.html"]),
     ("E6.7", "quxbot", ["/", "/a.gif", "/example/page.html"], []),
@@ -54,12 +44,7 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     ("E12.2", "other", ["/", "/x"], []),
     ("E12.3 E12-01", "other", [], ["/", "/x"]),
     ("E12.3 E12-01", "AdsBot-Google", ["/", "/x"], []),
-    (
-        "E12-02 E12-12",
-        "any",
-        ["/calendar", "/books/"],
-        ["/calendar/x", "/junk/", "/books/fiction/contemporary/x"],
-    ),
+    ("E12-02 E12-12", "any", ["/calendar", "/books/"], ["/calendar/x", "/junk/", "/books/fiction/contemporary/x"]),
     ("E12-03", "Googlebot-News", ["/x"], []),
     ("E12-03", "Googlebot", [], ["/x"]),
     ("E12-04", "Unnecessarybot", [], ["/x"]),
@@ -80,7 +65,7 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     ("E12-16", "Googlebot", ["/cats", "/cats/x"], ["/", "/x"]),
     ("E12-16", "Storebot-Google", ["/cats", "/cats/x"], ["/", "/x"]),
     ("S12.5", "other", ["/File.asp"], ["/file.asp"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -116,11 +101,7 @@ disallow: /3
     [
         pytest.param("Googlebot-News", 1, id="T7-01"),
         pytest.param("Googlebot", 3, id="T7-02"),
-        pytest.param(
-            "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
-            3,
-            id="T7-02-header",
-        ),
+        pytest.param("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", 3, id="T7-02-header"),
         pytest.param("Storebot-Google", 2, id="T7-03"),
         pytest.param("Googlebot-Image", 3, id="T7-04"),
         pytest.param("googlebot-images", 3, id="T7-04-as-written"),
@@ -128,7 +109,7 @@ disallow: /3
         pytest.param("Otherbot", 2, id="T7-06"),
         pytest.param("Otherbot-News", 2, id="T7-07"),
     ],
-)
+)  # fmt: skip
 def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
     robots = RobotsTxt.parse(E7)
     followed = [
@@ -246,33 +227,11 @@ def test_file_or_named_group_without_rules_allows_everything() -> None:
         pytest.param("user-agent: *\ncrawl-delay: 5", "a", 5.0, id="global"),
         pytest.param("user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5, id="fraction"),
         pytest.param("user-agent: *\ncrawl-delay: .5\ncrawl-delay: 7", "a", 0.5, id="first-counts"),
-        pytest.param(
-            "user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0, id="first-valid-counts"
-        ),
-        pytest.param(
-            "user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /",
-            "a",
-            None,
-            id="only-of-agents-above",
-        ),
-        pytest.param(
-            "user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /",
-            "a",
-            None,
-            id="own-group",
-        ),
-        pytest.param(
-            "user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9",
-            "b",
-            9.0,
-            id="each-its-own",
-        ),
-        pytest.param(
-            "user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3",
-            "a",
-            3.0,
-            id="merged",
-        ),
+        pytest.param("user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0, id="first-valid-counts"),
+        pytest.param("user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /", "a", None, id="only-of-agents-above"),
+        pytest.param("user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /", "a", None, id="own-group"),
+        pytest.param("user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9", "b", 9.0, id="each-its-own"),
+        pytest.param("user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3", "a", 3.0, id="merged"),
         pytest.param("crawl-delay: 5\nuser-agent: *", "a", None, id="before-any-group"),
         pytest.param("user-agent: *\nallow: /", "a", None, id="none"),
         *(
@@ -293,7 +252,7 @@ def test_file_or_named_group_without_rules_allows_everything() -> None:
             )
         ),
     ],
-)
+)  # fmt: skip
 def test_crawl_delay_of_the_group_followed(body: str, agent: str, delay: float | None) -> None:
     robots = RobotsTxt.parse(body.encode())
     assert robots.crawl_delay(agent) == delay

@@ -190,9 +190,8 @@ def test_rules_are_looked_through_once_however_many_of_one_length_match(
         sitemap_lines_of,
         lambda robots: robots.remarks,
         lambda robots: findings(robots._body),
-    ],
-    ids=["groups", "sitemaps", "remarks", "lint"],
-)
+    ], ids=["groups", "sitemaps", "remarks", "lint"],
+)  # fmt: skip
 @pytest.mark.parametrize(
     "body_of",
     [

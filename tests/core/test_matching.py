@@ -136,18 +136,12 @@ PRECEDENCE = [
     ("T9b-17", "/allowed-slash/index.htm", "/allowed-slash/index.html", "/", False),
     ("T9b-18", "/allowed-slash/index.html", "/allowed-slash/index.html", "/", True),
     ("T9b-19", "/anyother-url", "/allowed-slash/index.html", "/", False),
-    (
-        "T9b-20",
-        "/example/page/disallowed.gif",
-        "/example/page/",
-        "/example/page/disallowed.gif",
-        False,
-    ),
+    ("T9b-20", "/example/page/disallowed.gif", "/example/page/", "/example/page/disallowed.gif", False),
     ("S9.3-escaped-length", "/é/ab", "/é", "/*/a", True),
     ("S9.5-empty-allow", "/x", "", "/", False),
     ("S9.5-empty-disallow", "/x", "/", "", True),
     ("S8.13-not-for-disallow", "/d/", "", "/d/index.html", True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -131,11 +131,6 @@ def test_what_is_printed_says_what_it_is() -> None:
     assert repr(robots.rules_for("c")) == "<Rules of group None: 0 allow, 0 disallow>"
 
 
-def test_robots_txt_that_is_not_parsed_is_a_type_error_that_says_how() -> None:
-    with pytest.raises(TypeError, match=r"^RobotsTxt\.parse\(body\) reads a robots\.txt"):
-        RobotsTxt(b"user-agent: *")
-
-
 def test_fields_are_told_with_their_group() -> None:
     body = b"License: https://e.com/l\nuser-agent: a\nuser-agent: b\nx: 1\nallow: /\nX : 2 # c\nuser-agent: c\nx 3"
     robots = RobotsTxt.parse(body)

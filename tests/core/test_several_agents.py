@@ -21,13 +21,11 @@ ROBOTS = RobotsTxt.parse(BODY)
         pytest.param(["nobot", "googlebot"], "googlebot", id="second-named"),
         pytest.param(["nobot", "otherbot"], "*", id="none-named"),
         pytest.param(["nobot", "Googlebot-Image"], "googlebot", id="google's-fall-back"),
-        pytest.param(
-            [b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot", id="headers"
-        ),
+        pytest.param([b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot", id="headers"),
         pytest.param(["AdsBot-Google", "nobot"], "*", id="one-of-them-heeds-star"),
         pytest.param(["AdsBot-Google"], None, id="none-heeds-star"),
     ],
-)
+)  # fmt: skip
 def test_first_of_several_names_that_has_a_group_is_followed(
     names: list[str | bytes], group: str | None
 ) -> None:

@@ -25,38 +25,18 @@ E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.co
             ],
             id="E10",
         ),
-        pytest.param(
-            E10B,
-            ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"],
-            id="E10b",
-        ),
-        pytest.param(
-            "SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"], id="S10.8-value-case"
-        ),
-        pytest.param(
-            "site-map: http://e.com/\nsitemaps: http://e.com/b",
-            ["http://e.com/", "http://e.com/b"],
-            id="S10.11",
-        ),
+        pytest.param(E10B, ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"], id="E10b"),
+        pytest.param("SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"], id="S10.8-value-case"),
+        pytest.param("site-map: http://e.com/\nsitemaps: http://e.com/b", ["http://e.com/", "http://e.com/b"], id="S10.11"),
         pytest.param("sitemap https://e.com/t.xml", [], id="S10.11-no-colon-after-the-key"),
         pytest.param("sitemap: http://e.com/a#b", ["http://e.com/a"], id="S10.11-comment"),
         pytest.param("sitemap: http://e.com/a b", ["http://e.com/a b"], id="S10.4-not-encoded"),
         pytest.param("sitemap: ftp://e.com/s.xml", ["ftp://e.com/s.xml"], id="ftp"),
-        pytest.param(
-            "sitemap: http://e.com/\nsitemap: http://e.com/", ["http://e.com/"], id="each-once"
-        ),
-        pytest.param(
-            "sitemap:\nsitemap: /s\nsitemap: //e.com/s\nsitemap: e.com/s",
-            [],
-            id="S10.2-not-absolute",
-        ),
-        pytest.param(
-            "sitemap: data:,x\nsitemap: file:///s\nsitemap: http://\nsitemap: http:///s",
-            [],
-            id="no-host",
-        ),
+        pytest.param("sitemap: http://e.com/\nsitemap: http://e.com/", ["http://e.com/"], id="each-once"),
+        pytest.param("sitemap:\nsitemap: /s\nsitemap: //e.com/s\nsitemap: e.com/s", [], id="S10.2-not-absolute"),
+        pytest.param("sitemap: data:,x\nsitemap: file:///s\nsitemap: http://\nsitemap: http:///s", [], id="no-host"),
     ],
-)
+)  # fmt: skip
 def test_sitemaps_are_listed_in_file_order(body: str, sitemaps: list[str]) -> None:
     assert RobotsTxt.parse(body.encode()).sitemaps == tuple(sitemaps)
 

@@ -32,13 +32,10 @@ HOST = "http://example.com"
     [
         ("/public", 'allowed: no rule matches (group "*")'),
         ("/private", 'disallowed by "Disallow: /private" (line 2, group "*")'),
-        (
-            "/x/../private",
-            'disallowed by "Disallow: /private" (line 2, group "*"): some download handlers send it as http://example.com/private',
-        ),
+        ("/x/../private", 'disallowed by "Disallow: /private" (line 2, group "*"): some download handlers send it as http://example.com/private'),
         ("/x/../public", 'allowed: no rule matches (group "*")'),
     ],
-)
+)  # fmt: skip
 def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -> None:
     rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /private").rules_for("a")
     found = verdict_on_all_forms(rules, HOST + path)
@@ -168,18 +165,14 @@ def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, p
 @pytest.mark.parametrize(
     "rules",
     [
-        pytest.param(
-            ["disallow: /x", "allow: /x/y", "disallow: /z*q", "disallow: /*?s="], id="few"
-        ),
+        pytest.param(["disallow: /x", "allow: /x/y", "disallow: /z*q", "disallow: /*?s="], id="few"),
         pytest.param(["disallow: /x", "disallow: /*q", "allow: /*y$"], id="needles"),
-        pytest.param(
-            [f"disallow: /{number}/" for number in range(60)] + ["disallow: /x"], id="many"
-        ),
+        pytest.param([f"disallow: /{number}/" for number in range(60)] + ["disallow: /x"], id="many"),
         pytest.param(["disallow: /%7Ex", "disallow: /x"], id="escapes"),
         pytest.param(["disallow: /", *(f"allow: /{letter}" for letter in "wxyz")], id="exempt"),
         pytest.param(["disallow:"], id="no-path"),
     ],
-)
+)  # fmt: skip
 def test_several_urls_of_a_site_have_the_answers_of_each(
     rules: list[str], asked_before: int
 ) -> None:
