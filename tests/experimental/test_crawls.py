@@ -19,15 +19,7 @@ content-usage: /open/ train-ai=y
 content-usage: /unsaid/ search=n
 content-signal: ai-input=no
 """
-PATHS = (
-    "/page",
-    "/open/1",
-    "/unsaid/1",
-    "/never/1",
-    "/open/header",
-    "/unsaid/header",
-    "/open/granted",
-)
+PATHS = "/page /open/1 /unsaid/1 /never/1 /open/header /unsaid/header /open/granted".split()
 PAGES: dict[str, bytes | Reply] = {
     "/robots.txt": ROBOTS_TXT,
     "/open/header": Reply(200, b"ok", {"Content-Usage": "train-ai=n"}),
@@ -42,11 +34,10 @@ REFUSE: dict[str, Any] = {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "refuse"}
 async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[str, Any]]:
     """The crawl, and the preferences in the meta of each response, by path."""
     crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
-    found = pages(crawler).crawled
+    crawled = pages(crawler).crawled.items()
     return crawler, {
-        path: found[site.url(path)].meta.get("gbot_robots_preferences")
-        for path in PATHS
-        if site.url(path) in found
+        url.removeprefix(site.url("")): page.meta.get("gbot_robots_preferences")
+        for url, page in crawled
     }
 
 
@@ -70,27 +61,15 @@ async def test_what_sites_say_is_noted_counted_and_proved_by_default() -> None:
         settings = {**TRAIN, "GBOT_ROBOTS_PROVENANCE": True}
         crawler, noted = await crawled(site, settings)
     assert {path: said["train-ai"] for path, said in noted.items()} == {
-        "/page": "refused",
-        "/open/1": "granted",
+        **dict.fromkeys(["/page", "/open/header", "/unsaid/header"], "refused"),
+        **dict.fromkeys(["/open/1", "/open/granted"], "granted"),
         "/unsaid/1": "unsaid",
-        "/open/header": "refused",
-        "/unsaid/header": "refused",
-        "/open/granted": "granted",
     }
-    assert noted["/page"] == {
-        "train-ai": "refused",
-        "search": "unsaid",
-        "ai-use": "refused",
-        "use": None,
-        "lines": [3, 6],
-    }
+    stated = {"train-ai": "refused", "search": "unsaid", "ai-use": "refused"}
+    assert noted["/page"] == {**stated, "use": None, "lines": [3, 6]}
     assert noted["/unsaid/header"]["search"] == "refused"  # the more restrictive of file and header
-    assert counted(crawler) == {
-        "train-ai/refused": 3,
-        "train-ai/granted": 2,
-        "train-ai/unsaid": 1,
-        "train-ai/by_header": 2,
-    }
+    numbers = {"refused": 3, "granted": 2, "unsaid": 1, "by_header": 2}
+    assert counted(crawler) == {f"train-ai/{word}": number for word, number in numbers.items()}
     proof = pages(crawler).crawled[site.url("/open/1")].meta["gbot_robots"]
     assert proof["preferences"]["train-ai"] == "granted"
 

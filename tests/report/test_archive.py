@@ -96,12 +96,7 @@ ORIGINS: list[tuple[bytes | Reply, int, bool, bytes]] = [
     (Reply(403, b"no", {"cf-mitigated": "challenge"}), 403, False, b""),
     (LONG, 200, True, LONG[:500]),
     (Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"}), 200, True, LONG[:500]),
-    (
-        Reply(301, b"", {"Location": ELSEWHERE.encode().decode("latin-1")}),
-        200,
-        False,
-        b"ok",
-    ),
+    (Reply(301, b"", {"Location": ELSEWHERE.encode().decode("latin-1")}), 200, False, b"ok"),
 ]
 
 
@@ -260,8 +255,6 @@ def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_deci
     for is_out in (True, True, False):
         deciding.decide("b.example", is_out=is_out)
     assert [(row["url"][7], row["unreachable"]) for row in deciding.kept] == [
-        ("a", False),
-        ("a", False),
-        ("b", True),
+        *(("a", False), ("a", False), ("b", True)),
         ("b", False),
     ]

@@ -183,15 +183,13 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "report.html"
+    settings = {"GBOT_ROBOTS_REPORT": path.name, "ROBOTSTXT_OBEY": obey}
     with caplog.at_level(logging.INFO):
-        await crawl(
-            Pages, {"GBOT_ROBOTS_REPORT": path.name, "ROBOTSTXT_OBEY": obey}, urls=["data:,x"]
-        )
+        await crawl(Pages, settings, urls=["data:,x"])
     assert summaries(caplog) == [f"What robots.txt did to this crawl is shown in {path}"]
-    large = Selector(text=path.read_text(encoding="utf-8")).css("p.off::text").getall()
-    assert large == (
-        [] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"]
-    )
+    document = Selector(text=path.read_text(encoding="utf-8"))
+    large = [] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"]
+    assert document.css("p.off::text").getall() == large
 
 
 OF_A_USER = "it exists and is no page of this plugin, so it is not overwritten"
@@ -278,22 +276,21 @@ async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_pat
     assert names(tmp_path) == ["link.html", "page.html"]
 
 
+def refuse(crawler: Crawler, origin: Origin, verdict: Verdict, state: State | None = None) -> None:
+    error = ForbiddenByRobotsTxt(verdict, origin, state)
+    crawler.signals.send_catch_log(request_forbidden, request=PAGE, error=error)
+
+
 def test_summary_stays_short_and_memory_bounded_over_many_origins() -> None:
     crawler, extension = reporting()
-    send = crawler.signals.send_catch_log
     for number in range(12_000):
         origin = Origin.of(f"https://host{number}.example")
         answer = unreachable(origin)
         if number % 3:
             answer = CachedAnswer(origin, Decision(State.RULES, "HTTP 200", False, 0, 0), 200)
-        send(DECIDED, answer=answer, copy=None)
-        verdict = Verdict(False, Rule(False, "/", 2), group="*")
+        crawler.signals.send_catch_log(DECIDED, answer=answer, copy=None)
         for _ in range(3 if number == 5 else 1):
-            send(
-                request_forbidden,
-                request=PAGE,
-                error=ForbiddenByRobotsTxt(verdict, origin, answer.state),
-            )
+            refuse(crawler, origin, Verdict(False, Rule(False, "/", 2), group="*"), answer.state)
     said = summary(extension._counts)
     first = "robots.txt: 12,000 origins (4,000 full disallow, 8,000 with rules), 12,002 requests blocked\n"
     assert said.startswith(first)
@@ -324,12 +321,9 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
         f"  {incomplete}",
     ]
     assert f"<p>T{incomplete[1:]}.</p>" in page(extension._counts)
-    late = ForbiddenByRobotsTxt(
-        Verdict(False), Origin.of("https://host30.example"), State.FULL_DISALLOW
-    )
-    crawler.signals.send_catch_log(
-        request_forbidden, request=PAGE, error=late
-    )  # the blocked requests of late origins count, too
+    # the blocked requests of late origins count, too
+    late = Origin.of("https://host30.example")
+    refuse(crawler, late, Verdict(False), State.FULL_DISALLOW)
     assert "host30" not in summary(extension._counts), "which is not known to be unreachable"
     ((origin, _, blocked), *_) = extension._counts.most_blocking()
     assert (str(origin), blocked) == ("https://host30.example", 1)

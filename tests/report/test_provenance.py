@@ -32,22 +32,17 @@ async def test_response_says_which_robots_txt_allowed_it() -> None:
         fetched = datetime.fromisoformat(found.pop("fetched"))
         assert before <= fetched <= datetime.now(timezone.utc)
         digest = sha256(RULES).hexdigest()
-        assert found == {
-            "robots": digest,
-            "status": 200,
-            "line": 2,
-            "group": "testbot",
-            "override": None,
-        }
+        allowed = {"line": 2, "group": "testbot", "override": None}
+        assert found == {"robots": digest, "status": 200, **allowed}
         no_rule = crawled[site.url("/free")].meta["gbot_robots"]
         assert (no_rule["robots"], no_rule["line"], no_rule["group"]) == (digest, None, "testbot")
         none = crawled[free.url("/a")].meta["gbot_robots"]
-        assert (none["robots"], none["status"], none["line"], none["group"]) == (
+        assert [none[key] for key in ("robots", "status", "line", "group")] == [
             None,
             404,
             None,
             None,
-        )
+        ]
 
 
 @in_reactor
