@@ -75,24 +75,24 @@ class Addon:
     def _replace_middleware(settings: BaseSettings) -> None:
         """Put our middleware in the place of Scrapy's, unless the user has decided otherwise."""
         middlewares: dict[Any, int | None] = {STOCK: None}  # as they will be
-        positions: dict[type, int | None] = {RobotsTxtMiddleware: POSITION}  # those for robots.txt
+        position: int | None = POSITION  # of Scrapy's
+        ours: list[int | None] = []  # where ours and its subclasses are; None: switched off
+        others: list[str] = []
         for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
             cls = _loaded(name)
-            if isclass(cls) and issubclass(cls, RobotsTxtMiddleware):
-                positions[cls] = at
-            if cls is not RobotsTxtMiddleware:
-                middlewares[name] = at
-        position = positions.pop(RobotsTxtMiddleware)
-        # Where our middleware is, and subclasses of it; None: the user has switched it off.
-        ours = [at for cls, at in positions.items() if issubclass(cls, GbotRobotsTxtMiddleware)]
+            if cls is RobotsTxtMiddleware:
+                position = at
+                continue
+            middlewares[name] = at
+            if not isclass(cls) or not issubclass(cls, RobotsTxtMiddleware):
+                continue
+            if issubclass(cls, GbotRobotsTxtMiddleware):
+                ours.append(at)
+            elif at is not None:
+                others.append(f"{cls.__module__}.{cls.__qualname__}")
         if position is not None and not ours:
             ours = [position]
             middlewares[GbotRobotsTxtMiddleware] = position
-        others = [
-            f"{cls.__module__}.{cls.__qualname__}"
-            for cls, at in positions.items()
-            if at is not None
-        ]
         if any(at is not None for at in ours):
             _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
             return

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -41,13 +41,17 @@ async def pause(secs: float) -> None:
 
 
 class TimeLimit:
-    """For how long work may go on, less the time in which the limit is lifted."""
+    """For how long work may go on, less the time in which the limit is lifted.
+
+    Attributes:
+        lift: call it, and no time counts until the next `begin`.
+    """
 
     def __init__(self, secs: float) -> None:
         self._secs = secs
         self._is_over = False
         self._work: Deferred[Any] = Deferred()
-        self._end: Callable[[], object] = lambda: None  # of the time
+        self.lift: Callable[[], object] = lambda: None
 
     async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
         """Await `work`, and cancel it when the time is over.
@@ -57,9 +61,11 @@ class TimeLimit:
         Raises:
             TimeoutError: `work` took longer; its text is `why`.
         """
-        running: Deferred[_T] = deferred_from_coro(work)
+        self.begin()
+        running: Deferred[_T] = deferred_from_coro(
+            work
+        )  # without asyncio it may lift the limit now
         self._work = running
-        self._begin()
         try:
             return await maybe_deferred_to_future(running)
         except (asyncio.CancelledError, CancelledError) as error:
@@ -67,19 +73,11 @@ class TimeLimit:
                 raise TimeoutError(why) from error
             raise
         finally:
-            self._end()
+            self.lift()
 
-    @contextmanager
-    def lifted(self) -> Iterator[None]:
-        """Inside this context, no time counts. Afterwards the time begins anew."""
-        self._end()
-        try:
-            yield
-        finally:
-            self._begin()
-
-    def _begin(self) -> None:
-        self._end = call_later(self._secs, self._cancel).cancel
+    def begin(self) -> None:
+        """Let the time begin, or begin anew."""
+        self.lift = call_later(self._secs, self._cancel).cancel
 
     def _cancel(self) -> None:
         self._is_over = True

@@ -182,9 +182,12 @@ async def send_beside_limits(
     limit = TimeLimit(secs)
 
     async def enqueue(request: Request) -> Response:
-        with limit.lifted():
+        limit.lift()
+        try:
             response: Response = await send(request)
-            return response
+        finally:
+            limit.begin()
+        return response
 
     why = f"the downloader middlewares have kept it for {secs:g} s"
     for _ in range(_MOST_SENT):
@@ -382,19 +385,8 @@ class RobotsConnections:
         self._number = number
         self._seconds: dict[str, Any] = {}  # by scheme; None: pages need no other connections
 
-    async def send(self, send: Send, request: Request) -> Response:
-        """Send a robots.txt request: by `send`, or through a second handler."""
-        second = self._second(request)
-        if second is None:
-            return await send(request)
-        response: Response = await second.download_request(request)
-        return response
-
-    def flags_no_unknown_length(self, request: Request) -> bool:
-        """Whether the handler of `request` returns a body of unknown length without a flag."""
-        return self._second(request) is not None
-
-    def _second(self, request: Request) -> Any:
+    def second(self, request: Request) -> Any:
+        """The second handler that sends `request`; None if there is only one."""
         scheme = request.url.partition(":")[0].lower()
         if scheme not in self._seconds:
             self._seconds[scheme] = self._made_again(scheme)

@@ -6,7 +6,6 @@ import pytest
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import (
@@ -182,14 +181,6 @@ def test_obey_false_is_respected_and_a_warning_unless_the_spider_has_decided_so(
     assert middlewares(crawler) == []
     assert "ROBOTSTXT_OBEY is False" in caplog.text
     assert len(own_warnings(caplog)) == (not by_spider)
-
-
-def test_obey_false_on_the_command_line_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    settings = Settings()
-    settings.set("ROBOTSTXT_OBEY", False, "cmdline")
-    Addon().update_settings(settings)
-    (warning,) = own_warnings(caplog)
-    assert warning.startswith("ROBOTSTXT_OBEY is False")
 
 
 @pytest.mark.parametrize("name", ["SitemapDiscovery", "RobotsReport"])

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from scrapy_gbot_robots.concurrency import Background, pause, run_in_thread, within
+from scrapy_gbot_robots.concurrency import Background, TimeLimit, pause, run_in_thread, within
 
 from .support.crawls import QUIET, as_scrapy_runs_it, together, under_way
 
@@ -22,46 +22,52 @@ async def outcome_of(work: Awaitable[object], outcomes: list[str], name: str) ->
     outcomes.append(f"{name} done")
 
 
+async def result() -> int:
+    return 7
+
+
+async def fail() -> None:
+    raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize("secs", [0, 0.01])
 @as_scrapy_runs_it
-async def test_what_takes_too_long_is_cancelled_and_a_time_out() -> None:
+async def test_what_takes_too_long_is_cancelled_and_a_time_out(secs: float) -> None:
     outcomes: list[str] = []
     with pytest.raises(TimeoutError):
-        await within(0.01, outcome_of(pause(30), outcomes, "work"))
-    assert outcomes == ["work CancelledError"]
-
-
-@as_scrapy_runs_it
-async def test_what_need_not_wait_gives_its_result_in_no_time() -> None:
-    async def result() -> int:
-        return 7
-
-    outcomes: list[str] = []
-    assert await within(0, result()) == 7
-    with pytest.raises(TimeoutError):
-        await within(0, outcome_of(pause(30), outcomes, "work"))
+        await within(secs, outcome_of(pause(30), outcomes, "work"))
     assert outcomes == ["work CancelledError"]
 
 
 @as_scrapy_runs_it
 async def test_what_is_done_in_time_gives_its_result_or_its_own_error() -> None:
-    async def result() -> int:
-        return 7
-
-    async def error() -> int:
-        raise ZeroDivisionError
-
-    assert await within(30, result()) == 7
+    for secs in (0, 30):  # what need not wait needs no time
+        assert await within(secs, result()) == 7
     with pytest.raises(ZeroDivisionError):
-        await within(30, error())
+        await within(30, fail())
+
+
+@as_scrapy_runs_it
+async def test_time_in_which_a_limit_is_lifted_does_not_count() -> None:
+    limit = TimeLimit(0.3)
+    passed: list[str] = []
+
+    async def work() -> None:
+        limit.lift()
+        await pause(0.6)
+        passed.append("lifted")
+        limit.begin()
+        await pause(30)
+
+    with pytest.raises(TimeoutError, match="too long"):
+        await limit.on(work(), "too long")
+    assert passed == ["lifted"]
 
 
 @as_scrapy_runs_it
 async def test_background_work_that_ends_in_any_way_is_followed_by_what_must_happen(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def fail() -> None:
-        raise ZeroDivisionError("by nothing")
-
     background, followed = Background(), list[str]()
     background.start(pause(0), then=lambda: followed.append("done"))
     background.start(fail(), then=lambda: followed.append("failed"))

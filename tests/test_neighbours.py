@@ -200,18 +200,6 @@ def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(
     assert "/no" not in site.paths()
 
 
-def test_check_of_contracts_does_not_wait_for_an_unreachable_robots_txt(crawling: Path) -> None:
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
-        spider = crawling / "shop" / "spiders" / "titles.py"
-        contract = f'    def parse(self, response):\n        """@url {ill.url("/")}"""\n'
-        spider.write_text(spider.read_text().replace("    def parse(self, response):\n", contract))
-        command = [*SCRAPY, "check", "titles", "--loglevel", "INFO"]
-        ended = processes.run(command, crawling, environment())  # which prints a traceback
-        assert "robots.txt unreachable: HTTP 503" in ended.stderr
-        assert "requests wait" not in ended.stderr
-        assert ill.paths() == ["/robots.txt"]
-
-
 @pytest.mark.parametrize(
     ("command", "more"),
     [
@@ -219,13 +207,19 @@ def test_check_of_contracts_does_not_wait_for_an_unreachable_robots_txt(crawling
         pytest.param("fetch", (), id="fetch"),
         pytest.param("view", (), id="view"),
         pytest.param("parse", ("--spider=titles",), id="parse"),
+        pytest.param("check", ("titles", "--loglevel", "INFO"), id="check"),
     ],
 )
 def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
     command: str, more: tuple[str, ...], crawling: Path
 ) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
-        ended = run(command, ill.url("/"), *more, cwd=crawling, command=SCRAPY)
-        assert "robots.txt unreachable: HTTP 503" in ended.err
-        assert "requests wait" not in ended.err  # a crawl waits a minute
+        spider = crawling / "shop" / "spiders" / "titles.py"
+        contract = f'    def parse(self, response):\n        """@url {ill.url("/")}"""\n'
+        spider.write_text(spider.read_text().replace("    def parse(self, response):\n", contract))
+        url = [] if command == "check" else [ill.url("/")]
+        arguments = [*SCRAPY, command, *url, *more]
+        ended = processes.run(arguments, crawling, environment())  # `check` prints a traceback
+        assert "robots.txt unreachable: HTTP 503" in ended.stderr
+        assert "requests wait" not in ended.stderr  # a crawl waits a minute
         assert ill.paths() == ["/robots.txt"]

@@ -161,12 +161,10 @@ class Exchange:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
-        is_of_a_middleware = is_for_this_proxy = False
-        if proxy:
-            # A middleware that has chosen the proxy has given its credentials, too.
-            is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
-            is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        if not (is_of_a_middleware or is_for_this_proxy):
+        is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
+        # A middleware that has chosen the proxy has given its credentials, too.
+        is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
+        if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:

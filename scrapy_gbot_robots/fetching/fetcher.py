@@ -124,28 +124,21 @@ class Fetcher:
         Override this method if the crawl needs another request, such as one for a browser's
         download handler.
         """
-        meta: dict[str, object] = {}
-        if request is not None:
-            for key in (*self._settings.meta_keys, AUTHORISED):
-                if key in request.meta:
-                    meta[key] = request.meta[key]
+        page = request or Request(url)
+        keys = (*self._settings.meta_keys, AUTHORISED)
         robots_request = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
             priority=PRIORITY,
             headers=_HEADERS,
-            meta=meta,
+            meta={key: page.meta[key] for key in keys if key in page.meta},
         )
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
         # into a header. A request that is redirected or tried again has been through it: its
         # `proxy` meta key is not enough any more.
-        if (
-            request is not None
-            and robots_request.meta.get("proxy")
-            and PROXY_HEADER in request.headers
-        ):
-            robots_request.headers[PROXY_HEADER] = request.headers[PROXY_HEADER]
+        if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
+            robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
         return robots_request
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
@@ -284,7 +277,7 @@ class Fetcher:
                 # It is from a middleware that answers by itself, such as a cache.
                 exchange.response = response
                 exchange.headers = response.headers
-            elif self._connections.flags_no_unknown_length(exchange.request):
+            elif self._connections.second(exchange.request) is not None:
                 exchange.flag_unknown_length()
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
@@ -329,9 +322,12 @@ class Fetcher:
     async def _send_now(self, send: Send, request: Request) -> Response:
         """Send a request of the crawl; one for a robots.txt is sent by its exchange."""
         exchange = request.meta.get(LISTENER)
-        if isinstance(exchange, Exchange):
-            return await exchange.sent(partial(self._connections.send, send), request)
-        return await send(request)
+        if not isinstance(exchange, Exchange):
+            return await send(request)
+        second = self._connections.second(request)
+        if second is not None:
+            send = second.download_request
+        return await exchange.sent(send, request)
 
 
 def is_at_home(url: str, origin: Origin) -> bool:

@@ -166,21 +166,20 @@ def outcome_of(
         return failed(Failure.INVALID, "a status code of more than three digits")
     if proxied and status == _PROXY_AUTHENTICATION_REQUIRED:
         return failed(Failure.PROXY, f"HTTP {status}")
+    why = f"HTTP {status}"
     meaning = meaning_of(status)
-    wall = wall_of(status, headers, body) if meaning is not Unreachable else ""
+    if meaning is Unreachable:
+        if not soft_404 or status not in _SERVER_ERRORS:
+            return Unreachable(why, status, retry_after)
+        if not says_not_found(body, headers.get("content-type", "")):
+            return Unreachable(why, status, retry_after)
+        return Unavailable(status, url, f'{why} that says "not found", as 404', max_age)
+    wall = wall_of(status, headers, body)
     if wall:
-        return Unavailable(status, url, f"HTTP {status} of {wall}", max_age, wall=wall)
+        return Unavailable(status, url, f"{why} of {wall}", max_age, wall)
     if meaning is Fetched:
         return Fetched(status, url, body, cut, max_age, found_instead(body))
-    if meaning is Unavailable:
-        return Unavailable(status, url, f"HTTP {status}", max_age)
-    if (
-        soft_404
-        and status in _SERVER_ERRORS
-        and says_not_found(body, headers.get("content-type", ""))
-    ):
-        return Unavailable(status, url, f'HTTP {status} that says "not found", as 404', max_age)
-    return Unreachable(f"HTTP {status}", status, retry_after)
+    return Unavailable(status, url, why, max_age)
 
 
 def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str | Unavailable:
