@@ -56,11 +56,6 @@ def test_crawler_may_be_named_by_its_header(header: str, files: Path) -> None:
     assert ended == (0, "robots.txt: 2 expectations, all met\n", "")
 
 
-def test_one_file_may_be_both(files: Path) -> None:
-    (files / "both.txt").write_text("deny * /b # nobody reads this line of a robots.txt\n")
-    assert run_here("test", "both.txt", "--robots", "both.txt", cwd=files).status == 1
-
-
 @pytest.mark.parametrize(
     ("expectations", "robots", "stdin"),
     [("met.txt", "-", ROBOTS_TXT), ("-", "robots.txt", MET)],

@@ -11,7 +11,7 @@ import pytest
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lint
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
-from scrapy_gbot_robots.core.remarks import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding
+from scrapy_gbot_robots.core.remarks import KINDS, LEVELS, NOTE, Finding
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.experimental.preferences import on_preferences
 
@@ -426,13 +426,6 @@ def test_shadowed_rules_never_decide_any_url() -> None:
         deciding = [robotstxt.verdict(path, "any").rule for path in paths]
         assert not shadowed & {rule.line for rule in deciding if rule is not None}, body
     assert called > 100
-
-
-def test_the_worst_comes_first() -> None:
-    body = "user-agent: *|user-agent: b1|noindex: /|dissalow: /|allow: x|allow: x|sitemap: s|word|"
-    levels = [finding.level for finding in findings(body_of(body))]
-    assert levels == sorted(levels, key=[ERROR, WARNING, NOTE].index)
-    assert set(levels) == {ERROR, WARNING, NOTE}
 
 
 def test_all_texts_are_printable_whatever_the_bytes() -> None:
