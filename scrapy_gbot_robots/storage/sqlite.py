@@ -83,7 +83,11 @@ _LEASE = """
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
-_RELEASE = "DELETE FROM leases WHERE origin = ? AND token = ?"
+# Leases that ran out a day ago are those of processes that were killed.
+_RELEASE = """
+    DELETE FROM leases
+    WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
+"""
 
 _PAGE = 1000  # origins listed at a time
 _BUSY_SECS = 5.0  # how long to wait while another process writes

@@ -162,6 +162,13 @@ def test_lease_that_none_of_us_took_is_free(
         clock.goes_on(-DAY)  # it is set back
 
 
+def test_leases_of_the_dead_go_when_another_ends(path: Path, storage: SqliteStorage) -> None:
+    execute(path, "INSERT INTO leases VALUES (?, ?, ?)", "https://dead.example", "dead", 1e9)
+    token = storage.lease(ORIGIN, 60)
+    storage.release("https://other.example", "another's")
+    assert execute(path, "SELECT origin, token FROM leases") == [(ORIGIN, token)]
+
+
 # What is in the way
 
 
