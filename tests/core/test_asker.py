@@ -12,7 +12,7 @@ from scrapy_gbot_robots.core.asker import (
     names_in,
     verdict_on,
 )
-from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler
+from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
 
 ROBOTS_TXT = b"""\
 User-agent: a
@@ -76,6 +76,7 @@ def test_well_known_crawler_falls_back_and_digits_are_no_part_of_a_token(
 def test_each_crawler_of_the_list_can_be_asked_for_by_its_name(known: KnownCrawler) -> None:
     asker = Asker.of(known.tokens[0], "--as")
     assert (asker.crawler, asker.name) == (known.crawler, known.tokens[0])
+    assert "".join(map(did_you_mean, known.tokens)) == ""
 
 
 def test_commas_part_names_but_a_header_is_one() -> None:

@@ -99,14 +99,6 @@ def test_root_is_allowed(rules: bytes, is_allowed: bool) -> None:
     assert blocks(b"user-agent: *\n" + rules, ROOT) != is_allowed
 
 
-def test_lint_names_rules_for_an_index_page_that_open_its_directory() -> None:
-    body = b"user-agent: *\ndisallow: /\nallow: /a/index.html\nallow: /b/index.txt\n"
-    told = [(one.line, one.level, one.text) for one in findings(body) if one.kind == "index page"]
-    assert told == [
-        (3, "note", 'Google\'s parser takes it for the directory "/a/", too; others may not')
-    ]
-
-
 def test_misspelt_sitemap_fields_are_heeded_and_named_by_lint() -> None:
     body = b"site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3"
     assert RobotsTxt.parse(body).sitemaps == ("http://e.com/1", "http://e.com/2", "http://e.com/3")

@@ -10,7 +10,6 @@ import pytest
 
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import lint
-from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
 from scrapy_gbot_robots.core.remarks import KINDS, LEVELS, NOTE, Finding
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.experimental.preferences import on_preferences
@@ -118,6 +117,7 @@ disallow: /p/\\d{8}/    regular expression
 disallow: /a.*b    regular expression
 disallow: /video/.*    regular expression
 disallow: /p$more    dollar within a path
+allow: /a/index.html    index page    takes it for the directory "/a/", too; others may not
 disallow: /caf\xe9    not UTF-8    is matched byte by byte; save the file as UTF-8
 disallow: /a\0b    not UTF-8    the line ends at a NUL byte; save
 sitemap: https://e.com/\xe9    not UTF-8    each byte past ASCII counts as % and its code
@@ -381,12 +381,6 @@ def test_groups_and_rules_are_compared_with_each_other(text: str, kind: str, lin
     assert kind in KINDS
     told = found(HEAD + body_of(text))
     assert "".join(str(at) for at, name in told if name == kind) == line
-
-
-@pytest.mark.parametrize("known", KNOWN_CRAWLERS, ids=lambda known: known.tokens[0])
-def test_a_known_crawler_is_one_by_each_of_its_names(known: KnownCrawler) -> None:
-    assert known.crawler.name == known.tokens[0]
-    assert "".join(map(did_you_mean, known.tokens)) == ""
 
 
 def test_a_group_of_its_own_that_drops_rules_of_all_names_what_it_opens() -> None:
