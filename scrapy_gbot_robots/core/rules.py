@@ -125,10 +125,6 @@ class Rules:
             self._content_lines,
         )
 
-    def __repr__(self) -> str:
-        allows, disallows = len(self._allows.entries()), len(self._disallows.entries())
-        return f"<Rules of group {self._group!r}: {allows} allow, {disallows} disallow>"
-
     def allowed(self, url: str | bytes) -> bool:
         """Return whether `url` may be fetched."""
         index = self._index

@@ -5,14 +5,12 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.bulk.judging import Judge, decision_on
 from scrapy_gbot_robots.core.robots import groups_of
-from scrapy_gbot_robots.core.url_forms import allowed_in_all_forms, other_forms
+from scrapy_gbot_robots.core.url_forms import other_forms
 from scrapy_gbot_robots.core.urls import origin_of_robots_txt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, Policy, State
@@ -239,29 +237,6 @@ def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
     answer = CachedAnswer(Origin.of("https://a.example"), RULES)
     answer.add_rules(RobotsTxt.parse(robots["https://a.example"]), [Crawler.of("a")])
     assert answers == [answer.allowed(url, Crawler.of("a")) for url in [*urls, *around]]
-
-
-_TEXT = st.lists(
-    st.sampled_from(
-        ["\n", *"/ _ a b * $ ? ?x= // /. /.. # | \\ % %20 %2f %61 %C3 ü .php index.html".split()]
-    ),
-    max_size=6,
-)
-_RULES = st.lists(st.tuples(st.sampled_from(["allow", "disallow"]), _TEXT.map("".join)), max_size=6)
-
-
-@given(_RULES, st.lists(_TEXT.map("".join), min_size=1, max_size=12), st.integers(1, 3))
-def test_any_urls_of_some_sites_get_the_answers_of_asking_one_by_one(
-    rules: list[tuple[str, str]], paths: list[str], sites: int
-) -> None:
-    body = "".join(["user-agent: *\n", *(f"{kind}: {path}\n" for kind, path in rules)]).encode()
-    urls = [f"https://{site}.example/{path}" for path in paths for site in range(sites)]
-    one_by_one = RobotsTxt.parse(body).rules_for("a")
-    expected = [int(allowed_in_all_forms(one_by_one, url)) for url in urls]
-    served = {
-        f"https://{site}.example": body + b"sitemap: /%d" % site for site in range(sites)
-    }  # the same rules
-    assert judge(urls, served, "a") == {"a": expected}
 
 
 @pytest.mark.parametrize("seed", range(12))

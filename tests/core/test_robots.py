@@ -127,8 +127,6 @@ def test_what_is_printed_says_what_it_is() -> None:
     assert (
         repr(robots) == repr(RobotsTxt.parse(bytes(40), cut=True)) == "<RobotsTxt of 40 bytes, cut>"
     )
-    assert repr(robots.rules_for("a")) == "<Rules of group 'a': 1 allow, 0 disallow>"
-    assert repr(robots.rules_for("c")) == "<Rules of group None: 0 allow, 0 disallow>"
 
 
 def test_fields_are_told_with_their_group() -> None:

@@ -364,10 +364,3 @@ def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_ano
     monkeypatch.setattr(rule_index, "matches", lambda pattern, _: tries.append(pattern))
     assert decider(index.kinds, path) == NO_RULE
     assert len(tries) < 100  # where the halves meet, different characters follow
-
-
-def test_paths_of_a_site_with_very_many_rules_are_told_apart_all_the_same() -> None:
-    lines = "".join(f"disallow: /{number}/\n" for number in range(300))
-    rules = RobotsTxt.parse(f"user-agent: *\n{lines}allow: /7/open\n".encode()).rules_for("a")
-    paths = ["/7/", "/7/open", "/299/x", "/300/", "/"]
-    assert sorted(disallowed_among(rules, paths)) == ["/299/x", "/7/"]
