@@ -18,7 +18,7 @@ from typing import Any
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
-from scrapy.http import Response, TextResponse
+from scrapy.http import Response
 from scrapy.spiders import CrawlSpider, SitemapSpider
 from typing_extensions import Self
 
@@ -26,7 +26,7 @@ from ..concurrency import run_in_thread
 from ..core.robots import RobotsTxt, may_list_sitemaps
 from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import follows_sitemap, sitemap_callback
-from ..meta import ANSWERED, SITEMAP
+from ..meta import SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Refused, UrlCheck
@@ -87,8 +87,7 @@ class SitemapDiscovery:
         is_for_the_spider = self._feeds and self._is_for_the_spider(origin, request)
         response = None
         if is_for_the_spider and takes_found_sitemaps(spider, self._settings):
-            robots_request = Request(origin.robots_url)
-            response = TextResponse(origin.robots_url, flags=[ANSWERED], request=robots_request)
+            response = Response(origin.robots_url, request=Request(origin.robots_url))
         is_asked_for = response is not None or self._settings.sitemaps == "collect"
         new, _ = await self.feed.take(origin, robotstxt, response, is_asked_for=is_asked_for)
         if is_for_the_spider and response is None:

@@ -95,8 +95,6 @@ _NAMESPACES = frozenset(
         "",
         "http://www.sitemaps.org/schemas/sitemap/0.9",
         "http://purl.org/rss/1.0/",
-        "http://my.netscape.com/rdf/simple/0.9/",
-        "http://channel.netscape.com/rdf/simple/0.9/",
     }
 )
 _DUBLIN_CORE = frozenset({"http://purl.org/dc/elements/1.1/", "dc"})  # has the date of RSS 1.0
@@ -140,7 +138,7 @@ class SitemapReader:
         if root is None and not self.entries:
             self.broken = 0  # they are no lines of a list
             if not self.trouble:
-                self.trouble = f"it is no sitemap, and begins with {shown(head, 40)!r}"
+                self.trouble = f'it is no sitemap, and begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""

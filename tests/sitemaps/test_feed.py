@@ -176,8 +176,11 @@ async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_tim
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
+@pytest.mark.parametrize("is_vetoed", [False, True])
 @in_reactor
-async def test_of_several_handlers_any_may_veto(site: Site) -> None:
+async def test_of_several_handlers_any_may_veto_and_the_last_request_counts(
+    is_vetoed: bool, site: Site
+) -> None:
     class Divided(Sitemaps):
         @classmethod
         def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
@@ -187,17 +190,16 @@ async def test_of_several_handlers_any_may_veto(site: Site) -> None:
             return spider
 
         def change(self, request: Request) -> Request:
-            return request.replace(priority=1)
+            return request.replace(url=site.url("/s.xml?1"))
 
-        def veto(self) -> bool:
-            return False
+        def veto(self) -> bool | None:
+            return False if is_vetoed else None
 
         def change_again(self, request: Request) -> Request:
-            return request.replace(priority=2)
+            return request.replace(url=site.url("/s.xml?2"))
 
-    crawler = await crawl(Divided, start_urls=[site.url()])
-    assert site.paths() == ["/robots.txt"]
-    assert sitemap_stats(crawler) == {"found": 1, "refused/vetoed": 1}
+    await crawl(Divided, start_urls=[site.url()])
+    assert site.paths()[1:] == ([] if is_vetoed else ["/s.xml?2"])
 
 
 @in_reactor

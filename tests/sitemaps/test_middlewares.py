@@ -54,20 +54,21 @@ async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
     assert "failed" not in sitemap_stats(crawler)
 
 
-@pytest.mark.parametrize(
-    ("spider", "stat"), [(Sitemaps, "refused/depth"), (Hosts, "entries/depth")]
-)
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
 @in_reactor
 async def test_sitemap_indexes_without_end_are_followed_only_so_far(
-    spider: type[Remembers], stat: str, site: Site
+    spider: type[Remembers], named: bool, site: Site
 ) -> None:
-    site.pages["/robots.txt"] = sitemap_lines(site.url("/0.xml"))
-    site.pages |= {
-        f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))) for n in range(20)
-    }
-    crawler = await crawl(spider, **given(spider, site))
+    first = site.url("/0.xml")
+    site.pages["/robots.txt"] = sitemap_lines(first)
+    for n in range(20):
+        site.pages[f"/{n}.xml"] = xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml")))
+    start = {"sitemap_urls": [first]} if named else given(spider, site)
+    crawler = await crawl(spider, **start)
     assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
-    assert sitemap_stats(crawler)[stat] == 2
+    place = "entries" if spider is Hosts else "refused"
+    assert sitemap_stats(crawler)[f"{place}/depth"] == 2
 
 
 @in_reactor
@@ -110,22 +111,15 @@ async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spide
 ) -> None:
     settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 2, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     site.pages |= {f"/{number}.xml": xml(urlset(site.url(f"/page{number}"))) for number in range(4)}
-    site.pages["/robots.txt"] = sitemap_lines(
-        *(site.url(f"/{number}.xml") for number in range(3)),
-        "/3.xml",  # Scrapy alone resolves it
-        other.url("/s.xml"),
-        "file:///etc/hostname",
-        "data:,x",
-    )
+    listed = map(site.url, ("/0.xml", "/1.xml", "/2.xml"))
+    others = ("/3.xml", other.url("/s.xml"), "file:///etc/hostname", "data:,x")
+    site.pages["/robots.txt"] = sitemap_lines(*listed, *others)  # Scrapy alone resolves /3.xml
     other.pages["/s.xml"] = xml(urlset(site.url("/other")))
     urls = [site.url("/robots.txt")]
-    crawler = await crawl(
-        spider, settings, sitemap_urls=urls if spider is Sitemaps else [], start_urls=urls
-    )
-    assert set(parsed(crawler)) == {
-        site.url("/other"),
-        *(site.url(f"/page{number}") for number in range(4)),
-    }
+    named = urls if spider is Sitemaps else []
+    crawler = await crawl(spider, settings, sitemap_urls=named, start_urls=urls)
+    pages = ("/other", "/page0", "/page1", "/page2", "/page3")
+    assert set(parsed(crawler)) == set(map(site.url, pages))
     assert "spider_exceptions/count" not in stats(crawler)
     assert sitemap_stats(crawler) == {"found": 4, "refused/scheme": 2}
 
@@ -151,39 +145,25 @@ class Async(Sitemaps):
         pytest.param(b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", {}, id="field"),
         pytest.param(b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", {}, id="mark"),
         pytest.param(b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", {}, id="line-ends"),
-        pytest.param(
-            b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml",
-            {"refused/malformed": 1},
-            id="bad-line",
-        ),
-        pytest.param(
-            b"Sitemap: www.shop.example:443/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml",
-            {"refused/scheme": 1},
-            id="no-scheme",
-        ),
+        pytest.param(b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}, id="bad-line"),
+        pytest.param(b"Sitemap: www.e.example:443/x\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/scheme": 1}, id="no-scheme"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart, Thrifty, Async])
 @in_reactor
 async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_for_follows(
-    spider: type[Sitemaps],
-    robots_txt: bytes,
-    refused: dict[str, int],
-    site: Site,
+    spider: type[Sitemaps], robots_txt: bytes, refused: dict[str, int], site: Site
 ) -> None:
     for number in range(3):
         path = f"/{number}.xml"
         site.pages[path] = xml(urlset(site.url(f"/page{number}")))
         robots_txt = robots_txt.replace(b"{%d}" % number, site.url(path).encode())
-    site.pages["/robots.txt"] = robots_txt
+    site.pages["/robots.txt"] = Reply(200, robots_txt, {"Content-Type": "application/octet-stream"})
     named = [site.url("/robots.txt")]
-    crawler = await crawl(
-        spider,
-        {"GBOT_ROBOTS_SITEMAPS_MAX": 1},
-        sitemap_urls=[] if spider is ByStart else named,
-        start_urls=named,
-        sitemap_follow=["nothing"],
-    )
+    start: dict[str, Any] = {"start_urls": named, "sitemap_follow": ["nothing"]}
+    if spider is not ByStart:
+        start["sitemap_urls"] = named
+    crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_MAX": 1}, **start)
     left_out = {site.url("/page0")} if spider is Thrifty else set()
     assert {site.url(f"/page{number}") for number in range(3)} - left_out == set(parsed(crawler))
     assert sorted(site.paths().count(f"/{number}.xml") for number in (1, 2)) == [1, 1]
@@ -229,14 +209,6 @@ async def test_allowed_domains_decide_about_pages_alone_if_the_spider_asks_for_a
 
 
 @in_reactor
-async def test_robots_txt_that_the_spider_asks_for_may_have_any_media_type(site: Site) -> None:
-    body = sitemap_lines(site.url("/s.xml"))
-    site.pages["/robots.txt"] = Reply(200, body, {"Content-Type": "application/octet-stream"})
-    crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
-    assert set(parsed(crawler)) == {site.url("/page")}
-
-
-@in_reactor
 async def test_hosts_spider_follows_no_forbidden_redirect_with_discovery_off(
     site: Site, other: Site
 ) -> None:
@@ -246,9 +218,4 @@ async def test_hosts_spider_follows_no_forbidden_redirect_with_discovery_off(
     settings = {"GBOT_ROBOTS_SITEMAPS": "off", "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     crawler = await crawl(Hosts, settings, hosts=[site.url()])
     assert parsed(crawler) == {}
-    assert sitemap_stats(crawler) == {
-        "found": 2,
-        "fed": 2,
-        "refused/host": 1,
-        "failed": 1,
-    }
+    assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "refused/host": 1, "failed": 1}
