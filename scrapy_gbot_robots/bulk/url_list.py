@@ -24,6 +24,7 @@ MAX_URL = 16_384  # bytes
 _BLOCK = 131_072  # bytes that are read at a time
 _MOST_LINE = 2**20  # bytes of a line
 _BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
 
 
 class UrlList:
@@ -127,6 +128,8 @@ class UrlList:
         """Yield each line with its end, and nothing, b"", after those that have come."""
         rest = b""
         block = self._file.read1(_BLOCK).removeprefix(_BOM)
+        if block.startswith(_UTF_16):
+            raise BulkError(f"{self._name}: this is UTF-16; save it as UTF-8")
         while block:
             self.done += len(block)
             *lines, rest = (rest + block).split(b"\n")

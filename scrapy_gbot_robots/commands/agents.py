@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 
 from scrapy.settings import Settings
 
-from ..core.asker import verdict_on
+from ..core.asker import checked_url, verdict_on
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..report.summary import count
 from ..settings import GbotSettings
 from .ending import FINE
-from .inputs import SOURCE, add_shared, checked_url, typed, versions
+from .inputs import SOURCE, add_shared, typed, versions
 from .output import Part, Terminal
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")

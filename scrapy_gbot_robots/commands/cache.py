@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
-from ..core.lines import split_lines
-from ..core.urls import ROBOTS_PATH
+from ..core.urls import ROBOTS_PATH, Origin
 from ..policy.outages import decide
 from ..report.summary import count
 from ..settings import GbotSettings
-from ..storage.base import Storage, StorageError
+from ..storage.base import Storage
 from ..storage.client import choice_of
 from ..storage.memory import MemoryStorage
 from .check import entry_facts, entry_in_words
@@ -60,26 +58,26 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.all != (forgets and not options.origins):
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
     wanted = [str(origin_of(text)) for text in options.origins]
+    storage, where = _opened(gbot, settings)
     done = 0
-    with _storage(gbot, settings) as (storage, where):
+    with closing(storage):
         for origin in wanted or storage.origins():
             if _is_done(options.act, origin, storage, gbot, out):
                 done += 1
             elif wanted:
                 err.say((f"{origin}: not in the storage", "warning"))
-        if not wanted:
-            out.say(f"{count(done, 'origin')}{' forgotten' * forgets} in {where}")
-    if done < len(wanted):
+    if not wanted:
+        out.say(f"{count(done, 'origin')}{' forgotten' * forgets} in {where}")
+    elif done < len(wanted):
         return FOUND
     return FINE
 
 
-@contextmanager
-def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[tuple[Storage, str]]:
+def _opened(gbot: GbotSettings, settings: Settings) -> tuple[Storage, str]:
     """Open the storage that the settings name; say where it is.
 
     Raises:
-        CommandError: nothing is stored between runs, or the storage is in trouble.
+        CommandError: nothing is stored between runs, or the storage cannot be opened.
     """
     try:
         choice = choice_of(gbot, Crawler(Spider, settings))
@@ -91,11 +89,7 @@ def _storage(gbot: GbotSettings, settings: Settings) -> Iterator[tuple[Storage, 
             'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or this directory is '
             "in no Scrapy project; -s GBOT_ROBOTS_SQLITE_PATH=FILE names a storage"
         )
-    try:
-        with closing(storage):
-            yield storage, choice.words
-    except StorageError as error:
-        raise CommandError(f"the storage {gbot.storage} failed: {error}") from error
+    return storage, choice.words
 
 
 def _is_done(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
@@ -109,7 +103,7 @@ def _is_done(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: T
     if entry is None:
         return False
     decision = decide(entry, time.time(), gbot.policy)
-    state = RobotsState(origin + ROBOTS_PATH, entry, decision, decision.why)
+    state = RobotsState(origin + ROBOTS_PATH, decision, entry, Origin.of(origin))
     out.json({"origin": origin, **entry_facts(state)})
     words = [*entry_in_words(state)]
     if act == "list":
@@ -119,7 +113,6 @@ def _is_done(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: T
     out.say((origin, "strong"))
     for name, text in words:
         out.fact(name, text)
-    if entry.copy is not None and entry.copy.body:
-        for number, line in enumerate(split_lines(entry.copy.body), 1):
-            out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
+    for number, line in enumerate(state.copy.body.splitlines(), 1):
+        out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
     return True

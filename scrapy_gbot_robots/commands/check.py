@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
-from ..core.asker import Asker, group_in_words, group_line, verdict_on
+from ..core.asker import Asker, checked_url, group_in_words, group_line, verdict_on
 from ..core.lines import split_lines
 from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.robots import RobotsTxt
@@ -26,8 +26,8 @@ from ..obeying.answer import CachedAnswer, answer_of
 from ..policy.outages import REFUSALS, Kind, State, span
 from ..policy.overrides import Override
 from ..settings import GbotSettings
-from .ending import FAILED, FINE, FOUND, CommandError
-from .inputs import add_shared, checked_url, crawlers_named, fetched, is_url, typed, versions
+from .ending import FAILED, FINE, FOUND
+from .inputs import SOURCE, add_shared, crawlers_named, fetched, typed, versions
 from .output import Terminal
 from .project_crawl import RobotsState
 
@@ -45,11 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_shared(parser, "--as", "--purpose", "--json")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--robots",
-        metavar="FILE",
-        help='read this robots.txt, "-" for standard input; fetch nothing',
-    )
+    source.add_argument("--robots", **SOURCE)
     add_shared(source, "--fresh")
 
 
@@ -58,7 +54,10 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     askers = crawlers_named(options.agents, settings, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
-    states = _states(options, settings, err)
+    if options.robots is None:
+        states = fetched(options.urls, settings, err, fresh=options.fresh)
+    else:
+        states = dict.fromkeys(options.urls, *versions([options.robots], settings, err))
     parse = lru_cache(GbotSettings.of(settings).parse)
     status = FINE
     for number, (url, asker) in enumerate(product(options.urls, askers)):
@@ -74,17 +73,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return status
 
 
-def _states(options: Namespace, settings: Settings, err: Terminal) -> dict[str, RobotsState]:
-    """Return by URL what is known of the robots.txt that counts: a file, or its site's."""
-    if options.robots is None:
-        return fetched(options.urls, settings, err, fresh=options.fresh)
-    if is_url(options.robots):
-        hint = "without it, a URL is checked by the robots.txt of its own site"
-        raise CommandError(f"--robots {options.robots}: not a file; {hint}")
-    (file,) = versions([options.robots], settings, err)
-    return dict.fromkeys(options.urls, file)
-
-
 def _checked(
     url: str, asker: Asker, state: RobotsState, robotstxt: RobotsTxt, purposes: Sequence[str]
 ) -> Check:
@@ -92,21 +80,22 @@ def _checked(
 
     `robotstxt` has its rules, if rules decide.
     """
-    origin, override, speaking = state.origin, state.override, robotstxt
-    verdict = decided = verdict_on(url, asker.crawler, robotstxt)
-    is_itself = verdict.reason == ROBOTS_TXT_ITSELF
-    if origin is not None and not is_itself:
-        answer = CachedAnswer(origin, state.decision)
-        answer.add_rules(robotstxt, [asker.crawler])
-        verdict = decided = answer.verdict(url, asker.crawler)
+    crawler, override, speaking = asker.crawler, state.override, robotstxt
+    verdict = decided = verdict_on(url, crawler, robotstxt)
+    if verdict.reason == ROBOTS_TXT_ITSELF:
+        return Check(url, asker, state, robotstxt, verdict, verdict)
+    if state.origin is not None:
+        answer = CachedAnswer(state.origin, state.decision)
+        answer.add_rules(robotstxt, [crawler])
+        verdict = decided = answer.verdict(url, crawler)
         if override is not None:
             speaking = override.robotstxt or robotstxt
-            answer = answer_of(override, origin)
-            answer.add_rules(speaking, [asker.crawler])
-            decided = override.named(answer.verdict(url, asker.crawler))
-    stated = speaking.preferences(url, asker.crawler)
+            answer = answer_of(override, state.origin)
+            answer.add_rules(speaking, [crawler])
+            decided = override.named(answer.verdict(url, crawler))
+    stated = speaking.preferences(url, crawler)
     refused = refusal(purposes, stated)
-    if refused is not None and decided.allowed and not is_itself:
+    if refused is not None and decided.allowed:
         if override is None:
             decided = refused
         elif override.robotstxt is not None:
@@ -154,11 +143,8 @@ class Check(NamedTuple):
     @property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        verdict, override, state, rule = self.verdict, self.override, self.state, None
-        robots_txt: dict[str, Any] = {"file": state.where}
-        if state.origin is not None:
-            source = {"from_cache": state.storage is not None, "storage": state.storage}
-            robots_txt = entry_facts(state) | source
+        verdict, override, rule = self.verdict, self.override, None
+        robots_txt = entry_facts(self.state)
         if verdict.rule is not None and not self.is_refused:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
@@ -187,63 +173,61 @@ class Check(NamedTuple):
 
 def entry_facts(state: RobotsState) -> dict[str, Any]:
     """Return what is known of a robots.txt, for programs. Times are in seconds."""
-    now, decision = time.time(), state.decision
-    copy, outage = state.entry.copy, state.entry.outage
+    if state.origin is None:
+        return {"file": state.where}
+    decision, copy, outage = state.decision, state.entry.copy, state.entry.outage
     facts: dict[str, Any] = {
         "url": state.where,
         "state": decision.state.value,
         "temporary": decision.temporary,
-        "walled": state.copy.kind is Kind.WALL,
-        "why": state.why,
-        **dict.fromkeys(("status", "served_by", "age_secs", "fetched_at", "unreachable_since")),
-        "failures": 0,
-        "last_failure": None,
-        "fresh_secs": max(0.0, decision.ask_at - now),
-        "bytes": 0,
-        "cut": False,
+        "why": decision.why,
+        "storage": state.storage,
+        "fresh_secs": max(0.0, decision.ask_at - time.time()),
+        "copy": None,
+        "outage": None,
     }
     if copy is not None:
-        facts |= {
+        facts["copy"] = {
+            "kind": copy.kind.value,
             "status": copy.status,
             "served_by": copy.url,
             "fetched_at": copy.fetched_at,
-            "age_secs": max(0.0, now - copy.fetched_at),
             "bytes": len(copy.body),
             "cut": copy.cut,
         }
     if outage is not None:
-        facts |= {
-            "status": outage.status,
-            "unreachable_since": outage.since,
+        facts["outage"] = {
+            "since": outage.since,
             "failures": outage.failures,
-            "last_failure": outage.why,
+            "status": outage.status,
+            "why": outage.why,
         }
     return facts
 
 
 def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
     """Yield what is known of a robots.txt, and how this run has it: names, and texts for people."""
-    facts, is_temporary = entry_facts(state), state.decision.temporary
-    words = f"{facts['state']}{' for now' * is_temporary}: {state.why}"
+    decision, copy, outage = state.decision, state.entry.copy, state.entry.outage
+    words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
     if state.storage is not None:
         words += f", from the storage ({state.storage})"
     yield "robots.txt", words
-    if facts["walled"]:
+    if state.copy.kind is Kind.WALL:
         yield "note", "a wall answered, not the site"
-    elif state.entry.copy is not None and state.entry.copy.status in REFUSALS:
+    elif state.copy.status in REFUSALS:
         yield "note", "the site refuses it; GBOT_ROBOTS_REFUSED says what that means"
-    if facts["failures"] and not is_temporary:
-        yield "note", f"the last fetch failed: {facts['last_failure']}; this answer still counts"
-    if facts["served_by"] not in {None, state.where}:
-        yield "served by", facts["served_by"]
-    if state.entry.copy is not None:
-        yield "fetched", f"{span(facts['age_secs'])} ago"
+    if outage is not None and not decision.temporary:
+        yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
+    if copy is not None:
+        if copy.url != state.where:
+            yield "served by", copy.url
+        yield "fetched", f"{span(time.time() - copy.fetched_at)} ago"
     asked_again = "now"
-    if facts["fresh_secs"]:
-        asked_again = f"in {span(math.ceil(facts['fresh_secs']))}"
+    if decision.ask_at > time.time():
+        asked_again = f"in {span(math.ceil(decision.ask_at - time.time()))}"
     yield "asked again", asked_again
-    if facts["failures"]:
-        yield "failures", f"{facts['failures']:,} in a row"
+    if outage is not None:
+        yield "failures", f"{outage.failures:,} in a row"
 
 
 def _show(check: Check, out: Terminal) -> None:

@@ -68,7 +68,11 @@ class RobotsCommand(ScrapyCommand):
             UsageError: an argument is not understood.
         """
         if args:
-            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+            raise UsageError(
+                f"unrecognized arguments: {' '.join(args)}; "
+                "options of a sub-command stand behind its name",
+                print_help=False,
+            )
         if not opts.subcommand:
             raise UsageError(f"a sub-command is missing:{_LISTED}", print_help=False)
         name, *arguments = opts.subcommand
@@ -87,7 +91,7 @@ class RobotsCommand(ScrapyCommand):
         opts.subcommand = name
         # the project's level is for crawls
         opts.set = ["LOG_LEVEL=WARNING", *opts.set]
-        super().process_options(args, parser.parse_args(arguments, opts))
+        super().process_options(args, parser.parse_intermixed_args(arguments, opts))
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
@@ -98,9 +102,11 @@ class RobotsCommand(ScrapyCommand):
 
 def _unknown(name: str) -> str:
     """Say that there is no sub-command of this name, and which one may be meant."""
-    nearest = get_close_matches(name, [*SUBCOMMANDS, "--help"], n=1)
-    if nearest:
-        return f"there is no sub-command {name!r}; did you mean {nearest[0]}?"
+    meant = get_close_matches(name, [*SUBCOMMANDS, "--help"], n=1)
+    if "://" in name:
+        meant = [f"check {name}"]
+    if meant:
+        return f"there is no sub-command {name!r}; did you mean {meant[0]}?"
     return f"there is no sub-command {name!r}:{_LISTED}"
 
 
@@ -113,8 +119,11 @@ def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_ro
     """
     command = RobotsCommand()
     command.name = prog
-    command.settings = get_project_settings()
     parser = ArgumentParser(prog=prog, description=command.long_desc())
+    try:
+        command.settings = get_project_settings()
+    except Exception as error:  # whatever a module of settings raises
+        parser.error(f"the project's settings cannot be loaded: {error}")
     command.add_options(parser)
     opts, args = parser.parse_known_args(argv)
     try:

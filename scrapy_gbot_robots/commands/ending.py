@@ -10,12 +10,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import TypeAlias
 
 from scrapy.settings import Settings
 
+from ..core.urls import shown
 from ..settings import mistakes
+from ..storage.base import StorageError
 from .output import Terminal
 
 FINE = 0  # allowed, clean, unchanged
@@ -25,30 +26,32 @@ INTERRUPTED = 130  # Ctrl-C, as shells say it
 PIPE_CLOSED = 141  # the reader of the output has ended, as shells say it
 TERMINATED = 143  # SIGTERM, as shells say it
 
+_MOST_ERROR = 500  # characters
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 SubCommand: TypeAlias = "Callable[[Namespace, Settings, Terminal, Terminal], int]"
 
 
-class CommandError(Exception):
+class CommandError(ValueError):
     """The command cannot do its work. The message is one line for the user."""
 
 
 def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str) -> int:
     """Run a sub-command, and return the exit status. No fault of a user's raises an exception.
 
-    `name` is that of the command, for errors.
+    The message of a ValueError, such as that of a setting, is for the user. `name` is that of the
+    command, for errors.
     """
     out, err = Terminal(sys.stdout, as_json=getattr(options, "json", False)), Terminal(sys.stderr)
     try:
         try:
-            with handling(signal.SIGTERM, on_sigterm):
-                with wrong_values_in_a_line():
-                    notes = list(mistakes(settings))
-                for text in notes:
+            with interruptible():
+                for text in mistakes(settings):
                     err.say((f"note: {text}", "warning"))
                 status = run(options, settings, out, err)
                 out.flush()
-        except CommandError as error:
-            err.say((f"{name}: error: {error}", "bad"))
+        except (ValueError, StorageError) as error:
+            err.say((f"{name}: error: {shown(str(error), _MOST_ERROR)}", "bad"))
             status = FAILED
         except KeyboardInterrupt as error:
             status = INTERRUPTED
@@ -66,24 +69,20 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
 
 
 @contextmanager
-def wrong_values_in_a_line() -> Iterator[None]:
-    """Raise a ValueError, whose message is for the user, as a CommandError."""
-    try:
-        yield
-    except ValueError as error:
-        raise CommandError(str(error)) from None
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt meanwhile, SIGTERM with an argument.
 
-
-@contextmanager
-def handling(number: int, handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Handle a signal by `handler` meanwhile."""
-    before = signal.signal(number, handler)
+    So no half of a file is left behind, and no read goes on, even while Scrapy handles signals.
+    """
+    before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:
         yield
     finally:
-        signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def on_sigterm(*_: object) -> None:
-    """Raise what Ctrl-C raises, so that no half of a file is left behind."""
-    raise KeyboardInterrupt("SIGTERM")
+def _interrupt(number: int, _: object) -> None:
+    if number == signal.SIGTERM:
+        raise KeyboardInterrupt("SIGTERM")
+    raise KeyboardInterrupt

@@ -6,7 +6,6 @@ The options are those that several sub-commands have; the versions are those of 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,29 +15,24 @@ from typing import Any
 
 from scrapy.settings import BaseSettings, Settings
 
-from ..core import asker
 from ..core.asker import NAMED, Asker, hints_on, names_in
 from ..core.crawlers import Crawler, cut_token
-from ..core.known_crawlers import did_you_mean
-from ..core.lines import without_bom
 from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
-from ..policy.outages import Copy, Decision, Entry, Kind, State
-from ..policy.overrides import Overrides, read_overrides
+from ..policy.outages import Copy, Decision, Kind, State
 from ..settings import GbotSettings
-from .ending import CommandError, handling, on_sigterm, wrong_values_in_a_line
+from .ending import CommandError
 from .output import Terminal
 from .project_crawl import ProjectCrawl, RobotsState, run_in_crawl
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
 
-# How files begin that are never read as rules, and what they are.
-_NO_RULES = {b"\x1f\x8b": "gzip", b"WARC/": "a WARC", b"PAR1": "Parquet"}
-_RULE = ': a product token has letters, "-" and "_" only'
-_FOR_ARCHIVES = "take the robots.txt files out of an archive first"
+# How files begin that are never read as rules: gzip, WARC and Parquet.
+_ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
+_FOR_ARCHIVES = "take the robots.txt files out of it first"
 
 
 # Arguments
@@ -94,33 +88,11 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
-def checked_url(text: str, *, has_robots: bool) -> str:
-    """Return a URL that can be judged: an absolute one or, if the user `has_robots`, a path.
-
-    Raises:
-        CommandError: it is neither.
-    """
-    try:
-        return asker.checked_url(text, has_robots=has_robots)
-    except ValueError as error:
-        hint = ""
-        if text.startswith("/"):
-            hint = "; a path needs --robots FILE"
-        elif size_of(text) is not None:
-            hint = f"; a robots.txt in a file is named by --robots {text}"
-        raise CommandError(f"{error}{hint}") from None
-
-
 def origin_of(text: str) -> Origin:
-    """Return the origin of a URL, or the https origin of a host.
-
-    Raises:
-        CommandError: `text` has no origin.
-    """
+    """Return the origin of a URL, or the https origin of a host; ValueError if it is neither."""
     if not is_url(text):
         text = f"https://{text}"
-    with wrong_values_in_a_line():
-        return Origin.of(text)
+    return Origin.of(text)
 
 
 def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Terminal) -> list[Asker]:
@@ -133,24 +105,19 @@ def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Termina
         err: gets a hint if a name looks like that of a known crawler.
 
     Raises:
-        CommandError: a name has no product token.
+        ValueError: a name has no product token.
     """
     if texts is None:
         return [_own_asker(settings)]
-    names = list(chain.from_iterable(map(names_in, texts)))
-    askers: dict[Crawler, Asker] = {}
-    for name in names:
-        try:
-            asker = Asker.of(name, NAMED)
-        except ValueError as error:
-            advice = did_you_mean(name) or _RULE
-            raise CommandError(f"--as {error}{advice}") from None
-        askers[asker.crawler] = asker
-        if cut_token(name) == asker.name:
-            err.say((f'note: "{name}" is read as "{asker.name}"{_RULE}', "warning"))
-    for hint in hints_on(asker.name for asker in askers.values()):
+    named = [Asker.of(name, NAMED) for name in chain.from_iterable(map(names_in, texts))]
+    askers = {asker.crawler: asker for asker in named}.values()
+    for asker in askers:
+        if cut_token(asker.text) == asker.name:
+            rule = f'is read as "{asker.name}": a name counts up to a digit'
+            err.say((f'note: "{asker.text}" {rule}', "warning"))
+    for hint in hints_on(asker.name for asker in askers):
         err.say((f"note: {hint}", "warning"))
-    return list(askers.values())
+    return list(askers)
 
 
 def _own_asker(settings: BaseSettings) -> Asker:
@@ -160,17 +127,6 @@ def _own_asker(settings: BaseSettings) -> Asker:
         return Asker(Crawler.of(agents), "GBOT_ROBOTS_AGENTS", ", ".join(agents))
     sent = of_project(settings)
     return Asker(Crawler.of(sent.text), sent.source, sent.text)
-
-
-def overrides_checked(settings: Settings) -> Overrides:
-    """Return the overrides in the settings.
-
-    Raises:
-        CommandError: an override is wrong.
-    """
-    gbot = GbotSettings.of(settings)
-    with wrong_values_in_a_line():
-        return read_overrides(gbot.overrides, gbot.parse)
 
 
 # Files
@@ -194,26 +150,6 @@ def read(path: str, *, if_missing: str = "") -> bytes:
     return body
 
 
-class _StandardInput:
-    """Standard input, which may come slowly.
-
-    Ctrl-C and SIGTERM end the wait for a part of it, in a crawl too.
-    """
-
-    def __init__(self) -> None:
-        self._file: Any = sys.stdin.buffer
-        self.read = self._file.read
-
-    def read1(self, size: int) -> bytes:
-        """Return what has come, at most `size` bytes; nothing at the end."""
-        with (
-            handling(signal.SIGINT, signal.default_int_handler),
-            handling(signal.SIGTERM, on_sigterm),
-        ):
-            block: bytes = self._file.read1(size)
-        return block
-
-
 def opened(path: str, if_missing: str = "") -> AbstractContextManager[Any]:
     """Open a file; "-" is standard input.
 
@@ -223,21 +159,13 @@ def opened(path: str, if_missing: str = "") -> AbstractContextManager[Any]:
         CommandError: there is no such file, or it cannot be opened.
     """
     if path == STDIN:
-        return nullcontext(_StandardInput())
+        return nullcontext(sys.stdin.buffer)
     try:
         return Path(path).open("rb")
     except FileNotFoundError as error:
         raise CommandError(f"{path}: {error.strerror}{if_missing}") from None
     except (OSError, ValueError) as error:  # a ValueError for names that no file can have
         raise CommandError(f"{path}: {getattr(error, 'strerror', error)}") from None
-
-
-def size_of(path: str) -> int | None:
-    """Return the size of a file in bytes; None if it is not known, as that of standard input."""
-    try:
-        return Path(path).stat().st_size or None
-    except (OSError, ValueError):
-        return None
 
 
 # Versions of a robots.txt
@@ -258,7 +186,7 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
     every = [version_of(name, sites) for name in names]
     for version in every:
         if version.decision.state is State.FULL_DISALLOW:
-            why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.why}"
+            why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.decision.why}"
             raise CommandError(f"{version.where}: there are no rules to read; {why}")
         if version.origin is None:
             _check_file(version, settings, err)
@@ -266,18 +194,15 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
 
 
 def _check_file(file: RobotsState, settings: Settings, err: Terminal) -> None:
-    """Tell `err` if a file, which would be read as rules, looks like no robots.txt.
+    """Tell `err` if a file, which will be read as rules, looks like no robots.txt.
 
     Raises:
         CommandError: it is an archive, or compressed.
     """
     body = file.rules
+    if body.startswith(_ARCHIVES):
+        raise CommandError(f"{file.where}: this is an archive; {_FOR_ARCHIVES}")
     other = no_robots_file(body, GbotSettings.of(settings).parse(body))
-    what = [kind for beginning, kind in _NO_RULES.items() if body.startswith(beginning)]
-    if other is not None and without_bom(body).lstrip().startswith(b"{"):
-        what = ["JSON"]
-    if what:
-        raise CommandError(f"{file.where}: this is {what[0]}, not a robots.txt; {_FOR_ARCHIVES}")
     if other is not None:
         err.say((f"note: {file.where}: {other.text}", "warning"))
 
@@ -313,12 +238,12 @@ def version_of(
     if version is None:
         hint = "; a site is named by its URL, such as https://example.com"
         copy = Copy(Kind.RULES, 200, name, read(name, if_missing=hint), False, "", 0.0, 0.0)
-        return RobotsState(name, Entry(copy), Decision(State.RULES, "", False, 0.0, 0.0, copy), "")
+        return RobotsState(name, Decision(State.RULES, "", False, 0.0, 0.0, copy))
     if version.decision.copy is None:
-        raise CommandError(f"{version.where}: {version.why}")
+        raise CommandError(f"{version.where}: {version.decision.why}")
     outage = version.entry.outage
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
     if version.copy.kind not in {Kind.RULES, Kind.OTHER} and not may_lack:
-        raise CommandError(f"{version.where}: there is nothing to read: {version.why}")
+        raise CommandError(f"{version.where}: there is nothing to read: {version.decision.why}")
     return version

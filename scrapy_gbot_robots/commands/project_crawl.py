@@ -13,13 +13,12 @@ import time
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future
-from types import FrameType
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.settings import Settings
-from scrapy.utils.conf import build_component_list
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
@@ -30,7 +29,6 @@ from ..concurrency import pause
 from ..core.urls import DEFAULT_PORTS, Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
-from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..policy.outages import Copy, Decision, Entry, Kind, State, decide, renew
 from ..policy.outcome import Failure
 from ..policy.overrides import Override, read_overrides
@@ -44,7 +42,7 @@ _T = TypeVar("_T")
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
 # How servers without TLS may take a request by https: some wait for an end of its first line.
-_OF_SERVERS_WITHOUT_TLS = {Failure.TIMEOUT, Failure.RESET}
+_OF_SERVERS_WITHOUT_TLS = {Failure.TIMEOUT, Failure.RESET, Failure.TLS}
 
 # What this crawl must not do, though the project's crawls may.
 _NOTHING_ELSE: dict[str, Any] = {
@@ -86,7 +84,14 @@ def run_in_crawl(
     terminated_by: list[str] = []
 
     async def errand(crawler: Crawler) -> None:
-        _note_sigterm(terminated_by)
+        # Scrapy handles Ctrl-C and SIGTERM alike
+        end_crawl: Any = signal.getsignal(signal.SIGTERM)
+
+        def note_and_end(*arguments: object) -> None:
+            terminated_by.append("SIGTERM")
+            end_crawl(*arguments)
+
+        signal.signal(signal.SIGTERM, note_and_end)
         try:
             crawl = ProjectCrawl(crawler, fetcher_cls, err)
         except Exception as error:
@@ -126,28 +131,13 @@ class _ErrandSpider(Spider):
         yield  # makes this an iterator
 
 
-def _note_sigterm(terminated_by: list[str]) -> None:
-    """Tell SIGTERM from Ctrl-C, which Scrapy handles alike."""
-    end_crawl = signal.getsignal(signal.SIGTERM)
-    if not callable(end_crawl):
-        return
-
-    def note_and_end(number: int, frame: FrameType | None) -> None:
-        terminated_by.append("SIGTERM")
-        end_crawl(number, frame)
-
-    signal.signal(signal.SIGTERM, note_and_end)
-
-
 def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    """Return what `scrapy crawl` would take.
+    """Return what runs crawls with the reactor of the settings, or without one.
 
     Some download handlers need the loop of asyncio at their start.
     """
-    is_async = settings["TWISTED_REACTOR"] == _ASYNCIO
-    if settings.getbool("FORCE_CRAWLER_PROCESS"):
-        is_async = False
-    if is_async or not settings.getbool("TWISTED_REACTOR_ENABLED", True):  # of newer Scrapy
+    has_reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)  # of newer Scrapy
+    if settings["TWISTED_REACTOR"] == _ASYNCIO or not has_reactor:
         return AsyncCrawlerProcess(settings)
     return CrawlerProcess(settings)
 
@@ -159,11 +149,10 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     addons = settings.getdict("ADDONS").items()
     others = {name: order for name, order in addons if load_object(name) is not Addon}
     settings.set("ADDONS", others, "cmdline")
-    for path in build_component_list(settings.getdict("DOWNLOADER_MIDDLEWARES")):
-        cls = load_object(path)
-        if isinstance(cls, type) and issubclass(cls, GbotRobotsTxtMiddleware):
-            return settings, cls.fetcher_cls
-    return settings, GbotRobotsTxtMiddleware.fetcher_cls
+    fetcher_cls = Fetcher
+    for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):  # one may be a subclass of ours
+        fetcher_cls = getattr(load_object(path), "fetcher_cls", fetcher_cls)
+    return settings, fetcher_cls
 
 
 # stands for a copy where there is none
@@ -174,9 +163,8 @@ class RobotsState(NamedTuple):
     """What is known of a robots.txt, that of a site or one in a file."""
 
     where: str  # its URL, or the path of the file
-    entry: Entry  # in the storage
     decision: Decision  # what the entry means now
-    why: str  # what that rests on, for people
+    entry: Entry = Entry()  # in the storage
     origin: Origin | None = None  # of the site; None for a file
     override: Override | None = None  # that counts for the site in a crawl
     storage: str | None = None  # the name of the storage, if it had the answer
@@ -192,19 +180,6 @@ class RobotsState(NamedTuple):
         if self.decision.state is State.RULES:
             return self.copy.body
         return b""
-
-
-def _why(origin: Origin, decision: Decision) -> str:
-    """Return what `decision` rests on, with a hint if the server may speak plain HTTP only."""
-    if decision.outage is None or origin.scheme != "https":
-        return decision.why
-    signs = {Failure.TLS}
-    if origin.port != DEFAULT_PORTS["https"]:
-        signs |= _OF_SERVERS_WITHOUT_TLS
-    if decision.outage.failure not in signs:
-        return decision.why
-    in_the_clear = f"http{str(origin).removeprefix('https')}"
-    return f"{decision.why}; if the server speaks no TLS, try {in_the_clear}"
 
 
 class ProjectCrawl:
@@ -247,15 +222,15 @@ class ProjectCrawl:
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:
             is_stored = True  # the fetch has failed, and an older answer counts
-        return RobotsState(
-            origin.robots_url,
-            entry,
-            decision,
-            _why(origin, decision),
-            origin,
-            self.overrides.of(origin, time.time()),
-            self.settings.storage if is_stored else None,
-        )
+        outage = decision.outage
+        may_lack_tls = origin.scheme == "https" and origin.port != DEFAULT_PORTS["https"]
+        if may_lack_tls and outage is not None and outage.failure in _OF_SERVERS_WITHOUT_TLS:
+            url = f"http{str(origin).removeprefix('https')}"
+            why = f"{decision.why}; if the server speaks no TLS, try {url}"
+            decision = replace(decision, why=why)
+        override = self.overrides.of(origin, time.time())
+        storage = self.settings.storage if is_stored else None
+        return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
     async def close(self) -> None:
         """Close the storage."""

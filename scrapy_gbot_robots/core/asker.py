@@ -22,6 +22,7 @@ from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # the option of the command that names crawlers
+_RULE = ': a product token has letters, "-" and "_" only'
 
 
 class Asker(NamedTuple):
@@ -41,14 +42,13 @@ class Asker(NamedTuple):
         Raises:
             ValueError: `name` has no product token, or only begins with one.
         """
-        crawler = Crawler.of(name)
-        if not crawler.name and name != "*":
-            raise ValueError(f'"{shown(name)}" names no crawler')
-        cut = cut_token(name)
-        if cut is not None and not name.partition(cut)[2][:1].isdigit():
-            raise ValueError(
-                f'"{shown(name)}" is no name of a crawler: it would be read as "{cut}"'
-            )
+        crawler, cut = Crawler.of(name), cut_token(name)
+        problem = "names no crawler"
+        if cut is not None:
+            problem = f'is no name of a crawler: it would be read as "{cut}"'
+        is_cut = cut is not None and not name.partition(cut)[2][:1].isdigit()
+        if is_cut or not (crawler.name or name == "*"):
+            raise ValueError(f'"{shown(name)}" {problem}{did_you_mean(name) or _RULE}')
         return cls(well_known(name) or crawler, source, name)
 
     def __str__(self) -> str:
@@ -94,7 +94,10 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     if has_robots and text.startswith("/"):
         return text
     if "://" not in text:
-        wanted = "an absolute URL, such as https://example.com/"
+        wanted = (
+            "an absolute URL, such as https://example.com/ "
+            "(a path, and a robots.txt in a file, need --robots FILE)"
+        )
         if has_robots:
             wanted = "an absolute URL, or a path such as /a"
         raise ValueError(f'"{text}" is not {wanted}')

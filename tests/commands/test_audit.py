@@ -78,7 +78,8 @@ def test_rows_lose_no_column_to_another_of_its_name(files: Path, form: str) -> N
         cwd=files,
     )
     assert (ended.status, ended.out) == (2, "")
-    assert "two columns would have the same name: 'url', 'id', 'id'" in ended.err
+    why = f"--format {form} must have one column 'id'; its columns are 'url', 'id', 'id'\n"
+    assert ended.err.endswith(why)
 
 
 def test_text_has_a_line_for_each_url_and_crawler_with_the_deciding_rule(files: Path) -> None:
@@ -154,7 +155,7 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_aske
     ended = run_here(*arguments, "--only", "allowed", cwd=files)
     assert [row["id"] for row in csv.DictReader(io.StringIO(ended.out))] == ["3", "5"]
     assert counts(ended.err) == [["a", "3", "3", "0"], ["Googlebot", "5", "1", "0"]]
-    assert "1 line left out: no URL\n" in ended.err
+    assert "1 line left out: no URL of at most 16,384 bytes\n" in ended.err
 
 
 def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
@@ -187,7 +188,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         run(*arguments, cwd=project, stdin=f"{a.url('/a')}\n{b.url('/a')}".encode())
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
-        assert "2 lines left out: no URL, such as: nonsense" in ended.err
+        assert "2 lines left out: no URL of at most 16,384 bytes: nonsense" in ended.err
         assert f"unreachable: {ill.url('/robots.txt')}\n" in ended.err
 
 
@@ -203,7 +204,7 @@ def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_too_long_ones_lef
         "url,a\nhttps://a.example/caf%E9/x,0\nhttps://a.example/caf%C3%A9,1\n"
         f"{longest.decode()},1\n"
     )
-    assert "1 line left out: no URL\n" in ended.err
+    assert "1 line left out: no URL of at most 16,384 bytes\n" in ended.err
 
 
 def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files: Path) -> None:
@@ -219,7 +220,7 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
     assert "no rule matches" not in ended.err, (
         "what is blocked comes first, however many URLs are allowed"
     )
-    assert ended.err.endswith("... and 2 other rules\n")
+    assert ended.err.endswith("... and 2 others\n")
     twenty = "\n".join(f"https://example.com/{letter}" for letter in letters[:20]).encode()
     ended = run_here("audit", "--urls", "-", "--robots", "many.txt", cwd=files, stdin=twenty)
     assert ended.err.endswith("  Disallow: /t (line 21)\n")
@@ -288,7 +289,6 @@ def test_progress_is_shown_on_a_terminal_and_rows_stay_clean(files: Path) -> Non
     ended = run_on_terminal(*arguments, cwd=files, command=shell)
     assert ended.status == 0
     assert "Auditing" in ended.out
-    assert "100%" in without_colour(ended.out)
     assert "50,000 URLs in" in without_colour(ended.out)
     rows = (files / "rows.txt").read_text().splitlines()
     assert len(rows) == 50_001
@@ -322,15 +322,6 @@ def test_memory_stays_the_same_however_many_urls(files: Path) -> None:
     assert peaks[1] - peaks[0] < 8000
 
 
-def test_rule_that_is_too_long_is_cut_on_a_terminal_alone(files: Path) -> None:
-    (files / "old.txt").write_text(f"user-agent: *\ndisallow: /{'*' * 60}a\n")
-    rows = ("audit", "--urls", "urls.txt", "--robots", "old.txt", "--as", "a")
-    whole = f"Disallow: /{'*' * 60}a (line 2)  https:"
-    assert whole in run_here(*rows, cwd=files).out
-    table = without_colour(run_on_terminal(*rows, cwd=files).out).splitlines()
-    assert f"disallowed   a        Disallow: /{'*' * 26}...  https://example.com/a" in table
-
-
 def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     tmp_path: Path,
 ) -> None:
@@ -346,9 +337,9 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     ended = run_here(*arguments, "jsonl", cwd=tmp_path)
     assert jsonl(ended.out) == [
         {"url": URLS[0], "id": 1, "more": {"a": [1, None]}, "a": 0},
-        {"url": URLS[5], "id": None, "more": "caf\u00e9", "a": 1},
+        {"url": URLS[5], "more": "caf\u00e9", "a": 1},
     ]
-    assert "1 line left out: no URL\n" in ended.err
+    assert "1 line left out: no URL of at most 16,384 bytes\n" in ended.err
     table = run_here(*arguments, "csv", cwd=tmp_path).out
     assert table == (
         f'url,id,more,a\n{URLS[0]},1,"{{""a"": [1, null]}}",0\n{URLS[5]},,caf\u00e9,1\n'
@@ -384,12 +375,13 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
         ),
         ("u.jsonl", f'{{"url": "{"x" * 2_000_000}"}}', "u.jsonl: a line is longer than 1,048,576"),
         ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
+        ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
     ],
 )
 def test_list_that_cannot_be_read_is_one_line_and_status_2(
-    name: str, text: str, said: str, tmp_path: Path
+    name: str, text: str | bytes, said: str, tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     (tmp_path / "r.txt").touch()
     ended = run_here("audit", "--urls", name, "--robots", "r.txt", cwd=tmp_path)
     assert (ended.status, ended.out) == (2, "")

@@ -31,19 +31,17 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("check example.com/x", '"example.com/x" is not an absolute URL, such as https://'),
         ("check cart/1 --robots r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
         ("check ''", '"" is not an absolute URL'),
-        ("check e.txt", "; a robots.txt in a file is named by --robots e.txt\n"),
-        ("agents e.txt", "; a robots.txt in a file is named by --robots e.txt\n"),
-        ("check /cart/1", "such as https://example.com/; a path needs --robots FILE\n"),
+        ("check e.txt", "(a path, and a robots.txt in a file, need --robots FILE)\n"),
+        ("agents /path", "such as https://example.com/ (a path, and a robots.txt in a file, need"),
         (f"check /x --robots {'a' * 300}", "File name too long"),
         ("check /x --robots loop", "loop: Too many levels of symbolic links"),
         ("check mailto://example.com", "not an http, https or ftp URL"),
         ("check / --robots r.txt --as 'Google Extended'", "; did you mean Google-Extended?"),
-        ("check http://a/ --as 123", '--as "123" names no crawler'),
-        ("check http://a/ --robots no", NO_SUCH_FILE),
         (
-            "check /x --robots https://a.b/",
-            "https://a.b/: not a file; without it, a URL is checked by the robots.txt of its own",
+            "check http://a/ --as 123",
+            ': error: "123" names no crawler: a product token has letters',
         ),
+        ("check http://a/ --robots no", NO_SUCH_FILE),
         ("check http://a/ --robots .", ".: Is a directory"),
         ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
         (f"audit --urls - {OVERRIDE}", WHY),
@@ -56,8 +54,8 @@ NO_SUCH_FILE = "no: No such file or directory"
             f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
         ),
         ("diff - -", '"-" cannot be both versions'),
-        ("agents /path", "is not an absolute URL, such as "),
         ("audit --urls no --robots r.txt", NO_SUCH_FILE),
+        ("audit --urls http://a/", "--urls names a file of URLs; for one URL there is check\n"),
         ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
         ("audit --urls - --robots -", '"-" cannot be both the URLs and a robots.txt'),
         ("audit --urls - --diff - r.txt", '"-" cannot be both the URLs and a robots.txt'),
@@ -72,13 +70,13 @@ NO_SUCH_FILE = "no: No such file or directory"
         ),
         (
             "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
-            "the storage redis failed: cannot use Redis at 127.0.0.1:1",
+            "error: cannot use Redis at 127.0.0.1:1",
         ),
         (
             "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
             "does not say that it is this plugin's: it stays as it is. Delete it if you know",
         ),
-        ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "the storage sqlite"),
+        ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "/proc/x"),
         ("cache show mailto://x", "not an http, https or ftp URL"),
         ("cache forget", "forget needs an ORIGIN, or --all"),
         ("cache forget a.example --all", "nothing else takes --all"),
@@ -125,26 +123,45 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
         ended = run_here(*line.split(), cwd=tmp_path, stdin=body)
         return ended.status, ended.err
 
-    for body, what in (
-        (gzip.compress(rules), "gzip"),
-        (b"WARC/1.0\r\nWARC-Type: response\r\n\r\n" + rules, "a WARC"),
-        (b"PAR1\x15\x04" + rules, "Parquet"),
-        (b'{"url": "http://a/robots.txt", "status": 200}\n', "JSON"),
+    for body in (
+        gzip.compress(rules),
+        b"WARC/1.0\r\nWARC-Type: response\r\n\r\n" + rules,
+        b"PAR1\x15\x04" + rules,
     ):
         status, said = tried(body)
         assert status == 2
-        why = f"this is {what}, not a robots.txt; take the robots.txt files out of an archive first"
-        assert why in said
-    status, said = tried(b"<html><body>Not here</body></html>\n")
-    assert status in {0, 1}
-    assert (
-        said.count("this is a web page, not a robots.txt; lines of it that are read as rules: 0")
-        == 1
-    )
+        assert "this is an archive; take the robots.txt files out of it first" in said
+    for body, what in (
+        (b"<html><body>Not here</body></html>\n", "a web page"),
+        (b'{"url": "http://a/robots.txt", "status": 200}\n', "JSON"),
+    ):
+        status, said = tried(body)
+        assert status in {0, 1}
+        note = f"this is {what}, not a robots.txt; lines of it that are read as rules: 0"
+        assert said.count(note) == 1
     for body in (rules, b'{"a": 1}\n' + rules, b""):
         status, said = tried(body)
         assert status in {0, 1}
         assert "not a robots.txt" not in said
+
+
+@pytest.mark.parametrize(
+    "line", ["check --robots r.txt /x --as a /y", "test --json t.txt --robots r.txt"]
+)
+def test_options_may_stand_between_arguments(line: str, tmp_path: Path) -> None:
+    (tmp_path / "r.txt").touch()
+    (tmp_path / "t.txt").write_text("allow * /")
+    assert run_here(*line.split(), cwd=tmp_path).status == 0
+
+
+def test_broken_settings_of_a_project_are_a_line(tmp_path: Path) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "settings.py").write_text("BOT_NAME =\n")
+    ended = run("check", "https://a.example/", cwd=tmp_path)
+    assert (ended.status, ended.out) == (2, "")
+    why = "the project's settings cannot be loaded: invalid syntax (settings.py, line 1)\n"
+    assert ended.err.endswith(f" error: {why}")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +191,8 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
         ("help", "there is no sub-command 'help'; did you mean --help?\n"),
         ("crawl", "there is no sub-command 'crawl':\n  check   Say whether URLs may be fetched"),
         ("'\x1b[31m'", r"there is no sub-command '\x1b[31m':"),
-        ("--wrong check /x", "unrecognized arguments: --wrong"),
+        ("http://a/", "there is no sub-command 'http://a/'; did you mean check http://a/?\n"),
+        ("--json check /x", "--json; options of a sub-command stand behind its name\n"),
         ("check", "arguments are required: URL"),
         ("cache", "arguments are required: list|show|forget\n"),
         ("check /x --wrong", "unrecognized arguments: --wrong"),

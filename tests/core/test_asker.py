@@ -46,9 +46,17 @@ def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) ->
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("123", '"123" names no crawler'),
-        ("my bot", '"my bot" is no name of a crawler: it would be read as "my"'),
-        ("GPTBot|CCBot", r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot"'),
+        ("123", '"123" names no crawler: a product token has letters, "-" and "_" only'),
+        (
+            "Google Extended",
+            '"Google Extended" is no name of a crawler: it would be read as "Google"; '
+            "did you mean Google-Extended.",
+        ),
+        ("my bot", '"my bot" is no name of a crawler: it would be read as "my": a product .*'),
+        (
+            "GPTBot|CCBot",
+            r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot".*',
+        ),
     ],
 )
 def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
