@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from ..core.urls import as_text, shown
+from ..core.urls import as_text
 from .judging import BulkError
 
 Row: TypeAlias = "dict[str, Any]"  # cells by the names of their columns
@@ -31,8 +31,8 @@ class UrlList:
     """A list while it is read.
 
     Attributes:
-        names: the columns of the list: `url`, then the others in their order. They are known as
-            soon as the first piece is read.
+        names: the columns of the list, those of its first line: `url`, then the others in their
+            order. They are known as soon as the first piece is read.
         done: how many bytes are read.
         left_out: how many rows have no URL, or one that is longer than `MAX_URL` bytes.
     """
@@ -111,13 +111,7 @@ class UrlList:
             if is_first:
                 self._take_names(list(row))
                 is_first = False
-            new = row.keys() - set(self.names)
-            if new:
-                raise BulkError(
-                    f"{self._name}: line {self._number} has {shown(min(new))!r}, "
-                    "which the first line has not"
-                )
-            yield row
+            yield {name: row.get(name) for name in self.names}
 
     def _take_names(self, names: Sequence[str]) -> None:
         """Take the names of the columns. They must be different, and one is `url`."""

@@ -12,7 +12,7 @@ import json
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scrapy.settings import Settings
@@ -29,8 +29,7 @@ from ..bulk.judging import (
 )
 from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
 from ..concurrency import pause
-from ..core.urls import Origin, shown
-from ..policy.outages import Decision, Kind
+from ..core.urls import shown
 from ..policy.overrides import Overrides, read_overrides
 from ..report.summary import Tally, count
 from ..settings import GbotSettings
@@ -39,7 +38,7 @@ from .inputs import STDIN, add_shared, crawlers_named, is_url, opened, versions
 from .output import Terminal, printable
 from .project_crawl import ProjectCrawl, run_in_crawl
 
-_TOP = 20  # rules, and odd robots.txt files, in the summary
+_TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
 _TITLES = ("ANSWER", "CRAWLER", "RULE", "URL")
@@ -114,7 +113,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                 new_first = reversed(versions(options.versions, settings, err))
                 robots = [decision_on(200, file.copy.body, gbot.policy) for file in new_first]
                 for rows in audit.pieces():
-                    audit.judge(rows, robots)
+                    audit.take(rows, robots)
             else:
                 _by_host(audit, settings)
         except KeyboardInterrupt:
@@ -133,29 +132,32 @@ def _by_host(audit: _Audit, settings: Settings) -> None:
 
     Each robots.txt is fetched once.
     """
+    judge = audit.judge
 
     async def work(crawl: ProjectCrawl) -> None:
         for rows in audit.pieces():
-            decisions = await crawl.decisions(origins_of([row[URL] for row in rows]))
-            audit.count_sites(decisions)
-            audit.judge(rows, [decisions])
+            origins = origins_of([row[URL] for row in rows])
+            asked = [one for one in origins if judge.overrides.of(one, judge.now) is None]
+            states = await crawl.states_of(asked)
+            audit.take(rows, [{origin: state.decision for origin, state in states.items()}])
             await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
-    run_in_crawl(settings, work, audit.err)
+    run_in_crawl(settings, work)
 
 
 class _Audit:
     """Takes the rows of a list through the judge to the output, counts, and sums up at the end.
 
     Attributes:
+        judge: who judges.
         has_disallowed: whether a URL may not be fetched, by the new version if there are two.
     """
 
     def __init__(
         self, options: Namespace, judge: Judge, urls: UrlList, out: Terminal, err: Terminal
     ) -> None:
-        self._options, self._judge, self._urls = options, judge, urls
-        self._out, self.err = out, err
+        self._options, self.judge, self._urls = options, judge, urls
+        self._out, self._err = out, err
         self._names = [crawler.name or "*" for crawler in judge.crawlers]
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
@@ -165,7 +167,6 @@ class _Audit:
         self._example = ""  # the first line that is no URL
         self._answers: Counter[tuple[int, int]] = Counter()  # by column and answer
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        self._odd: Tally[str] = Tally()  # robots.txt files that are not as they should be
         self.has_disallowed = False
 
     def pieces(self) -> Iterator[list[Row]]:
@@ -178,26 +179,17 @@ class _Audit:
                 break
             read += len(rows)
             yield rows
-            if self._out.columns is None:  # else the rows on the terminal show it
-                self.err.show_state(f"Auditing: {read:,} URLs")
-        self.err.show_state("")
+            if not self._out.columns:  # else the rows on the terminal show it
+                self._err.show_state(f"Auditing: {read:,} URLs")
+        self._err.show_state("")
 
-    def count_sites(self, decisions: Mapping[Origin, Decision]) -> None:
-        """Count the sites whose robots.txt is odd."""
-        for origin, decision in decisions.items():
-            copy = decision.copy
-            if copy is not None and copy.kind is Kind.WALL:
-                self._odd.add(f"a wall answered, not the site: {origin.robots_url}")
-            elif decision.temporary:
-                self._odd.add(f"unreachable: {origin.robots_url}")
-
-    def judge(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
+    def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
         for version in robots:
-            columns += self._judge.judged(urls, version)
-        crawlers = len(self._judge.crawlers)
+            columns += self.judge.judged(urls, version)
+        crawlers = len(self.judge.crawlers)
         for row, answers in zip(rows, zip(*columns, strict=True), strict=True):
             if answers[0] == NO_URL:
                 self._urls.left_out += 1
@@ -237,7 +229,7 @@ class _Audit:
 
     def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
         """Count the rules that decide about a URL; write a line for each crawler."""
-        explained = [pair for version in robots for pair in self._judge.explained(url, version)]
+        explained = [pair for version in robots for pair in self.judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
             why = verdict.reason
             if verdict.rule is not None:
@@ -257,7 +249,7 @@ class _Audit:
         Raises:
             CommandError: there were lines, but none of them is a URL.
         """
-        err, invalid = self.err, self._urls.left_out
+        err, invalid = self._err, self._urls.left_out
         example = f": {self._example}" if self._example else ""
         if invalid and not self._judged and not may_be_empty:
             raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
@@ -266,9 +258,6 @@ class _Audit:
         if invalid:
             why = f"no URL of at most {MAX_URL:,} bytes{example}"
             err.say((f"{count(invalid, 'line')} left out: {why}", "warning"))
-        for what, _ in self._odd.most_common(_TOP):
-            err.say((what, "bad"))
-        self._say_others(self._odd)
         rows = []
         for column, name in enumerate(self._names):
             numbers = [self._answers[column, answer] for answer in (YES, NO, UNREACHABLE)]
@@ -281,11 +270,9 @@ class _Audit:
         if rows:
             err.say()
             err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
-        self._say_others(self._rules)
-
-    def _say_others(self, tally: Tally[Any]) -> None:
-        if len(tally) > _TOP:
-            self.err.say(f"... and {count(len(tally) - _TOP, 'other', exact=tally.exact)}")
+        if len(rules) > _TOP:
+            others = count(len(rules) - _TOP, "other rule", exact=self._rules.exact)
+            err.say(f"... and {others}")
 
 
 def _cell(value: Any) -> Any:

@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
 from ..core.urls import ROBOTS_PATH, Origin
-from ..policy.outages import decide
+from ..policy.outages import Entry, decide
 from ..report.summary import count
 from ..settings import GbotSettings
 from ..storage.base import Storage
@@ -61,11 +61,16 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     storage, where = _opened(gbot, settings)
     done = 0
     with closing(storage):
-        for origin in wanted or storage.origins():
-            if _is_done(options.act, origin, storage, gbot, out):
-                done += 1
-            elif wanted:
+        for origin in wanted or storage.origins():  # there may be millions
+            entry = None if forgets else storage.get(origin)
+            if entry is not None:
+                _show(origin, entry, gbot, out, is_brief=options.act == "list")
+            elif forgets and storage.delete(origin):
+                out.say(f"{origin}: forgotten")
+            else:
                 err.say((f"{origin}: not in the storage", "warning"))
+                continue
+            done += 1
     if not wanted:
         out.say(f"{count(done, 'origin')}{' forgotten' * forgets} in {where}")
     elif done < len(wanted):
@@ -92,27 +97,18 @@ def _opened(gbot: GbotSettings, settings: Settings) -> tuple[Storage, str]:
     return storage, choice.words
 
 
-def _is_done(act: str, origin: str, storage: Storage, gbot: GbotSettings, out: Terminal) -> bool:
-    """List, show or forget an entry at once: there may be millions. Return whether it is there."""
-    if act == "forget":
-        is_stored = storage.delete(origin)
-        if is_stored:
-            out.say(f"{origin}: forgotten")
-        return is_stored
-    entry = storage.get(origin)
-    if entry is None:
-        return False
+def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_brief: bool) -> None:
+    """Write what is known of an entry, and the file; if `is_brief`, a line."""
     decision = decide(entry, time.time(), gbot.policy)
     state = RobotsState(origin + ROBOTS_PATH, decision, entry, Origin.of(origin))
     out.json({"origin": origin, **entry_facts(state)})
     words = [*entry_in_words(state)]
-    if act == "list":
+    if is_brief:
         times = ", ".join(f"{name} {text}" for name, text in words if name in _TIMES)
         out.say((origin, "strong"), f": {words[0][1]} ({times})")
-        return True
+        return
     out.say((origin, "strong"))
     for name, text in words:
         out.fact(name, text)
     for number, line in enumerate(state.copy.body.splitlines(), 1):
         out.say((f"{number:>4} | ", "faint"), line.decode("utf-8", "backslashreplace"))
-    return True

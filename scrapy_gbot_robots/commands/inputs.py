@@ -25,7 +25,7 @@ from ..policy.outages import Copy, Decision, Kind, State
 from ..settings import GbotSettings
 from .ending import CommandError
 from .output import Terminal
-from .project_crawl import ProjectCrawl, RobotsState, run_in_crawl
+from .project_crawl import RobotsState, run_in_crawl
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
@@ -132,15 +132,13 @@ def _own_asker(settings: BaseSettings) -> Asker:
 # Files
 
 
-def read(path: str, *, if_missing: str = "") -> bytes:
+def read(path: str, hint: str = "") -> bytes:
     """Return the content of a file; "-" is standard input.
 
-    `if_missing` is what to say besides if there is no such file.
-
     Raises:
-        CommandError: it cannot be read, or is larger than `MAX_BYTES`.
+        CommandError: it is larger than `MAX_BYTES`, or cannot be read, as the `hint` may explain.
     """
-    with opened(path, if_missing) as file:
+    with opened(path, hint) as file:
         try:
             body: bytes = file.read(MAX_BYTES + 1)
         except OSError as error:
@@ -150,22 +148,18 @@ def read(path: str, *, if_missing: str = "") -> bytes:
     return body
 
 
-def opened(path: str, if_missing: str = "") -> AbstractContextManager[Any]:
+def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
     """Open a file; "-" is standard input.
 
-    `if_missing` is what to say besides if there is no such file.
-
     Raises:
-        CommandError: there is no such file, or it cannot be opened.
+        CommandError: it cannot be opened; the message ends with the `hint`.
     """
     if path == STDIN:
         return nullcontext(sys.stdin.buffer)
     try:
         return Path(path).open("rb")
-    except FileNotFoundError as error:
-        raise CommandError(f"{path}: {error.strerror}{if_missing}") from None
-    except (OSError, ValueError) as error:  # a ValueError for names that no file can have
-        raise CommandError(f"{path}: {getattr(error, 'strerror', error)}") from None
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}{hint}") from None
 
 
 # Versions of a robots.txt
@@ -212,18 +206,16 @@ def fetched(
 ) -> dict[str, RobotsState]:
     """Look up the robots.txt files of the sites among `names`, each site's once.
 
-    Their servers are asked, or the storage if they need not be `fresh`.
+    Their servers are asked, or the storage if they need not be `fresh`. `err` tells a wait of more
+    than a second.
     """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
         return {}
-
-    async def work(crawl: ProjectCrawl) -> dict[str, RobotsState]:
-        origins = dict.fromkeys(sites.values())
-        states = {origin: await crawl.state_of(origin, fresh=fresh) for origin in origins}
-        return {name: states[origin] for name, origin in sites.items()}
-
-    return run_in_crawl(settings, work, err)
+    origins = dict.fromkeys(sites.values())
+    with err.waiting(f"waiting for {', '.join(origin.robots_url for origin in origins)}"):
+        states = run_in_crawl(settings, lambda crawl: crawl.states_of(origins, fresh=fresh))
+    return {name: states[origin] for name, origin in sites.items()}
 
 
 def version_of(
@@ -237,7 +229,7 @@ def version_of(
     version = sites.get(name)
     if version is None:
         hint = "; a site is named by its URL, such as https://example.com"
-        copy = Copy(Kind.RULES, 200, name, read(name, if_missing=hint), False, "", 0.0, 0.0)
+        copy = Copy(Kind.RULES, 200, name, read(name, hint), False, "", 0.0, 0.0)
         return RobotsState(name, Decision(State.RULES, "", False, 0.0, 0.0, copy))
     if version.decision.copy is None:
         raise CommandError(f"{version.where}: {version.decision.why}")

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
@@ -64,20 +64,18 @@ class Terminal:
         as_json: whether programs read it.
     """
 
-    def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
+    def __init__(self, stream: Any, *, as_json: bool = False) -> None:
         self._stream = stream
         self.as_json = as_json
-        self.columns: int | None = None  # None if lines may have any length
-        self._obeys_codes = False
+        self.columns = 0  # of a terminal; 0 if lines may have any length
         if stream.isatty():
             self.columns = shutil.get_terminal_size().columns
-            self._obeys_codes = os.environ.get("TERM") != "dumb"
-        if os.name == "nt" and "WT_SESSION" not in os.environ:  # an old console of Windows
-            self._obeys_codes = False
+        is_old = os.name == "nt" and "WT_SESSION" not in os.environ  # a console of Windows
+        is_dumb = is_old or os.environ.get("TERM") == "dumb"
+        self._obeys_codes = self.columns > 0 and not is_dumb
         self._has_colour = self._obeys_codes and not os.environ.get("NO_COLOR")
-        if hasattr(stream, "reconfigure"):
-            # escapes and no exception on a terminal that is not UTF-8
-            stream.reconfigure(errors="backslashreplace")
+        # escapes and no exception on a terminal that is not UTF-8
+        stream.reconfigure(errors="backslashreplace")
 
     def say(self, *parts: Part) -> None:
         """Write a line for people, or nothing if programs read the output."""
@@ -140,7 +138,7 @@ class Terminal:
 
     def show_state(self, text: str) -> None:
         """Show `text` on a terminal, in place of what was shown so; "" shows nothing."""
-        if self._obeys_codes and self.columns is not None:
+        if self._obeys_codes:
             self._stream.write(_CLEAR + printable(text)[: self.columns - 1])
             self._stream.flush()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 import time
 from asyncio import CancelledError
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -35,7 +35,6 @@ from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .ending import CommandError
-from .output import Terminal
 
 _T = TypeVar("_T")
 
@@ -62,12 +61,8 @@ _NOTHING_ELSE: dict[str, Any] = {
 }
 
 
-def run_in_crawl(
-    settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T]], err: Terminal
-) -> _T:
+def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T]]) -> _T:
     """Run `work` in a crawl with the project's settings, and return its result.
-
-    `err` shows what takes long.
 
     Raises:
         CommandError: the crawl cannot run.
@@ -93,7 +88,7 @@ def run_in_crawl(
 
         signal.signal(signal.SIGTERM, note_and_end)
         try:
-            crawl = ProjectCrawl(crawler, fetcher_cls, err)
+            crawl = ProjectCrawl(crawler, fetcher_cls)
         except Exception as error:
             result.set_exception(CommandError(f"the crawl cannot run: {error}"))
             return
@@ -185,34 +180,25 @@ class RobotsState(NamedTuple):
 class ProjectCrawl:
     """The tools for the work of a sub-command while the crawl runs."""
 
-    def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher], err: Terminal) -> None:
-        self._err = err
-        self.settings = GbotSettings.of(crawler.settings)
-        self.overrides = read_overrides(self.settings.overrides, self.settings.parse)
-        self._storage = StorageClient.of(self.settings, crawler)
-        self._fetcher = fetcher_cls(crawler, self.settings)
+    def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
+        self._settings = GbotSettings.of(crawler.settings)
+        self._overrides = read_overrides(self._settings.overrides, self._settings.parse)
+        self._storage = StorageClient.of(self._settings, crawler)
+        self._fetcher = fetcher_cls(crawler, self._settings)
 
-    async def state_of(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
-        """Look up the robots.txt of `origin`. A look-up that takes a second is told.
-
-        Its server is asked if it shall be `fresh`, or if what the storage has is not good.
-        """
-        with self._err.waiting(f"waiting for {origin.robots_url}"):
-            return await self._look_up(origin, fresh=fresh)
-
-    async def decisions(self, origins: Iterable[Origin]) -> dict[Origin, Decision]:
+    async def states_of(
+        self, origins: Collection[Origin], *, fresh: bool = False
+    ) -> dict[Origin, RobotsState]:
         """Look up the robots.txt files of `origins` at the same time.
 
-        Those of origins where an override decides are left out.
+        Servers are asked for those that shall be `fresh`, or of which the storage has no good one.
         """
-        now = time.time()
-        asked = [origin for origin in origins if self.overrides.of(origin, now) is None]
-        lookups = [deferred_from_coro(self._look_up(origin)) for origin in asked]
+        lookups = [deferred_from_coro(self._look_up(origin, fresh=fresh)) for origin in origins]
         states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
-        return {origin: state.decision for origin, state in zip(asked, states, strict=True)}
+        return dict(zip(origins, states, strict=True))
 
-    async def _look_up(self, origin: Origin, *, fresh: bool = False) -> RobotsState:
-        policy = self.settings.policy
+    async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
+        policy = self._settings.policy
         entry = await self._storage.get(str(origin))
         is_stored = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
@@ -228,8 +214,8 @@ class ProjectCrawl:
             url = f"http{str(origin).removeprefix('https')}"
             why = f"{decision.why}; if the server speaks no TLS, try {url}"
             decision = replace(decision, why=why)
-        override = self.overrides.of(origin, time.time())
-        storage = self.settings.storage if is_stored else None
+        override = self._overrides.of(origin, time.time())
+        storage = self._settings.storage if is_stored else None
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
     async def close(self) -> None:

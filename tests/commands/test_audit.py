@@ -189,7 +189,6 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
         assert "5 URLs in" in ended.err
         assert "2 lines left out: no URL of at most 16,384 bytes: nonsense" in ended.err
-        assert f"unreachable: {ill.url('/robots.txt')}\n" in ended.err
 
 
 def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_too_long_ones_left_out(
@@ -220,7 +219,7 @@ def test_summary_names_the_most_frequent_rules_and_says_how_many_are_left(files:
     assert "no rule matches" not in ended.err, (
         "what is blocked comes first, however many URLs are allowed"
     )
-    assert ended.err.endswith("... and 2 others\n")
+    assert ended.err.endswith("... and 2 other rules\n")
     twenty = "\n".join(f"https://example.com/{letter}" for letter in letters[:20]).encode()
     ended = run_here("audit", "--urls", "-", "--robots", "many.txt", cwd=files, stdin=twenty)
     assert ended.err.endswith("  Disallow: /t (line 21)\n")
@@ -329,7 +328,7 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     lines = [
         {"id": 1, "url": URLS[0], "more": {"a": [1, None]}},
         {"id": None, "url": None},
-        {"url": URLS[5], "more": "caf\u00e9"},
+        {"url": URLS[5], "more": "caf\u00e9", "a": "left out"},
     ]
     text = "\n".join(["\ufeff" + json.dumps(lines[0]), "", *map(json.dumps, lines[1:])])
     (tmp_path / "urls.jsonl").write_text(text, encoding="utf-8")
@@ -337,7 +336,7 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     ended = run_here(*arguments, "jsonl", cwd=tmp_path)
     assert jsonl(ended.out) == [
         {"url": URLS[0], "id": 1, "more": {"a": [1, None]}, "a": 0},
-        {"url": URLS[5], "more": "caf\u00e9", "a": 1},
+        {"url": URLS[5], "id": None, "more": "caf\u00e9", "a": 1},
     ]
     assert "1 line left out: no URL of at most 16,384 bytes\n" in ended.err
     table = run_here(*arguments, "csv", cwd=tmp_path).out
@@ -368,11 +367,6 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
         ("u.jsonl", '{"url": "http://a/"}\n[1]\n', "u.jsonl: line 2 is no JSON object"),
         ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is no JSON object"),
         ("u.jsonl", '{"link": 1}', "u.jsonl must have one column 'url'; its columns are 'link'"),
-        (
-            "u.jsonl",
-            '{"url": "http://a/"}\n{"url": "http://a/", "b": 1}\n',
-            "u.jsonl: line 2 has 'b', which the first line has not",
-        ),
         ("u.jsonl", f'{{"url": "{"x" * 2_000_000}"}}', "u.jsonl: a line is longer than 1,048,576"),
         ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
         ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
@@ -479,5 +473,4 @@ def test_wall_is_told_from_the_site_and_an_unreachable_site_is_no_success(projec
         ended = run(*arguments, cwd=project, stdin=urls)
     assert ended.status == 1
     assert "HTTP 403 of Cloudflare's challenge, by its header cf-mitigated" in ended.out
-    assert f"a wall answered, not the site: {walled.url('/robots.txt')}\n" in ended.err
-    assert f"unreachable: {ill.url('/robots.txt')}\n" in ended.err
+    assert "unreachable  a        robots.txt unreachable: HTTP 503" in ended.out

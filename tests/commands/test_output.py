@@ -1,16 +1,22 @@
 """What sub-commands write: lines in place and underlined, and nothing that is not printable."""
 
 import io
+from typing import Any
 
 import pytest
 
 from scrapy_gbot_robots.commands.output import Terminal, printable
 
 
+def written(method: str, *arguments: Any) -> list[str]:
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+    getattr(Terminal(stream), method)(*arguments)
+    stream.seek(0)
+    return stream.read().splitlines()
+
+
 def excerpt(lines: list[bytes], marks: dict[int, str]) -> list[str]:
-    stream = io.StringIO()
-    Terminal(stream).excerpt(lines, {number: (text, "good") for number, text in marks.items()})
-    return stream.getvalue().splitlines()
+    return written("excerpt", lines, {number: (text, "good") for number, text in marks.items()})
 
 
 @pytest.mark.parametrize(
@@ -44,9 +50,8 @@ def test_lines_stand_in_order_with_the_texts_beside_them() -> None:
 
 
 def test_tables_are_aligned_by_what_is_seen() -> None:
-    stream = io.StringIO()
-    Terminal(stream).table(["A", "BB"], [["日本", "x"], ["c\n", "yy"]])
-    assert stream.getvalue() == "A     BB\n日本  x\nc\\n   yy\n"
+    rows = written("table", ["A", "BB"], [["日本", "x"], ["c\n", "yy"]])
+    assert rows == ["A     BB", "日本  x", "c\\n   yy"]
 
 
 @pytest.mark.parametrize(
