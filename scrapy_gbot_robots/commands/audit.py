@@ -121,7 +121,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             err.say(("Interrupted. So far:", "warning"))
             audit.summarise()
             raise
-    audit.summarise(may_be_empty=False)
+    audit.summarise()
     if options.fail_on and audit.has_disallowed:
         return FOUND
     return FINE
@@ -243,7 +243,7 @@ class _Audit:
         width = max(map(len, [*self._names, "CRAWLER"]))
         self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<40}  {url}\n")
 
-    def summarise(self, *, may_be_empty: bool = True) -> None:
+    def summarise(self) -> None:
         """Write what came of the list, or so far.
 
         Raises:
@@ -251,7 +251,7 @@ class _Audit:
         """
         err, invalid = self._err, self._urls.left_out
         example = f": {self._example}" if self._example else ""
-        if invalid and not self._judged and not may_be_empty:
+        if invalid and not self._judged:
             raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
         err.say()
         err.say(f"{count(self._judged, 'URL')} in {time.monotonic() - self._began:.1f} s")

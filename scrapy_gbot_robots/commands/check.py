@@ -10,6 +10,7 @@ import math
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -97,7 +98,7 @@ def _checked(
     refused = refusal(purposes, stated)
     if refused is not None and decided.allowed:
         if override is None:
-            decided = refused
+            verdict = decided = refused._replace(group=verdict.group)
         elif override.robotstxt is not None:
             decided = override.named(refused)
     words = {purpose: word_on(purpose, stated) for purpose in purposes}
@@ -111,8 +112,8 @@ class Check(NamedTuple):
     asker: Asker
     state: RobotsState
     robotstxt: RobotsTxt  # with the rules, if rules decide
-    verdict: Verdict  # by the robots.txt
-    decided: Verdict  # that counts in a crawl, by overrides and purposes, too
+    verdict: Verdict  # by the robots.txt and, without an override, by the purposes
+    decided: Verdict  # that counts in a crawl, by the override, too
     override: Override | None = None  # that counts in a crawl
     # what the site or, in its place, an override says about the use of the URL's content
     stated: Preferences = NOTHING_SAID
@@ -124,11 +125,6 @@ class Check(NamedTuple):
         if self.verdict.reason == ROBOTS_TXT_ITSELF or self.override is not None:
             return False
         return self.state.decision.copy is None
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the site refuses one of the purposes, though its rules allow the URL."""
-        return self.override is None and self.decided != self.verdict
 
     @property
     def group_line(self) -> int | None:
@@ -145,7 +141,7 @@ class Check(NamedTuple):
         """What the check found, for programs. Times are in seconds."""
         verdict, override, rule = self.verdict, self.override, None
         robots_txt = entry_facts(self.state)
-        if verdict.rule is not None and not self.is_refused:
+        if verdict.rule is not None:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
             "url": self.url,
@@ -160,7 +156,7 @@ class Check(NamedTuple):
         if override is not None:
             facts["override"] = {
                 "key": override.key,
-                "rules": override.action.value,
+                "rules": override.action,
                 "reason": override.reason,
                 "until": override.until,
             }
@@ -172,36 +168,24 @@ class Check(NamedTuple):
 
 
 def entry_facts(state: RobotsState) -> dict[str, Any]:
-    """Return what is known of a robots.txt, for programs. Times are in seconds."""
+    """Return what is known of a robots.txt, for programs. Times are in seconds.
+
+    Of a body it is the number of bytes.
+    """
     if state.origin is None:
         return {"file": state.where}
-    decision, copy, outage = state.decision, state.entry.copy, state.entry.outage
+    decision = state.decision
     facts: dict[str, Any] = {
         "url": state.where,
-        "state": decision.state.value,
+        "state": decision.state,
         "temporary": decision.temporary,
         "why": decision.why,
         "storage": state.storage,
         "fresh_secs": max(0.0, decision.ask_at - time.time()),
-        "copy": None,
-        "outage": None,
+        **asdict(state.entry),
     }
-    if copy is not None:
-        facts["copy"] = {
-            "kind": copy.kind.value,
-            "status": copy.status,
-            "served_by": copy.url,
-            "fetched_at": copy.fetched_at,
-            "bytes": len(copy.body),
-            "cut": copy.cut,
-        }
-    if outage is not None:
-        facts["outage"] = {
-            "since": outage.since,
-            "failures": outage.failures,
-            "status": outage.status,
-            "why": outage.why,
-        }
+    if state.entry.copy is not None:
+        facts["copy"]["body"] = len(state.entry.copy.body)
     return facts
 
 
@@ -212,9 +196,7 @@ def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
     if state.storage is not None:
         words += f", from the storage ({state.storage})"
     yield "robots.txt", words
-    if state.copy.kind is Kind.WALL:
-        yield "note", "a wall answered, not the site"
-    elif state.copy.status in REFUSALS:
+    if state.copy.kind is Kind.NONE and state.copy.status in REFUSALS:
         yield "note", "the site refuses it; GBOT_ROBOTS_REFUSED says what that means"
     if outage is not None and not decision.temporary:
         yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
@@ -222,10 +204,8 @@ def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
         if copy.url != state.where:
             yield "served by", copy.url
         yield "fetched", f"{span(time.time() - copy.fetched_at)} ago"
-    asked_again = "now"
-    if decision.ask_at > time.time():
-        asked_again = f"in {span(math.ceil(decision.ask_at - time.time()))}"
-    yield "asked again", asked_again
+    fresh_secs = math.ceil(decision.ask_at - time.time())
+    yield "asked again", f"in {span(fresh_secs)}" if fresh_secs > 0 else "now"
     if outage is not None:
         yield "failures", f"{outage.failures:,} in a row"
 
@@ -242,9 +222,7 @@ def _show(check: Check, out: Terminal) -> None:
         out.fact("it says", str(verdict))
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)
-    if check.is_refused:
-        out.fact("reason", verdict.reason)
-    elif check.verdict.rule is None:
+    if check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
     out.fact("crawler", str(check.asker))
     if check.state.decision.state is State.RULES and check.verdict.reason != ROBOTS_TXT_ITSELF:

@@ -119,9 +119,13 @@ class Terminal:
         self._stream.write(text)
 
     def json(self, record: Mapping[str, Any]) -> None:
-        """Write an object for programs, as a line of JSON. A date is written as a text."""
+        """Write an object for programs, as a line of JSON.
+
+        What JSON has not is written as its value, or else, such as a date, as a text.
+        """
         if self.as_json:
-            self.write(json.dumps(record, default=str) + "\n")
+            text = json.dumps(record, default=lambda value: getattr(value, "value", str(value)))
+            self.write(text + "\n")
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
         """Write a table. Each column is as wide as its widest cell; the last one has no padding."""

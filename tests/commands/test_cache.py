@@ -57,7 +57,7 @@ def test_list_can_be_narrowed_and_read_by_programs(kept: Path) -> None:
     ended = run_here("cache", "list", "a.example", "https://b.example:8443/x", "--json", cwd=kept)
     a, b = jsonl(ended.out)
     assert (a["origin"], b["origin"]) == ("https://a.example", "https://b.example:8443")
-    assert (a["state"], a["copy"]["bytes"]) == ("rules", 31)
+    assert (a["state"], a["copy"]["body"]) == ("rules", 31)
     assert 2.4 * HOUR < a["fresh_secs"] <= 2.5 * HOUR
 
 
