@@ -33,7 +33,6 @@ class UrlList:
     Attributes:
         names: the columns of the list, those of its first line: `url`, then the others in their
             order. They are known as soon as the first piece is read.
-        done: how many bytes are read.
         left_out: how many rows have no URL, or one that is longer than `MAX_URL` bytes.
     """
 
@@ -42,7 +41,6 @@ class UrlList:
         self._file = file
         self._name = name
         self.names = [URL]
-        self.done = 0
         self.left_out = 0
         self._number = 0  # of the line that was read last
         self._has_to_wait = False  # all lines that have come are read
@@ -125,7 +123,6 @@ class UrlList:
         if block.startswith(_UTF_16):
             raise BulkError(f"{self._name}: this is UTF-16; save it as UTF-8")
         while block:
-            self.done += len(block)
             *lines, rest = (rest + block).split(b"\n")
             if len(rest) >= _MOST_LINE:
                 raise BulkError(f"{self._name}: a line is longer than {_MOST_LINE:,} bytes")

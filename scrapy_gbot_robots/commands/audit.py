@@ -41,7 +41,6 @@ from .project_crawl import ProjectCrawl, run_in_crawl
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
-_TITLES = ("ANSWER", "CRAWLER", "RULE", "URL")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -115,7 +114,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
                 for rows in audit.pieces():
                     audit.take(rows, robots)
             else:
-                _by_host(audit, settings)
+                run_in_crawl(settings, audit.take_by_host)
         except KeyboardInterrupt:
             err.show_state("")
             err.say(("Interrupted. So far:", "warning"))
@@ -127,40 +126,22 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return FINE
 
 
-def _by_host(audit: _Audit, settings: Settings) -> None:
-    """Judge each URL by the robots.txt of its own origin, as a crawl would.
-
-    Each robots.txt is fetched once.
-    """
-    judge = audit.judge
-
-    async def work(crawl: ProjectCrawl) -> None:
-        for rows in audit.pieces():
-            origins = origins_of([row[URL] for row in rows])
-            asked = [one for one in origins if judge.overrides.of(one, judge.now) is None]
-            states = await crawl.states_of(asked)
-            audit.take(rows, [{origin: state.decision for origin, state in states.items()}])
-            await pause(0)  # the reactor has to run for Ctrl-C to be noticed
-
-    run_in_crawl(settings, work)
-
-
 class _Audit:
     """Takes the rows of a list through the judge to the output, counts, and sums up at the end.
 
     Attributes:
-        judge: who judges.
         has_disallowed: whether a URL may not be fetched, by the new version if there are two.
     """
 
     def __init__(
         self, options: Namespace, judge: Judge, urls: UrlList, out: Terminal, err: Terminal
     ) -> None:
-        self._options, self.judge, self._urls = options, judge, urls
+        self._options, self._judge, self._urls = options, judge, urls
         self._out, self._err = out, err
         self._names = [crawler.name or "*" for crawler in judge.crawlers]
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
+        self._columns = ["ANSWER", "CRAWLER", "RULE", "URL"]
         self._csv = csv.writer(out, lineterminator="\n")
         self._began = time.monotonic()
         self._judged = 0  # URLs
@@ -171,32 +152,44 @@ class _Audit:
 
     def pieces(self) -> Iterator[list[Row]]:
         """Yield the list, some rows at a time, and show how far it is read."""
-        read, pieces = 0, self._urls.pieces()
+        pieces = self._urls.pieces()
         while True:
             with interruptible():
                 rows = next(pieces, None)
             if rows is None:
                 break
-            read += len(rows)
             yield rows
             if not self._out.columns:  # else the rows on the terminal show it
-                self._err.show_state(f"Auditing: {read:,} URLs")
+                self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
+
+    async def take_by_host(self, crawl: ProjectCrawl) -> None:
+        """Judge each URL by the robots.txt of its own origin, as a crawl would.
+
+        Each robots.txt is fetched once, and not at all where an override decides.
+        """
+        overrides, now = self._judge.overrides, self._judge.now
+        for rows in self.pieces():
+            origins = origins_of([row[URL] for row in rows])
+            asked = [origin for origin in origins if overrides.of(origin, now) is None]
+            states = await crawl.states_of(asked)
+            self.take(rows, [{origin: state.decision for origin, state in states.items()}])
+            await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
         for version in robots:
-            columns += self.judge.judged(urls, version)
-        crawlers = len(self.judge.crawlers)
+            columns += self._judge.judged(urls, version)
+        crawlers = len(self._judge.crawlers)
         for row, answers in zip(rows, zip(*columns, strict=True), strict=True):
             if answers[0] == NO_URL:
                 self._urls.left_out += 1
                 self._example = self._example or shown(row[URL], _EXAMPLE)
                 continue
             if not self._judged:
-                self._write_titles()  # not before, for an error may be all that is said
+                self._begin()  # not before, for an error may be all that is said
             self._judged += 1
             new = answers[:crawlers]
             if new == answers[crawlers:]:  # by the old version
@@ -208,40 +201,38 @@ class _Audit:
             if self._options.format == "text":
                 self._explain(row[URL], robots, is_written=is_wanted)
             elif is_wanted:
-                self._write_row(row, answers)
+                self._write([*map(row.get, self._urls.names), *answers])
 
-    def _write_titles(self) -> None:
+    def _begin(self) -> None:
         """Write the titles. Raises BulkError if two columns would have the same name."""
-        if self._options.format == "text":
-            self._write_line(*_TITLES)
-            return
-        names = [*self._urls.names, *self._names]
-        need(names, names, f"--format {self._options.format}")
-        if self._options.format == "csv":
-            self._csv.writerow(map(_cell, names))
+        form = self._options.format
+        if form != "text":
+            self._columns = [*self._urls.names, *self._names]
+            need(self._columns, self._columns, f"--format {form}")
+        if form != "jsonl":
+            self._write(self._columns)
 
-    def _write_row(self, row: Row, answers: Sequence[int]) -> None:
-        if self._options.format == "csv":
-            self._csv.writerow(map(_cell, [*map(row.get, self._urls.names), *answers]))
+    def _write(self, cells: Sequence[Any]) -> None:
+        form = self._options.format
+        if form == "csv":
+            self._csv.writerow(map(_cell, cells))
+        elif form == "jsonl":
+            self._out.write(json.dumps(dict(zip(self._columns, cells, strict=True))) + "\n")
         else:
-            row.update(zip(self._names, answers, strict=True))
-            self._out.write(json.dumps(row) + "\n")
+            answer, name, rule, url = map(printable, cells)
+            width = max(map(len, [*self._names, "CRAWLER"]))
+            self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<40}  {url}\n")
 
     def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
         """Count the rules that decide about a URL; write a line for each crawler."""
-        explained = [pair for version in robots for pair in self.judge.explained(url, version)]
+        explained = [pair for version in robots for pair in self._judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
             why = verdict.reason
             if verdict.rule is not None:
                 why = f"{verdict.rule} (line {verdict.rule.line})"
             self._rules.add((answer, name, why))
             if is_written:
-                self._write_line(_WORDS[answer], name, why, url)
-
-    def _write_line(self, *cells: str) -> None:
-        answer, name, rule, url = map(printable, cells)
-        width = max(map(len, [*self._names, "CRAWLER"]))
-        self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<40}  {url}\n")
+                self._write([_WORDS[answer], name, why, url])
 
     def summarise(self) -> None:
         """Write what came of the list, or so far.

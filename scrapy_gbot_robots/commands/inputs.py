@@ -44,10 +44,7 @@ def typed(text: str) -> str:
     Its bytes are decoded as UTF-8, else percent-encoded. In the C locale, Python decodes each byte
     past ASCII as a lone surrogate, which no rule would match.
     """
-    try:
-        return as_text(os.fsencode(text))
-    except UnicodeEncodeError:  # not from the command line
-        return text
+    return as_text(os.fsencode(text))
 
 
 # A robots.txt as an argument: `add_argument(name, **SOURCE)`.
@@ -180,8 +177,10 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
     every = [version_of(name, sites) for name in names]
     for version in every:
         if version.decision.state is State.FULL_DISALLOW:
-            why = f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.decision.why}"
-            raise CommandError(f"{version.where}: there are no rules to read; {why}")
+            raise CommandError(
+                f"{version.where}: there are no rules to read; "
+                f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.decision.why}"
+            )
         if version.origin is None:
             _check_file(version, settings, err)
     return every
@@ -231,8 +230,6 @@ def version_of(
         hint = "; a site is named by its URL, such as https://example.com"
         copy = Copy(Kind.RULES, 200, name, read(name, hint), False, "", 0.0, 0.0)
         return RobotsState(name, Decision(State.RULES, "", False, 0.0, 0.0, copy))
-    if version.decision.copy is None:
-        raise CommandError(f"{version.where}: {version.decision.why}")
     outage = version.entry.outage
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")

@@ -37,8 +37,6 @@ def cells(text: str) -> int:
 
     East Asian wide characters take two.
     """
-    if text.isascii():
-        return len(text)
     columns = 0
     for char in text:
         if not combining(char):

@@ -11,7 +11,7 @@ Source: RFC 9309 2.2.1 (product tokens, groups) and 2.2.2 (a robots.txt itself);
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -75,14 +75,12 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def hints_on(names: Iterable[str]) -> list[str]:
-    """Return a hint for each name that is nearly one of a known crawler."""
-    hints: list[str] = []
+def hints_on(names: Iterable[str]) -> Iterator[str]:
+    """Yield a hint for each name that is nearly one of a known crawler."""
     for name in names:
         hint = did_you_mean(name)
         if hint:
-            hints.append(f'no known crawler is called "{name}"{hint}')
-    return hints
+            yield f'no known crawler is called "{name}"{hint}'
 
 
 def checked_url(text: str, *, has_robots: bool) -> str:

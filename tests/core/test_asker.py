@@ -94,9 +94,8 @@ def test_commas_part_names_but_a_header_is_one() -> None:
 
 
 def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
-    assert hints_on(["GPT-Bot", "GPTBot", "mybot"]) == [
-        'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
-    ]
+    (hint,) = hints_on(["GPT-Bot", "GPTBot", "mybot"])
+    assert hint == 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
 
 
 def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
