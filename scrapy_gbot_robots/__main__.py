@@ -12,7 +12,7 @@ except KeyboardInterrupt:  # while modules are loaded, which takes a second
     sys.exit(_INTERRUPTED)
 
 
-def run(prog: str) -> None:
+def console(prog: str = "gbot-robots") -> None:
     """Run the command, and end the process with its exit status."""
     try:
         sys.exit(main(prog=prog))
@@ -20,10 +20,5 @@ def run(prog: str) -> None:
         sys.exit(_INTERRUPTED)
 
 
-def console() -> None:
-    """Run `gbot-robots`, the console command."""
-    run("gbot-robots")
-
-
 if __name__ == "__main__":
-    run("python -m scrapy_gbot_robots")
+    console("python -m scrapy_gbot_robots")

@@ -39,8 +39,8 @@ class CommandError(ValueError):
 def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str) -> int:
     """Run a sub-command, and return the exit status. No fault of a user's raises an exception.
 
-    The message of a ValueError, such as that of a setting, is for the user. `name` is that of the
-    command, for errors.
+    The message of a ValueError, such as that of a setting, is for the user, and so is that of an
+    ImportError, such as that of a driver. `name` is that of the command, for errors.
     """
     out, err = Terminal(sys.stdout, as_json=getattr(options, "json", False)), Terminal(sys.stderr)
     try:
@@ -50,7 +50,7 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
                     err.say((f"note: {text}", "warning"))
                 status = run(options, settings, out, err)
                 out.flush()
-        except (ValueError, StorageError) as error:
+        except (ValueError, ImportError, StorageError) as error:
             err.say((f"{name}: error: {shown(str(error), _MOST_ERROR)}", "bad"))
             status = FAILED
         except KeyboardInterrupt as error:

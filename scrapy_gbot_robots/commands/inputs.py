@@ -205,15 +205,17 @@ def fetched(
 ) -> dict[str, RobotsState]:
     """Look up the robots.txt files of the sites among `names`, each site's once.
 
-    Their servers are asked, or the storage if they need not be `fresh`. `err` tells a wait of more
-    than a second.
+    Their servers are asked, or the storage if they need not be `fresh`. `err` shows the wait.
     """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
         return {}
     origins = dict.fromkeys(sites.values())
-    with err.waiting(f"waiting for {', '.join(origin.robots_url for origin in origins)}"):
+    err.show_state(f"waiting for {', '.join(origin.robots_url for origin in origins)}")
+    try:
         states = run_in_crawl(settings, lambda crawl: crawl.states_of(origins, fresh=fresh))
+    finally:
+        err.show_state("")
     return {name: states[origin] for name, origin in sites.items()}
 
 

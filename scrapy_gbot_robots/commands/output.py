@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from threading import Timer
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 from unicodedata import combining, east_asian_width
 
@@ -24,7 +22,6 @@ _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong":
 _CLEAR = "\r\x1b[K"  # to the beginning of the line, and what stands there goes
 _GAP = "  "
 _LONGEST = 160  # characters of a line of a robots.txt
-_SILENT_SECS = 1.0  # a longer wait is told
 
 
 def printable(text: str) -> str:
@@ -143,19 +140,6 @@ class Terminal:
         if self._obeys_codes:
             self._stream.write(_CLEAR + printable(text)[: self.columns - 1])
             self._stream.flush()
-
-    @contextmanager
-    def waiting(self, text: str) -> Iterator[None]:
-        """Show `text` on a terminal while something takes longer than a second."""
-        timer = Timer(_SILENT_SECS, self.show_state, [text])
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-            self.show_state("")
 
     def flush(self) -> None:
         """Write out the buffer. Raises BrokenPipeError if the reader has gone."""

@@ -89,15 +89,12 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
         signal.signal(signal.SIGTERM, note_and_end)
         try:
             crawl = ProjectCrawl(crawler, fetcher_cls)
-        except Exception as error:
-            result.set_exception(CommandError(f"the crawl cannot run: {error}"))
-            return
-        try:
-            result.set_result(await work(crawl))
+            try:
+                result.set_result(await work(crawl))
+            finally:  # also if Ctrl-C cancels this
+                await crawl.close()
         except (Exception, KeyboardInterrupt) as error:
             result.set_exception(error)
-        finally:  # also if Ctrl-C cancels this
-            await crawl.close()
 
     def ended(failure: TwistedFailure) -> None:
         if not result.done() and not isinstance(failure.value, CancelledError):
