@@ -25,7 +25,6 @@ from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal, word_on
 from ..obeying.answer import CachedAnswer, answer_of
 from ..policy.outages import REFUSALS, Kind, State, span
-from ..policy.overrides import Override
 from ..settings import GbotSettings
 from .ending import FAILED, FINE, FOUND
 from .inputs import SOURCE, add_shared, crawlers_named, fetched, typed, versions
@@ -102,7 +101,7 @@ def _checked(
         elif override.robotstxt is not None:
             decided = override.named(refused)
     words = {purpose: word_on(purpose, stated) for purpose in purposes}
-    return Check(url, asker, state, robotstxt, verdict, decided, override, stated, words)
+    return Check(url, asker, state, robotstxt, verdict, decided, stated, words)
 
 
 class Check(NamedTuple):
@@ -114,7 +113,6 @@ class Check(NamedTuple):
     robotstxt: RobotsTxt  # with the rules, if rules decide
     verdict: Verdict  # by the robots.txt and, without an override, by the purposes
     decided: Verdict  # that counts in a crawl, by the override, too
-    override: Override | None = None  # that counts in a crawl
     # what the site or, in its place, an override says about the use of the URL's content
     stated: Preferences = NOTHING_SAID
     words: Mapping[str, str] = {}  # the same in words, by what the crawl would be for
@@ -122,7 +120,7 @@ class Check(NamedTuple):
     @property
     def unreachable(self) -> bool:
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
-        if self.verdict.reason == ROBOTS_TXT_ITSELF or self.override is not None:
+        if self.verdict.reason == ROBOTS_TXT_ITSELF or self.decided.override is not None:
             return False
         return self.state.decision.copy is None
 
@@ -139,8 +137,7 @@ class Check(NamedTuple):
     @property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        verdict, override, rule = self.verdict, self.override, None
-        robots_txt = entry_facts(self.state)
+        verdict, robots_txt, rule = self.verdict, entry_facts(self.state), None
         if verdict.rule is not None:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
@@ -153,13 +150,8 @@ class Check(NamedTuple):
             "crawler": self.asker.crawler._asdict(),
             "robots_txt": robots_txt,
         }
-        if override is not None:
-            facts["override"] = {
-                "key": override.key,
-                "rules": override.action,
-                "reason": override.reason,
-                "until": override.until,
-            }
+        if self.decided.override is not None:
+            facts["override"] = self.decided.override
             robots_txt |= {"allowed": verdict.allowed, "reason": verdict.reason}
         if self.words:
             said = {"use": self.stated.use, "lines": self.stated.lines}
@@ -212,14 +204,12 @@ def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
 
 def _show(check: Check, out: Terminal) -> None:
     """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
-    verdict, override = check.decided, check.override
-    word, style = _ANSWERS[verdict.allowed]
+    word, style = _ANSWERS[check.decided.allowed]
     if check.unreachable:
         word += " for now"
     out.say((word, style), ": ", (check.url, "strong"))
-    if override is not None:
-        out.fact(f"GBOT_ROBOTS_OVERRIDES[{override.key!r}]", override.action.value)
-        out.fact("it says", str(verdict))
+    if check.decided.override is not None:
+        out.fact("GBOT_ROBOTS_OVERRIDES", str(check.decided))
         out.fact("robots.txt itself says", str(check.verdict))
     show_line(check, out)
     if check.verdict.rule is None:

@@ -64,7 +64,7 @@ def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
     assert ended.out.startswith(("allowed: ", "disallowed: ")[status])
     assert (ended.status, f"  = train-ai: {word}\n" in ended.out) == (status, True)
     says = "disallowed: override for 127.0.0.1 (a contract): robots.txt refuses train-ai (line 2)"
-    assert (f"  = it says: {says}\n" in ended.out) == (status == 1)
+    assert (f"  = GBOT_ROBOTS_OVERRIDES: {says}\n" in ended.out) == (status == 1)
 
 
 def test_programs_are_told_too(files: Path) -> None:
