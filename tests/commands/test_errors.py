@@ -64,10 +64,7 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
         ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
         ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
-        (
-            "cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
-            "e.txt cannot be read (file is not a database), and does not say",
-        ),
+        ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt does not say that it is this plugin"),
         (
             "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
             "error: cannot use Redis at 127.0.0.1:1",
