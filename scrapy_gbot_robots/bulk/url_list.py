@@ -78,7 +78,10 @@ class UrlList:
     def _rows_of_text(self) -> Iterator[Row]:
         for line in self._lines():
             text = as_text(line).strip()
-            yield {URL: text} if text else {}
+            if text:
+                yield {URL: text}
+            else:
+                yield {}
 
     def _rows_of_csv(self) -> Iterator[Row]:
         lines = csv.reader(map(as_text, self._lines()))

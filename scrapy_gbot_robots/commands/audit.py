@@ -145,7 +145,7 @@ class _Audit:
         self._csv = csv.writer(out, lineterminator="\n")
         self._began = time.monotonic()
         self._judged = 0  # URLs
-        self._example = ""  # the first line that is no URL
+        self._example = ""  # the first line that is no URL, behind a colon
         self._answers: Counter[tuple[int, int]] = Counter()  # by column and answer
         self._rules: Tally[tuple[int, str, str]] = Tally()
         self.has_disallowed = False
@@ -186,7 +186,8 @@ class _Audit:
         for row, answers in zip(rows, zip(*columns, strict=True), strict=True):
             if answers[0] == NO_URL:
                 self._urls.left_out += 1
-                self._example = self._example or shown(row[URL], _EXAMPLE)
+                if not self._example:
+                    self._example = f": {shown(row[URL], _EXAMPLE)}"
                 continue
             if not self._judged:
                 self._begin()  # not before, for an error may be all that is said
@@ -196,8 +197,10 @@ class _Audit:
                 continue
             self._answers.update(enumerate(answers))
             is_allowed = set(new) == {YES}
-            self.has_disallowed = self.has_disallowed or not is_allowed
-            is_wanted = is_allowed or not self._options.only
+            is_wanted = True
+            if not is_allowed:
+                self.has_disallowed = True
+                is_wanted = not self._options.only
             if self._options.format == "text":
                 self._explain(row[URL], robots, is_written=is_wanted)
             elif is_wanted:
@@ -241,13 +244,12 @@ class _Audit:
             CommandError: there were lines, but none of them is a URL.
         """
         err, invalid = self._err, self._urls.left_out
-        example = f": {self._example}" if self._example else ""
         if invalid and not self._judged:
-            raise CommandError(f"{self._options.urls}: no line of it is a URL{example}")
+            raise CommandError(f"{self._options.urls}: no line of it is a URL{self._example}")
         err.say()
         err.say(f"{count(self._judged, 'URL')} in {time.monotonic() - self._began:.1f} s")
         if invalid:
-            why = f"no URL of at most {MAX_URL:,} bytes{example}"
+            why = f"no URL of at most {MAX_URL:,} bytes{self._example}"
             err.say((f"{count(invalid, 'line')} left out: {why}", "warning"))
         rows = []
         for column, name in enumerate(self._names):

@@ -197,7 +197,10 @@ def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
             yield "served by", copy.url
         yield "fetched", f"{span(time.time() - copy.fetched_at)} ago"
     fresh_secs = math.ceil(decision.ask_at - time.time())
-    yield "asked again", f"in {span(fresh_secs)}" if fresh_secs > 0 else "now"
+    asked_again = "now"
+    if fresh_secs > 0:
+        asked_again = f"in {span(fresh_secs)}"
+    yield "asked again", asked_again
     if outage is not None:
         yield "failures", f"{outage.failures:,} in a row"
 

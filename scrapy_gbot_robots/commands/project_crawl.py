@@ -212,7 +212,9 @@ class ProjectCrawl:
             why = f"{decision.why}; if the server speaks no TLS, try {url}"
             decision = replace(decision, why=why)
         override = self._overrides.of(origin, time.time())
-        storage = self._settings.storage if is_stored else None
+        storage = None
+        if is_stored:
+            storage = self._settings.storage
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
     async def close(self) -> None:

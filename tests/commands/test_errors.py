@@ -64,7 +64,10 @@ NO_SUCH_FILE = "no: No such file or directory"
         ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
         ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
         ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
-        ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt does not say that it is this plugin"),
+        (
+            "cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
+            "e.txt does not say that it is this plugin",
+        ),
         (
             "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
             "error: cannot use Redis at 127.0.0.1:1",
@@ -130,7 +133,7 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
         assert "this is an archive; take the robots.txt files out of it first" in said
     for body, what in (
         (b"<html><body>Not here</body></html>\n", "a web page"),
-        (b'{"url": "http://a/robots.txt", "status": 200}\n', "JSON"),
+        (b'{"url": "http://a/robots.txt", "status": 200}\n', "another text"),
     ):
         status, said = tried(body)
         assert status in {0, 1}
