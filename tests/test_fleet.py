@@ -1,23 +1,15 @@
 """Several processes crawl at once and share a storage; some are killed, and some servers die."""
 
-import signal
-import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
-from scrapy_gbot_robots.storage.sqlite import SqliteStorage
-
 from .support.crawls import in_sqlite
 from .support.fleet import Worker
-from .support.reactors import ways_to_run
 from .support.redis_topologies import cluster, sentinels
-from .support.systems import needs_posix
 from .support.until import block_until
 from .support.visits import fetches
 from .support.web import Reply, Site
@@ -97,43 +89,3 @@ def test_server_that_dies_in_mid_crawl_loses_nothing(
             late = start(urls_of(all_sites), settings)
             reports_of_whole_crawls([late], all_sites)
             assert late.warnings() == []
-
-
-@needs_posix
-@pytest.mark.parametrize("way", ways_to_run())
-def test_process_that_is_asked_to_stop_gives_back_what_it_holds(
-    start: Start, way: dict[str, Any], tmp_path: Path
-) -> None:
-    path, secs = tmp_path / "robots.sqlite", 23.5 * 3600
-    settings = {
-        **in_sqlite(path),
-        **way,
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
-        "CONCURRENT_REQUESTS": 8,
-    }
-    silent = Reply(200, RULES, after_secs=30)
-    with (
-        sites(2, silent) as asked,
-        sites(1, silent) as (refreshed,),
-        sites(1, Reply(503)) as (held,),
-    ):
-        with closing(SqliteStorage(path)) as storage:
-            url, soon = refreshed.url("/robots.txt"), time.time() + 1800
-            storage.put(
-                refreshed.url(""),
-                Entry(Copy(Kind.RULES, 200, url, RULES, False, "", soon - secs, soon)),
-            )
-        urls = [site.url("/a") for site in (*asked, held)]
-        worker = start([*urls, *(refreshed.url(f"/{number}") for number in range(20))], settings)
-        block_until(
-            lambda: [*map(fetches, (*asked, refreshed))] == [1, 1, 1] and fetches(held) >= 2
-        )
-        worker.process.send_signal(signal.SIGINT)
-        assert not set(worker.report()["crawled"]) & set(urls)
-        (warning,) = worker.warnings()
-        assert f"{held.url('/robots.txt')}: robots.txt unreachable" in warning
-        assert not [
-            word for word in ("Unhandled", "never awaited", "was destroyed") if word in worker.log
-        ]
-        with closing(sqlite3.connect(path)) as database:
-            assert database.execute("SELECT origin FROM leases").fetchall() == []

@@ -138,32 +138,6 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 
 @needs_posix
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("queue", "way"),
-    [("redis-priority", "asyncio"), ("redis-fifo", "select"), ("redis-lifo", "reactorless")],
-)
-def test_workers_that_are_restarted_in_an_outage_keep_all_limits_and_lose_nothing(
-    queue: str, way: str, tmp_path: Path
-) -> None:
-    pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = replace(outage(queue, secs=600, number=10, workers=3), way=way)
-    trial = Trial(world, tmp_path, plugin=True)
-    with trial.server.running(), redis_server() as server:
-        settings = trial.settings(server)
-        runs = trial.start(settings)
-        block_until(lambda: robots_asked(trial) and all_are_held(server, world))
-        block_until(lambda: all(run.has_begun for run in runs))
-        trial.stop(runs)
-        assert trial.finish(runs), trial.problems
-        assert scheduled(server) == len(world.pages)
-        trial.server.is_well = True
-        assert trial.finish(trial.start(settings, again=True)), trial.problems
-    trial.judge()
-    assert trial.problems == []
-
-
-@needs_posix
-@pytest.mark.slow
 def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> None:
     """Each of two workers holds half of the pages, for one is frozen while the other takes its own."""
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")

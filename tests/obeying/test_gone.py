@@ -45,17 +45,3 @@ async def test_each_run_finds_soon_that_hosts_are_gone_and_the_next_that_one_is_
             for settings_ in storages[:2]:
                 crawler = await crawl(Pages, settings_, urls=gone[:1])
                 assert set(pages(crawler).crawled) == {gone[0]}
-
-
-@in_reactor
-async def test_hosts_are_gone_as_soon_in_a_crawl_that_keeps_no_stats(site: Site) -> None:
-    port = free_port()
-    gone = [f"http://127.0.0.{number}:{port}/a" for number in (1, 2)]
-    site.pages["/page"] = Reply(200, b"ok", after_secs=1.0)  # so the network is up
-    settings = {
-        "CLOSESPIDER_TIMEOUT": 120,
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
-        "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
-    }
-    crawler = await crawl(Pages, settings, urls=[*gone, site.url("/page")])
-    assert set(pages(crawler).refused) == set(gone)

@@ -104,19 +104,6 @@ async def test_scheduler_with_a_front_is_still_the_users_own(site: Site) -> None
     assert (len(scheduler), scheduler.requests[0].url) == (1, "http://a.x/")
 
 
-@in_reactor
-async def test_no_more_requests_are_held_than_a_bound(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(front, "MOST_HELD", 7)
-    monkeypatch.setattr(front, "USABLE", 10)
-    site.pages["/robots.txt"] = SLOW
-    urls = [site.url(f"/{number}") for number in range(30)]
-    crawler = await crawl(Pages, {"SCHEDULER": Fifo, "CONCURRENT_REQUESTS": 1}, urls=urls)
-    assert list(pages(crawler).crawled) == urls  # those that follow do not overtake them
-    assert stats(crawler)["gbot_robots/waiting_most"] == 7
-
-
 @pytest.fixture(autouse=True)
 def _works() -> None:
     Failing.fails, Failing.asked, Failing.enqueued = False, 0, 0
@@ -275,21 +262,6 @@ async def test_request_that_went_to_see_comes_back_to_the_front_and_not_to_its_s
     assert isinstance(crawler.spider, Watched)
     assert (crawler.spider.scheduled > 5) is goes_to_see  # some have come back
     assert Failing.enqueued == 5
-
-
-@in_reactor
-async def test_what_is_held_goes_back_when_the_crawl_closes(site: Site) -> None:
-    site.pages["/robots.txt"] = Reply(503)
-    requests = [Request(site.url(f"/{number}"), dont_filter=number == 0) for number in range(30)]
-    settings = {
-        "SCHEDULER": Fifo,
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
-        "CLOSESPIDER_TIMEOUT": 1,
-    }
-    await crawl(Pages, settings, urls=requests)
-    assert sorted(request.url for request in Fifo.left) == sorted(
-        request.url for request in requests
-    )
 
 
 @as_scrapy_runs_it

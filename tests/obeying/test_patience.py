@@ -236,16 +236,6 @@ def test_origin_is_looked_at_again(asked_at: float, ask_at: float, now: float, a
     assert Patience(WAIT).look_again_at(case, now) == at
 
 
-def test_portion_is_renewed_once_in_each_wait_whatever_is_left_of_it() -> None:
-    patience, case = Patience(WAIT), trouble(A, outage_after(BUSY))
-    left = []
-    for now in (0.0, 59.0, 61.0, 120.0, 121.0):
-        patience.note(case, now)
-        left.append(case.portion)
-        case.portion -= 40
-    assert left == [64, 24, 64, 24, 64]
-
-
 def test_look_up_that_a_bug_ended_is_waited_for() -> None:
     case = trouble(A, None)
     patience = Patience(WAIT)

@@ -1,13 +1,11 @@
 """Requests that wait for a robots.txt: in order, fair to other requests, and none is lost. `test_room` has the details."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from itertools import cycle
+from itertools import pairwise
 from pathlib import Path
-from socket import socket
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
@@ -20,14 +18,12 @@ from twisted.internet.defer import gatherResults
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying import lines
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats, together, under_way
 from ..support.processes import output, start
 from ..support.random_worlds import SCHEDULERS
-from ..support.reactors import as_arguments, ways_to_run
+from ..support.reactors import as_arguments
 from ..support.schedulers import Fifo
-from ..support.systems import needs_posix
 from ..support.until import block_until, until
 from ..support.visits import Gate, Opening, Visitor, fetches, visit
 from ..support.watched import Watched, hosts
@@ -228,23 +224,6 @@ class Resumed:
         return out.split()[1::2]
 
 
-@needs_posix
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ways_to_run("asyncio", "select"))
-def test_held_requests_survive_any_number_of_interruptions_with_jobdir(
-    way: dict[str, Any], site: Site, tmp_path: Path
-) -> None:
-    site.pages["/robots.txt"] = Reply(503)
-    crawl = Resumed(site, tmp_path, **way)
-    for run in (1, 2):
-        process = crawl.starts(new=5)
-        block_until(lambda: len(site.asked) >= 2 * run)  # noqa: B023 - asked again, so that requests are held
-        process.send_signal(signal.SIGINT)
-        assert crawl.ends(process) == []
-    site.pages["/robots.txt"] = b""
-    assert sorted(crawl.ends(crawl.starts())) == [site.url(f"/{number}") for number in range(5)]
-
-
 @pytest.mark.slow
 def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_way(
     site: Site, tmp_path: Path
@@ -263,10 +242,6 @@ def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_
     assert len({*crawled, *crawl.ends(crawl.starts())}) >= 200 - 16
 
 
-class Gated(Watched, Opening):
-    """Opens a gate, and notes what was under way."""
-
-
 @in_reactor
 async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_the_settings_allow() -> (
     None
@@ -282,60 +257,6 @@ async def test_requests_that_waited_are_checked_and_no_more_are_under_way_than_t
         assert len(site.asked) == 30 + len(urls)
         assert isinstance(crawler.spider, Watched)
         assert crawler.spider.most["all"] <= 8
-
-
-@in_reactor
-async def test_host_that_settles_first_does_not_fill_the_downloader_with_requests_that_its_delay_keeps_back(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "AHEAD_SECS", 0.2)
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as late:
-        urls = [f"{host}/{number}" for number in range(4) for host in hosts(8, late)]
-        urls += [site.url(f"/{number}") for number in range(12)]
-        settings = {"CONCURRENT_REQUESTS": 8, "DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.2}}}
-        crawler = await crawl(
-            Gated, settings, urls=urls, gate=gate, after=10
-        )  # two are left when none waits any more
-    assert len(pages(crawler).crawled) == 44
-    assert isinstance(crawler.spider, Gated)
-    # of 8; a busy machine hands out one or two more than the three that have work
-    assert crawler.spider.most[f"127.0.0.1:{site.port}"] <= 5
-
-
-@in_reactor
-async def test_refused_requests_keep_back_no_page_of_a_host_with_a_delay(site: Site) -> None:
-    site.pages["/robots.txt"] = Reply(200, b"user-agent: *\ndisallow: /no")
-    refused = [Request(site.url(f"/no/{number}"), priority=1) for number in range(60)]
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as waiting:
-        (host,) = hosts(1, waiting)
-        settings = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 1.0}}}
-        urls = [f"{host}/1", *refused, site.url("/page")]
-        crawler = await crawl(Opening, settings, urls=urls, gate=gate, after=1)
-    assert list(pages(crawler).crawled) == [site.url("/page"), f"{host}/1"]
-    assert len(pages(crawler).refused) == 60
-
-
-@in_reactor
-async def test_good_answer_serves_all_requests_that_waited_for_it_even_if_it_expires_at_once(
-    site: Site,
-) -> None:
-    replies = cycle((Reply(404), Reply(503)))
-
-    def robots_txt(connection: socket) -> None:
-        next(replies)(connection)
-
-    site.pages["/robots.txt"] = robots_txt
-    urls = [site.url(f"/{number}") for number in range(60)]
-    settings = {
-        "GBOT_ROBOTS_MAX_AGE_SECS": 0,
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20,
-        "CONCURRENT_REQUESTS": 4,
-    }
-    crawler = await crawl(Pages, settings, urls=urls)
-    assert set(pages(crawler).crawled) == set(urls)
-    assert fetches(site) <= 6
 
 
 @in_reactor
@@ -450,23 +371,6 @@ async def test_what_is_exempt_does_not_wait_behind_requests_of_its_host_that_wai
 
 
 @in_reactor
-async def test_request_that_is_not_exempt_after_all_comes_back_once_as_it_was(site: Site) -> None:
-    site.pages["/robots.txt"] = gate = Gate("")
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
-        good = [site.url("/1")]
-        bad = [Request(ill.url(f"/{number}"), dont_filter=number > 2) for number in range(5)]
-        settings = {
-            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2,
-            "DOWNLOADER_MIDDLEWARES": {Exempting: 60},
-        }
-        gate.open()
-        crawler = await crawl(Pages, settings, urls=[*good, *bad])
-    assert set(pages(crawler).refused) == {request.url for request in bad}
-    assert stats(crawler)["gbot_robots/held"] == 5
-    assert stats(crawler)["gbot_robots/given_up"] == 5
-
-
-@in_reactor
 async def test_agents_that_wait_for_one_answer_share_its_fetch_even_if_it_expires_at_once(
     site: Site,
 ) -> None:
@@ -506,6 +410,33 @@ async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
         crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}, urls=urls)
         assert set(pages(crawler).crawled) == {other.url("/here/yes")}
         assert other.paths() == ["/robots.txt", "/here/yes"]
+
+
+class Wandering:
+    """A downloader middleware that sends requests on from host to host, each time that they come."""
+
+    hosts: ClassVar[list[str]] = []
+
+    def process_request(self, request: Request) -> None:
+        for here, there in pairwise(self.hosts):
+            if request.url.startswith(here):
+                request._set_url(request.url.replace(here, there))
+                return
+
+
+@in_reactor
+async def test_scheduled_request_that_waits_in_the_downloader_keeps_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Reply(200, b"ok", after_secs=0.1)
+    with Site({"/robots.txt": SLOW, "*": page}, host="0.0.0.0") as site:
+        monkeypatch.setattr(Wandering, "hosts", hosts(3, site))
+        first, _, last = Wandering.hosts
+        settings = {"CONCURRENT_REQUESTS": 2, "DOWNLOADER_MIDDLEWARES": {Wandering: 60}}
+        crawler = await crawl(Watched, settings, urls=[f"{first}/{n}" for n in range(8)])
+        assert set(pages(crawler).crawled) == {f"{last}/{n}" for n in range(8)}
+    assert isinstance(crawler.spider, Watched)
+    assert crawler.spider.most["all"] <= 2
 
 
 class Following(Pages):
