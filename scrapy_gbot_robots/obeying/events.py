@@ -37,7 +37,6 @@ from .robotparser import GbotRobotParser
 # now, None if there is none.
 DECIDED = object()
 
-_LONGEST_LIST = 2_000  # characters of a list of overrides in the log
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
 # What a project can do that drops its own robots.txt requests.
 _WHAT_TO_DO = (
@@ -234,5 +233,9 @@ def warn_of_run_out(overrides: Overrides) -> None:
     now = time.time()
     run_out = [f"{each.key!r} ({each.until})" for each in overrides.values() if each.ends_at <= now]
     if run_out:
-        listed = shown(", ".join(run_out), _LONGEST_LIST)
-        logger.warning("%s: %d run out and not applied: %s", SETTING, len(run_out), listed)
+        logger.warning(
+            "%s: %d run out and not applied: %s",
+            SETTING,
+            len(run_out),
+            shown(", ".join(run_out)),
+        )
