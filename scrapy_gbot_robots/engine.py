@@ -8,7 +8,7 @@ downloader, the functions do nothing or return a value that means "no", unless t
 Replaced while a crawl runs, on the objects of that crawl, beside `_active_downloads` of a queue on
 disk (`count_held`):
 
-* `signals.send_catch_log` (`ask_listeners`)
+* `signals.send_catch_log`, while a robots.txt is under way (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
 
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years:
@@ -59,8 +59,6 @@ _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.co
 # request.meta key: the `Exchange` that is asked about this request's download
 LISTENER = "gbot_robots_listener"
 
-_ASKS = "gbot_robots_asks_listeners"  # an attribute of the signals of a crawl
-
 # Scrapy's handlers that open no more connections than CONCURRENT_REQUESTS. They return the headers
 # which say where a body ends, and set no flag if none does. Scrapy's default handler takes these
 # headers out, and flags such a body "partial".
@@ -92,26 +90,49 @@ def is_for_one_page(crawler: Crawler) -> bool:
     )
 
 
-def ask_listeners(crawler: Crawler) -> None:
-    """Ask listeners whether the downloads of the requests that carry them go on.
+class Overhearing:
+    """Asks listeners whether the downloads of the requests that carry them go on.
 
-    A handler of Scrapy's signals would not do: only the listener may stop the download of its
+    A handler of Scrapy's signals would run for every request and every piece of every body of the
+    crawl. So this class replaces the method that sends signals, and only while a request with a
+    listener is under way. This has a second use: only the listener may stop the download of its
     request. Other handlers are called as usual, but their `StopDownload`, which is meant for pages,
     is dropped.
     """
-    signals_of_crawl: Any = crawler.signals
-    if not hasattr(signals_of_crawl, _ASKS):  # once, whoever replaces the method later
-        setattr(signals_of_crawl, _ASKS, True)
-        signals_of_crawl.send_catch_log = partial(_overhear, signals_of_crawl.send_catch_log)
 
+    def __init__(self, crawler: Crawler) -> None:
+        self._signals: Any = crawler.signals
+        self._send = self._signals.send_catch_log
+        self._under_way = 0
+        self._is_in_place = False
 
-def _overhear(send: Any, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
-    results: list[tuple[Any, Any]] = send(signal, **named)
-    if signal not in _RECEIVED or LISTENER not in named["request"].meta:
-        return results
-    if named["request"].meta[LISTENER].goes_on(named.get("data", b"")):
-        return []
-    return [(_overhear, _STOP)]
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Inside this context, listeners are asked."""
+        self._under_way += 1
+        now = self._signals.send_catch_log
+        first = type(self._signals).send_catch_log.__get__(self._signals)
+        # Other code may have put an older method back, so that this one is not called.
+        if not self._is_in_place or now in (self._send, first):
+            self._is_in_place = True
+            self._send = now
+            self._signals.send_catch_log = self._overhear
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            is_on_top = self._signals.send_catch_log == self._overhear
+            if is_on_top and not self._under_way:
+                self._is_in_place = False
+                self._signals.send_catch_log = self._send
+
+    def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
+        results: list[tuple[Any, Any]] = self._send(signal, **named)
+        if signal not in _RECEIVED or LISTENER not in named["request"].meta:
+            return results
+        if named["request"].meta[LISTENER].goes_on(named.get("data", b"")):
+            return []
+        return [(self._overhear, _STOP)]
 
 
 class DownloadSlots:
@@ -322,6 +343,12 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
     return tuple(getattr(manager, "middlewares", ()))
 
 
+def middlewares_of(crawler: Crawler, kind: type) -> list[str]:
+    """The names of the downloader middlewares of a crawl that are a `kind`."""
+    of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
+    return [f"{type(each).__module__}.{type(each).__qualname__}" for each in of_kind]
+
+
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     """Whether a downloader middleware of the project's own stands before `middleware`."""
     for other in downloader_middlewares(crawler):
@@ -405,8 +432,10 @@ class RobotsConnections:
         crawler.settings = Settings(self._crawler.settings)
         for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
             crawler.settings.set(name, self._number, "cmdline")
+        # The first handler has logged that it is experimental.
+        quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
-            second = build_from_crawler(kind, crawler)
+            second = build_from_crawler(quiet, crawler)
         except Exception:  # a subclass of the user's own that there may be once only
             logger.warning(
                 "%s could not be made again, so robots.txt files take connections from pages",

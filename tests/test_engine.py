@@ -98,21 +98,38 @@ async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> No
     assert replaced == set(listed)
 
 
-def test_listener_is_asked_once_whoever_sends_signals() -> None:
+def test_method_that_sends_signals_is_replaced_again_if_an_older_one_was_put_back() -> None:
+    crawler: Any = get_crawler()
+    heard: list[bytes] = []
+    request = Request("http://a.x/", meta={engine.LISTENER: SimpleNamespace(goes_on=heard.append)})
+    overhearing = engine.Overhearing(crawler)
+    older = crawler.signals.send_catch_log
+    with overhearing.listening():
+        crawler.signals.send_catch_log = older
+        with overhearing.listening():
+            crawler.signals.send_catch_log(signals.bytes_received, data=b"x", request=request)
+    assert heard == [b"x"]
+
+
+def test_code_that_replaces_the_method_that_sends_signals_keeps_its_place() -> None:
     crawler: Any = get_crawler()
     sent: list[object] = []
-    heard: list[bytes] = []
-    engine.ask_listeners(crawler)
-    send = crawler.signals.send_catch_log
 
-    def log(signal: object, **named: Any) -> Any:
-        sent.append(signal)
-        return send(signal, **named)
+    def replace() -> None:
+        send = crawler.signals.send_catch_log
 
-    crawler.signals.send_catch_log = log
-    engine.ask_listeners(crawler)  # as for a second middleware
-    request = Request("http://a.x/", meta={engine.LISTENER: SimpleNamespace(goes_on=heard.append)})
-    crawler.signals.send_catch_log(signals.bytes_received, data=b"x", request=request)
+        def log(signal: object, **named: Any) -> Any:
+            sent.append(signal)
+            return send(signal, **named)
+
+        crawler.signals.send_catch_log = log
+
+    overhearing = engine.Overhearing(crawler)
+    replace()  # before a robots.txt is under way, while one is, and after that
+    with overhearing.listening():
+        replace()
+    replace()
+    with overhearing.listening():
+        crawler.signals.send_catch_log("a signal")
     crawler.signals.send_catch_log("another")
-    assert sent == [signals.bytes_received, "another"]
-    assert heard == [b"x"]
+    assert sent == ["a signal"] * 3 + ["another"] * 3

@@ -28,10 +28,10 @@ from ..concurrency import run_in_thread, within
 from ..core.urls import DEFAULT_PORTS, Origin, may_resolve, shown
 from ..engine import (
     LISTENER,
+    Overhearing,
     RobotsConnections,
     Send,
     around_sending,
-    ask_listeners,
     downloader_middleware,
     is_closing,
     send_beside_limits,
@@ -110,7 +110,7 @@ class Fetcher:
         self._crawler = crawler
         self._settings = settings
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
-        ask_listeners(crawler)
+        self._overhearing = Overhearing(crawler)
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
         self._sees_downloads: bool | None = None  # whether each passes `_send_now`
         self._refused_private = 0
@@ -270,9 +270,10 @@ class Fetcher:
         await maybe_deferred_to_future(self._places.acquire())
         try:
             self._set_credentials(robots_request, at_home=at_home)
-            response = await send_beside_limits(
-                self._crawler, robots_request, self._settings.timeout_secs, own_meta
-            )
+            with self._overhearing.listening():
+                response = await send_beside_limits(
+                    self._crawler, robots_request, self._settings.timeout_secs, own_meta
+                )
             if exchange.request is None:
                 # It is from a middleware that answers by itself, such as a cache.
                 exchange.response = response

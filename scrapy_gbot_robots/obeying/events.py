@@ -21,12 +21,14 @@ from ..fetching.fetcher import MOST_WARNED
 from ..policy.outages import Copy, Kind, State
 from ..policy.outcome import (
     NOT_ASKED,
+    REDIRECTS,
     Failure,
     Fetched,
     Outcome,
+    Unavailable,
     Unreachable,
 )
-from ..policy.overrides import SETTING, Overrides
+from ..policy.overrides import Overrides
 from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
@@ -87,6 +89,8 @@ class CrawlEvents:
                     shown(outcome.url),
                     self._settings.max_bytes,
                 )
+        if isinstance(outcome, Unavailable) and outcome.status in REDIRECTS:
+            self._log(logging.INFO, "%s: %s", shown(outcome.url), shown(outcome.why))
         if outcome.status is not None:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
@@ -201,11 +205,15 @@ class CrawlEvents:
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
         """Warn of what an answer means by a setting, if few have been in this `sentence`."""
+        why = shown(answer.why)  # from the storage, to which others may write
+        words = (answer.origin.robots_url, why, setting, answer.state.value, rest)
+        self._log(logging.WARNING, sentence, *words)
+
+    def _log(self, level: int, sentence: str, *words: str) -> None:
+        """Log a `sentence` with its `words`, the first few times."""
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
-            why = shown(answer.why)  # from the storage, to which others may write
-            words = (answer.origin.robots_url, why, setting, answer.state.value, rest)
-            logger.warning(sentence, *words)
+            logger.log(level, sentence, *words)
 
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.
@@ -228,14 +236,10 @@ class CrawlEvents:
             raise DontCloseSpider
 
 
-def warn_of_run_out(overrides: Overrides) -> None:
-    """Warn of the overrides that have run out."""
-    now = time.time()
-    run_out = [f"{each.key!r} ({each.until})" for each in overrides.values() if each.ends_at <= now]
+def tell_of(overrides: Overrides) -> None:
+    """Warn of the overrides that have run out, and name those that count."""
+    run_out, in_force = overrides.in_words(time.time())
     if run_out:
-        logger.warning(
-            "%s: %d run out and not applied: %s",
-            SETTING,
-            len(run_out),
-            shown(", ".join(run_out)),
-        )
+        logger.warning("%s", run_out)
+    if in_force:
+        logger.info("%s", in_force)

@@ -38,7 +38,7 @@ from ..policy.overrides import read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
-from .events import CrawlEvents, warn_of_run_out
+from .events import CrawlEvents, tell_of
 
 # A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
 READ_IN_THREAD_BYTES = 32 * 2**10
@@ -74,7 +74,7 @@ class Lookup:
     ) -> None:
         self._settings = settings
         self._overrides = read_overrides(settings.overrides, settings.parse)
-        warn_of_run_out(self._overrides)
+        tell_of(self._overrides)
         self.storage = StorageClient.of(settings, crawler)
         self._fetcher = fetcher_cls(crawler, settings)
         self._background = Background()

@@ -22,7 +22,7 @@ from ..core.crawlers import RobotsAgent
 from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
-from ..engine import is_bypassed
+from ..engine import is_bypassed, middlewares_of
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
@@ -267,14 +267,16 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self, request: Request, verdict: Verdict, answer: CachedAnswer | None = None
     ) -> ForbiddenByRobotsTxt:
         error = ForbiddenByRobotsTxt(verdict)
+        source = ""
         if answer is not None:
+            source = f" ({answer.origin.robots_url})"
             cause = error_of(answer.failure, answer.why)
             error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
             if answer.bars_for_now:
                 self.crawler.stats.inc_value("gbot_robots/given_up")
         sent = shown(str(request), _LONGEST_URL)
         extra = {"spider": self.crawler.spider}
-        logger.debug("Forbidden by robots.txt: %s: %s", sent, verdict, extra=extra)
+        logger.debug("Forbidden by robots.txt: %s: %s%s", sent, verdict, source, extra=extra)
         self.crawler.stats.inc_value("robotstxt/forbidden")
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error
@@ -288,6 +290,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 "ROBOTSTXT_PARSER = %r has no effect: "
                 "GbotRobotsTxtMiddleware always uses GbotRobotParser",
                 parser,
+            )
+        alike = middlewares_of(self.crawler, RobotsTxtMiddleware)
+        if len(alike) > 1:
+            logger.warning(
+                "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. "
+                'Set all but one to None, or use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
+                " and ".join(alike),
             )
         hint = of_project(settings, spider).hint
         if hint and self._settings.asked_as is None:

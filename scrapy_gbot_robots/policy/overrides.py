@@ -27,6 +27,8 @@ from ..core.verdict import MOST_SPECIFIC, Verdict
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 
+_LONGEST_LIST = 2_000  # characters of a list of overrides in the log
+
 _KEY_RULE = (
     'an origin ("https://example.com:8443"), a host ("example.com") '
     'or "*." and a domain ("*.example.com")'
@@ -105,6 +107,28 @@ class Overrides(dict[str, Override]):
             if override is not None and now < override.ends_at:
                 return override
         return None
+
+    def in_words(self, now: float) -> tuple[str, str]:
+        """Say which overrides have run out by `now`, and which count; "" if there are none.
+
+        Of each list those come first that run out first.
+        """
+        run_out: list[str] = []
+        in_force: list[str] = []
+        for override in sorted(self.values(), key=lambda override: override.ends_at):
+            until = "" if override.until is None else f" until {override.until}"
+            line = f"{override.key!r}: {override.action.value}{until} ({override.reason})"
+            if override.ends_at <= now:
+                run_out.append(line)
+            else:
+                in_force.append(line)
+        return _listed("run out and not applied", run_out), _listed("in force", in_force)
+
+
+def _listed(words: str, lines: list[str]) -> str:
+    if not lines:
+        return ""
+    return f"{SETTING}: {len(lines)} {words}: {shown(', '.join(lines), _LONGEST_LIST)}"
 
 
 def _place(key: str) -> str:

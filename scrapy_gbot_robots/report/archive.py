@@ -1,7 +1,8 @@
 """`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, for each origin, as JSON lines.
 
 A line says what decided about an origin, and what that rests on: the robots.txt, wherever it came
-from, or why there is none. So the archive answers for the crawl whatever was stored before.
+from, or why there is none. If this crawl fetched it, the headers of request and response are there.
+So the archive answers for the crawl whatever was stored before.
 
 A thread writes each line as soon as it has decided. In a compressed file, each line is compressed
 by itself, so that the file can be read however the process ends. If a line can be written only in
@@ -18,26 +19,32 @@ import io
 import itertools
 import json
 import logging
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Headers, Response
 from scrapy.utils.datatypes import LocalCache
 
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
-from ..obeying.answer import CachedAnswer
+from ..obeying.answer import CachedAnswer, Source
 from ..obeying.events import DECIDED
 from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, archive_named
+from ..signals import robotstxt_served
 from .summary import count
 
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again
 _MOST_ORIGINS = 100_000
+_MOST_WAITING = 100  # fetches that have not decided yet; of others, no headers are kept
+# request headers that an archive must not contain
+_SECRETS = {"authorization", "cookie", "proxy-authorization"}
 
 _IS_IN = "The record of this crawl is in %s: %s"
 _CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
@@ -93,6 +100,12 @@ def _date(seconds: float) -> str:
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _texts(headers: Headers) -> Iterator[tuple[str, str]]:
+    for name in headers:
+        for value in headers.getlist(name):
+            yield name.decode("latin-1"), value.decode("latin-1")
+
+
 class RobotsArchive:
     """The extension that writes the archive. It is off unless `GBOT_ROBOTS_ARCHIVE` is set."""
 
@@ -101,11 +114,13 @@ class RobotsArchive:
         self._wanted = path
         self._path = path  # of the file, once it is there
         self._file: io.FileIO | None = None
+        self._headers: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
         # What was written last: the state, the status, and the hash of the robots.txt.
         self._kept: LocalCache[Origin, tuple[object, ...]] = LocalCache(_MOST_ORIGINS)
         self._thread = OneThread()
         self._background = Background()
         self._has_failed = False
+        crawler.signals.connect(self._served, robotstxt_served)
         crawler.signals.connect(self._decided, DECIDED)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
@@ -121,12 +136,32 @@ class RobotsArchive:
             raise NotConfigured
         return cls(crawler, path)
 
+    def _served(
+        self, origin: Origin, request: Request, response: Response, headers: Headers
+    ) -> None:
+        """Hold the headers of a fetch, those off the wire, until it decides."""
+        ip = None
+        if response.ip_address:
+            ip = str(response.ip_address)
+        self._headers[origin] = {
+            "request_headers": [
+                (name, value)
+                for name, value in _texts(request.headers)
+                if name.lower() not in _SECRETS
+            ],
+            "response_headers": list(_texts(headers)),
+            "ip": ip,
+        }
+
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
         """Keep what decides about an origin from now on, unless that is what did before."""
         origin = answer.origin
+        headers = self._headers.pop(origin, {})
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
             return  # in an outage, what decided before says more
         record = record_of(answer, copy)
+        if answer.source is Source.FETCHED:  # a fetch of this crawl has decided
+            record |= headers
         mark = (record["state"], record["status"], record["robots"])
         if self._kept.get(origin) != mark:
             self._kept[origin] = mark

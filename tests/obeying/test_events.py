@@ -354,3 +354,21 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
         "Unexpected error in background" if waits else "Error caught on signal handler"
     )
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        pytest.param("/robots.txt", "redirects in a loop", id="loop"),
+        pytest.param("mailto:a@b", "without a Location that can be followed", id="no-way"),
+    ],
+)
+@in_reactor
+async def test_redirect_that_is_not_followed_is_told(
+    location: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with Site({"/robots.txt": redirect(location), "*": b"ok"}) as site:
+        await crawl(Pages, urls=[site.url("/")])
+    told = said(caplog, "obeying.events", logging.INFO)
+    assert f"{site.url('/robots.txt')}: HTTP 302 {why}, as 404" in told

@@ -42,7 +42,7 @@ async def test_rules_decide_and_the_refusal_names_the_rule(
     assert refusal.state is State.RULES
     assert stats(crawler)["robotstxt/forbidden"] == 1
     said = f'<GET {site.url("/no/way")}>: disallowed by "Disallow: /no" (line 2, group "testbot")'
-    assert f"Forbidden by robots.txt: {said}" in caplog.messages
+    assert f"Forbidden by robots.txt: {said} ({site.url('/robots.txt')})" in caplog.messages
 
 
 @in_reactor
@@ -167,6 +167,11 @@ class Browser(Pages):
     user_agent = "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 Safari/537.36"
 
 
+STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+OURS = "scrapy_gbot_robots.obeying.middleware.GbotRobotsTxtMiddleware"
+BY_HAND: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
+
+
 @pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
 @pytest.mark.parametrize(
     ("spider", "settings", "told"),
@@ -177,6 +182,20 @@ class Browser(Pages):
             "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: "
             "GbotRobotsTxtMiddleware always uses GbotRobotParser",
             id="another-parser",
+        ),
+        pytest.param(
+            Pages,
+            {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: 100, OURS: 101}},
+            f"DOWNLOADER_MIDDLEWARES has {STOCK} and {OURS}: each obeys robots.txt by itself and "
+            "fetches it. Set all but one to None, or use "
+            'ADDONS = {"scrapy_gbot_robots.Addon": 500}',
+            id="scrapys-beside-ours",
+        ),
+        pytest.param(
+            Pages,
+            {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: None, OURS: 101}},
+            "",
+            id="ours-alone",
         ),
         pytest.param(
             Browser,

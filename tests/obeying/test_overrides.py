@@ -197,19 +197,35 @@ PAST = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
 
 
 @in_reactor
-async def test_log_names_at_the_start_what_has_run_out_and_is_not_applied(
+async def test_log_names_at_the_start_what_is_in_force_and_what_has_run_out_and_is_not_applied(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept = {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"}
-    settings = {"GBOT_ROBOTS_OVERRIDES": {"b.example": kept, "127.0.0.1": PAST}}
+    caplog.set_level("INFO", "scrapy_gbot_robots.obeying.events")
+    overrides = {
+        "a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"},
+        "b.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"},
+        "127.0.0.1": PAST,
+    }
+    settings = {"GBOT_ROBOTS_OVERRIDES": overrides}
     crawler = await crawl(Pages, settings, urls=[site.url("/no"), site.url("/no/2")])
     assert len(refusals(crawler)) == 2
-    words = "run out and not applied: "
-    assert own_warnings(caplog) == [f"GBOT_ROBOTS_OVERRIDES: 1 {words}'127.0.0.1' (2020-02-29)"]
+    told = [record for record in caplog.records if "OVERRIDES" in record.getMessage()]
+    assert [(record.levelname, record.getMessage()) for record in told] == [
+        (
+            "WARNING",
+            "GBOT_ROBOTS_OVERRIDES: 1 run out and not applied: "
+            "'127.0.0.1': ignore until 2020-02-29 (x)",
+        ),
+        (
+            "INFO",  # those first that run out first
+            "GBOT_ROBOTS_OVERRIDES: 2 in force: 'b.example': ignore until 2999-01-01 "
+            "(contract 17), 'a.example': own rules (mail)",
+        ),
+    ]
     caplog.clear()
     await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {f"h{n}.example": PAST for n in range(1_000)}})
     (warning,) = own_warnings(caplog)
-    assert f"1000 {words}'h0.example' (2020-02-29), 'h1" in warning
+    assert "1000 run out and not applied: 'h0.example': ignore until 2020-02-29 (x), 'h1" in warning
     assert len(warning) < 3_000
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request
+from scrapy.http import Headers, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.core.urls import Origin
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
 from scrapy_gbot_robots.report.archive import RobotsArchive
 
@@ -56,7 +58,7 @@ def records(path: Path) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("end", [".jsonl", ".jsonl.gz"])
 @in_reactor
 async def test_archive_has_what_decided_about_each_origin(tmp_path: Path, end: str) -> None:
-    packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip"})
+    packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip", "X-Of-Server": "yes"})
     with Site({"/robots.txt": packed, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
         archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "new" / f"%(name)s-%(time)s{end}")}
         crawler = await crawl(
@@ -66,6 +68,9 @@ async def test_archive_has_what_decided_about_each_origin(tmp_path: Path, end: s
         assert path.name.startswith("pages-20")
         lines = records(path)
         served, missing = (lines[each.url("/robots.txt")] for each in (site, free))
+        answer = [tuple(field) for field in served.pop("response_headers")]
+        assert {("X-Of-Server", "yes"), ("Content-Encoding", "gzip")} <= set(answer)
+        assert "testbot" in dict(served.pop("request_headers"))["User-Agent"]
         proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
         assert served == {
             "url": site.url("/robots.txt"),
@@ -78,6 +83,7 @@ async def test_archive_has_what_decided_about_each_origin(tmp_path: Path, end: s
             "location": None,
             "robots": proof["robots"],
             "cut": False,
+            "ip": "127.0.0.1",
             "body": RULES.decode(),
         }
         assert proof["robots"] == sha256(RULES).hexdigest()
@@ -208,13 +214,21 @@ class Deciding:
         monkeypatch.setattr(RobotsArchive, "_keep", lambda _, origin, row: self.kept.append(row))
         monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
         monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_ORIGINS", 3)
+        monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_WAITING", 3)
         self.archive = RobotsArchive(get_crawler(), Path("r.jsonl"))
+
+    def serve(self, name: str) -> None:
+        url = f"http://{name}/robots.txt"
+        sent = {"Authorization": "a", "Proxy-Authorization": "b", "Cookie": "c", "X-Mine": "d"}
+        request = Request(url, headers=sent)
+        self.archive._served(Origin("http", name, 80), request, Response(url), Headers())
 
     def decide(
         self,
         name: str,
         status: int = 200,
         body: bytes = RULES,
+        source: Source = Source.FETCHED,
         *,
         is_out: bool = False,
     ) -> None:
@@ -226,7 +240,7 @@ class Deciding:
             state = State.RULES if status == 200 else State.FULL_ALLOW
             copy = Copy(kind, status, origin.robots_url, body, False, "HTTP 200", 0.0, 0.0)
         decision = Decision(state, "HTTP 503", is_out, 0.0, 0.0, copy)
-        self.archive._decided(CachedAnswer(origin, decision, status), copy)
+        self.archive._decided(CachedAnswer(origin, decision, status, source), copy)
 
 
 @pytest.fixture
@@ -237,8 +251,22 @@ def deciding(monkeypatch: pytest.MonkeyPatch) -> Deciding:
 def test_what_is_remembered_is_bounded(deciding: Deciding) -> None:
     names = [f"{number}.example" for number in range(10)]
     for name in names:
+        deciding.serve(name)
+    assert [origin.host for origin in deciding.archive._headers] == names[-3:]
+    for name in names:
         deciding.decide(name)
     assert [origin.host for origin in deciding.archive._kept] == names[-3:]
+    assert not deciding.archive._headers
+
+
+def test_headers_are_kept_without_secrets_and_only_of_a_fetch_that_has_decided(
+    deciding: Deciding,
+) -> None:
+    for number, source in enumerate([Source.FETCHED, Source.ANOTHER, Source.STORED]):
+        deciding.serve(f"{number}.example")
+        deciding.decide(f"{number}.example", source=source)
+    sent = [row.get("request_headers") for row in deciding.kept]
+    assert sent == [[("X-Mine", "d")], None, None]
 
 
 def test_another_status_is_another_line_and_the_same_one_is_none(deciding: Deciding) -> None:
