@@ -296,8 +296,10 @@ def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
 
 def allowed_domains_of(spider: Spider) -> list[str]:
     """The spider's `allowed_domains`, as far as they are any."""
-    domains = getattr(spider, "allowed_domains", None)
-    return list(filter(None, domains or ()))
+    domains = getattr(spider, "allowed_domains", None) or ()
+    if isinstance(domains, str):
+        domains = [domains]
+    return list(filter(None, domains))
 
 
 def made_for(

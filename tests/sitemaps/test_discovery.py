@@ -13,6 +13,7 @@ from scrapy.spiders import Rule
 
 from scrapy_gbot_robots import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.sitemap_web import (
@@ -130,6 +131,11 @@ async def test_allowed_domains_decide_which_hosts_are_fed_from(
     other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
     crawler = await crawl(Sitemaps, start_urls=[site.url()], allowed_domains=[site.host, domain])
     assert set(parsed(crawler)) == {site.url("/page"), *([other.url("/page")] if allowed else ())}
+
+
+def test_text_is_one_allowed_domain_and_not_its_letters() -> None:
+    for domains in ("shop.example", ["shop.example", None]):
+        assert allowed_domains_of(Sitemaps(allowed_domains=domains)) == ["shop.example"]
 
 
 @in_reactor
