@@ -18,7 +18,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
@@ -137,7 +137,9 @@ class SitemapDownloaderMiddleware:
         settings = GbotSettings.of(crawler.settings)
         if not (feeds(crawler, settings) or feeds_itself(crawler)):
             raise NotConfigured
-        return cls(crawler, settings)
+        middleware = cls(crawler, settings)
+        crawler.signals.connect(middleware._request_dropped, signals.request_dropped)
+        return middleware
 
     async def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Check the place of a sitemap that a file lists, or that a redirect leads to.
@@ -208,6 +210,12 @@ class SitemapDownloaderMiddleware:
         if first:
             logger.info("%s: %s", response.url, first)
         return "".join(f"Sitemap: {sitemap.url}\n" for sitemap in sitemaps)
+
+    def _request_dropped(self, request: Request) -> None:
+        """Count a listed sitemap that is redirected in a circle, which Scrapy drops in silence."""
+        if _is_listed(request) and request.url in request.meta.get("redirect_urls", ()):
+            count(self.crawler, "failed")
+            logger.info("%s: redirected in a circle", request.url)
 
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None

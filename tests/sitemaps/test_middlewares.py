@@ -1,5 +1,6 @@
 """The two middlewares around a SitemapSpider: where it starts, where sitemaps may lie, and what is counted."""
 
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,28 @@ async def test_robots_txt_that_the_spider_asks_for_stays_as_it_is_if_sitemaps_ar
     settings = {"GBOT_ROBOTS_SITEMAPS": "collect"}
     crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])
     assert set(parsed(crawler)) == {site.url("/page")}
+
+
+@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
+@in_reactor
+async def test_sitemap_that_is_redirected_in_a_circle_has_failed(
+    spider: type[Remembers], site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "scrapy_gbot_robots")
+    site.pages |= {
+        "/robots.txt": sitemap_lines(site.url("/s.xml"), site.url("/i.xml")),
+        "/s.xml": redirect("/s.xml"),
+        "/i.xml": xml(index(site.url("/a.xml"), site.url("/moved.xml"))),
+        "/a.xml": redirect("/b.xml"),
+        "/b.xml": redirect("/a.xml"),
+        "/moved.xml": redirect("/i.xml"),  # which is read
+    }
+    crawler = await crawl(spider, **given(spider, site))
+    assert sitemap_stats(crawler)["failed"] == 2
+    told = [message for message in caplog.messages if "in a circle" in message]
+    assert sorted(told) == [
+        f"{site.url(path)}: redirected in a circle" for path in ("/a.xml", "/s.xml")
+    ]
 
 
 @in_reactor
