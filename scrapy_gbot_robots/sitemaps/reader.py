@@ -54,7 +54,7 @@ _ABSOLUTE = re.compile(
 _WRAPS = re.compile(r"[\t\n\r]")  # browsers drop them anywhere in a URL (URL standard, 4.4)
 # A URL with a scheme; or a relative one, whose first segment has no colon (RFC 3986, 4.2) and does
 # not begin with a quotation mark, a bracket or an invisible character.
-_URL = re.compile(
+URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
@@ -306,7 +306,7 @@ def _target(link: Tag) -> str:
 def _url(value: str) -> str:
     """A URL without the line breaks and tabs that wrap it; empty if the value is none."""
     url = _WRAPS.sub("", value)
-    if url.endswith(tuple(_INVISIBLE)) or not _URL.fullmatch(url):
+    if url.endswith(tuple(_INVISIBLE)) or not URL.fullmatch(url):
         return ""
     return url
 

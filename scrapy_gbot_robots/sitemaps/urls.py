@@ -26,7 +26,7 @@ from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..fetching.private_hosts import is_private
 from ..settings import GbotSettings
-from .reader import MOST_URL_CHARS
+from .reader import MOST_URL_CHARS, URL
 
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
 
@@ -153,7 +153,7 @@ class UrlCheck(NamedTuple):
             has another "scheme", or a public file leads to a "private" host.
         """
         whole = text.strip()
-        if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole):
+        if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole) or not URL.fullmatch(whole):
             raise Refused("malformed", text)
         scheme = _SCHEME.match(whole)
         if scheme and scheme[1].lower() not in self.schemes:

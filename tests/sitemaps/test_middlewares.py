@@ -147,6 +147,7 @@ class Async(Sitemaps):
         pytest.param(b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", {}, id="mark"),
         pytest.param(b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", {}, id="line-ends"),
         pytest.param(b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}, id="bad-line"),
+        pytest.param(b"Sitemap: <{1}>\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}, id="brackets"),
         pytest.param(b"Sitemap: www.e.example:443/x\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/scheme": 1}, id="no-scheme"),
     ],
 )  # fmt: skip
