@@ -48,6 +48,8 @@ RULES = {
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
 _UP_TO_PATH = re.compile(r"[^:]*://[^/?#]*")
+_YES = frozenset({"1", "true", "yes", "on"})
+_NO = frozenset({"0", "false", "no", "off"})
 _PATH = re.compile(r"/(?!/)")
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
@@ -301,9 +303,10 @@ def guesses_of(guess: Any) -> tuple[str, ...]:
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.
     """
-    if guess in (True, "1"):
+    word = str(guess or "no").strip().lower()
+    if word in _YES:
         return ("/sitemap.xml",)
-    if not guess or guess == "0":
+    if word in _NO:
         return ()
     paths = tuple(dict.fromkeys(given_in(guess)))
     if not all(map(_PATH.match, paths)):

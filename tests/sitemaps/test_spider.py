@@ -160,7 +160,7 @@ async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
         }
 
 
-@pytest.mark.parametrize("guess", ["1", True])
+@pytest.mark.parametrize("guess", ["1", True, "true", "Yes"])
 @pytest.mark.parametrize("answer", [Reply(404), Reply(500, b"<title>Page not found</title>")])
 @in_reactor
 async def test_sitemap_is_guessed_where_none_is_listed(
@@ -257,7 +257,7 @@ async def test_guesses_go_on_after_a_restart(site: Site, tmp_path: Path) -> None
     assert set(parsed(crawler)) == {site.url("/page")}
 
 
-@pytest.mark.parametrize("guess", ["0", False, None, [], ""])
+@pytest.mark.parametrize("guess", ["0", False, None, [], "", "no", "False"])
 @in_reactor
 async def test_no_sitemap_is_guessed_if_that_is_off(guess: Any, site: Site) -> None:
     site.pages = {"*": Reply(404)}
