@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -29,9 +28,10 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
+from ..signals import request_forbidden
 from .discovery import SitemapDiscovery, SitemapFeed, count, made_for
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import Refused, covers, given_in, guesses_of, origins_of, survey
+from .urls import Refused, covers, given_in, guesses_of, origins_of, scope_of
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 ROOM = 2 * MAX_BYTES
@@ -49,7 +49,7 @@ _HEARD = "request_dropped response_received spider_opened spider_closed".split()
 _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
 
 # What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
-# "gbot_robots/sitemaps/entries/..." count it, but for "blocked" and "lost".
+# "gbot_robots/sitemaps/entries/..." count it, but for "lost": what no stat counts.
 _FATES = {
     "crawled": "crawled",
     "blocked": "blocked",
@@ -120,7 +120,10 @@ class RobotsSitemapSpider(SitemapSpider):
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = guesses_of(self.guess)
         self._hosts = 0  # of the crawl
-        self._done = 0  # hosts whose robots.txt has answered or failed
+        # Hosts as written. If a crawl is resumed, the same host may be done twice: its request is
+        # dropped, since it still is in the queue, and answered later.
+        self._asked: set[str] = set()  # that are not done
+        self._done: set[str] = set()  # whose robots.txt has answered or failed
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -158,22 +161,21 @@ class RobotsSitemapSpider(SitemapSpider):
         self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
         limit = self.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit or ROOM, ROOM)
-        names = chain(self._names(), self.sitemap_urls)
-        number, self._scope = await run_in_thread(survey, names)
-        self._hosts = number - len(self.sitemap_urls)
+        self.crawler.signals.connect(self._request_forbidden, request_forbidden)
+        names: set[str] = await run_in_thread(set, self._names())
+        self._hosts = len(names)
+        self._scope = await run_in_thread(scope_of, names.union(self.sitemap_urls))
 
     def _spider_closed(self) -> None:
         """Say what became of the hosts, and of each URL that their sitemaps list."""
         stats = self.crawler.stats.get_stats()
         number = stats.get("gbot_robots/sitemaps/entries", 0)
         fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
-        disallowed = stats.get("gbot_robots/sitemaps/disallowed", 0)
-        fates["blocked"] = max(0, stats.get("robotstxt/forbidden", 0) - disallowed)
         fates["lost"] = max(0, number - sum(fates.values()))
         words = [f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]]
         self.logger.info(
             "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found%s",
-            self._done,
+            len(self._done),
             self._hosts,
             stats.get("gbot_robots/hosts/without", 0),
             stats.get("gbot_robots/hosts/unreachable", 0),
@@ -183,8 +185,10 @@ class RobotsSitemapSpider(SitemapSpider):
         )
 
     def _response_received(self, request: Request) -> None:
-        if LISTED in request.meta:
-            count(self.crawler, "entries/crawled")
+        count(self.crawler, "entries/crawled", LISTED in request.meta)
+
+    def _request_forbidden(self, request: Request) -> None:
+        count(self.crawler, "entries/blocked", LISTED in request.meta)
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
@@ -198,13 +202,13 @@ class RobotsSitemapSpider(SitemapSpider):
         for url in self.sitemap_urls:
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
-        for asked, text in enumerate(self._names()):
-            while asked - self._done >= _MOST_ASKED and not is_idle(self.crawler):
+        for text in self._names():
+            while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
+            self._asked.add(text)
             try:
                 yield self._robots_request(text)
             except ValueError as error:
-                self._done += 1
                 self._report("invalid", text, str(error))
 
     def host_without_sitemap(self, host: str, why: str) -> None:
@@ -235,7 +239,6 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, **_: Any
     ) -> AsyncIterator[Request]:
-        self._done += 1
         origin = Origin.of(response.url)
         why = f"its robots.txt is HTTP {response.status}"
         has_failed = response.status in _TROUBLE
@@ -267,7 +270,6 @@ class RobotsSitemapSpider(SitemapSpider):
             yield self._robots_request(host, number)
             return
         error = failure.value
-        self._done += 1
         outcome = "unreachable"
         if isinstance(error, ForbiddenByRobotsTxt):
             outcome = "refused"
@@ -298,7 +300,10 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
         guess = failure.request.cb_kwargs
-        guess["why"] += "could not be fetched"
+        outcome = "could not be fetched"
+        if isinstance(failure.value, ForbiddenByRobotsTxt):
+            outcome = f"is {failure.value.verdict}"
+        guess["why"] += outcome
         return self._guess(**guess)
 
     async def _parse_sitemap(self, response: Response, **guess: Any) -> AsyncIterator[Request]:  # type: ignore[override]
@@ -331,15 +336,20 @@ class RobotsSitemapSpider(SitemapSpider):
         The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host
         may be "without" after it was "guessed".
         """
+        self._end(host)
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
         """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
-        self._done += request.callback == self._parse_robots_txt
-        if LISTED in request.meta:
-            count(self.crawler, "entries/duplicate")
+        if request.callback == self._parse_robots_txt:
+            self._end(request.cb_kwargs["host"])
+        count(self.crawler, "entries/duplicate", LISTED in request.meta)
+
+    def _end(self, host: str) -> None:
+        self._asked.discard(host)
+        self._done.add(host)
 
     # Of a sitemap file
 

@@ -246,25 +246,23 @@ def origins_of(text: str) -> tuple[Origin, ...]:
     return http, https
 
 
-def survey(hosts: Iterable[str]) -> tuple[int, frozenset[str]]:
-    """Return how many hosts a list has, with those that are none, and the scope of the crawl.
+def scope_of(hosts: Iterable[str]) -> frozenset[str]:
+    """Return the scope of a crawl: the places that `covers` looks up.
 
     The scope is the hosts, with and without "www.", and their subdomains. What is left of a host
     without "www." may be a public suffix, under which anybody has a site: then only the host itself
     and its subdomains are in scope. The same name on another port than the scheme's default is
     another host.
     """
-    number = 0
     scope = set()
     for text in hosts:
-        number += 1
         with suppress(ValueError):
             place = _place(origins_of(text)[0])
             name = place.removeprefix("www.")
             if _suffix_list().extract_str(name).domain:
                 place = name  # else it is as with www.gov.uk: the rest is a public suffix
             scope.add(place)
-    return number, frozenset(scope)
+    return frozenset(scope)
 
 
 def covers(scope: frozenset[str], origin: Origin) -> bool:

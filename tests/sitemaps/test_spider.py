@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 import tracemalloc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.crawler import CrawlerRunner
+from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, survey
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, scope_of
 
 from ..support.crawls import crawl, in_reactor, stats, under_way
 from ..support.processes import EXAMPLE, output, run, start
@@ -112,14 +114,13 @@ def test_long_file_of_hosts_takes_little_memory(tmp_path: Path) -> None:
 def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(
     url: str, *, covered: bool
 ) -> None:
-    number, scope = survey(["example.org", "https://www.net.example", "no host", "127.0.0.1:8000"])
-    assert number == 4
+    scope = scope_of(["example.org", "https://www.net.example", "no host", "127.0.0.1:8000"])
     assert covers(scope, Origin.of(url)) is covered
 
 
 @pytest.mark.parametrize("host", ["www.gov.uk", "www.com", "www.github.io", "www.za.com"])
 def test_scope_of_a_host_is_no_public_suffix(host: str) -> None:
-    _, scope = survey([host])
+    scope = scope_of([host])
     urls = (f"https://{host}/", f"https://shop.{host}/", f"https://other.{host[4:]}/")
     assert [covers(scope, Origin.of(url)) for url in urls] == [True, True, False]
 
@@ -501,13 +502,60 @@ async def test_last_line_names_what_became_of_each_url(
 
 
 @in_reactor
+async def test_last_line_accounts_for_no_request_that_no_sitemap_lists(
+    site: Site, other: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Follows(Hosts):
+        def parse(self, response: Response, **_: Any) -> Iterator[Request]:
+            for number in range(3):
+                yield Request(response.urljoin(f"/no/{number}"))
+
+    caplog.set_level(logging.INFO, Hosts.name)
+    site.pages["/s.xml"] = xml(urlset(*map(site.url, ("/page", "/no/listed", "/cut"))))
+    site.pages["/cut"] = lambda connection: None
+    other.pages["/robots.txt"] = b"User-agent: *\nDisallow: /sitemap"
+    crawler = await crawl(Follows, hosts=[site.url(), other.url()], guess=True)
+    assert stats(crawler)["robotstxt/forbidden"] == 5
+    last = [message for message in caplog.messages if message.startswith("hosts ")][-1]
+    assert last.endswith("URLs 3 found, 1 crawled, 1 blocked, 1 not fetched")
+    assert without(crawler)[other.url()] == (
+        f"its robots.txt lists none; {other.url('/sitemap.xml')} "
+        'is disallowed by "Disallow: /sitemap" (line 2, group "*")'
+    )
+
+
+@in_reactor
+async def test_host_that_still_waits_when_a_crawl_is_resumed_counts_once(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Stopping(Hosts):
+        async def start(self) -> AsyncIterator[Any]:
+            async for request in super().start():
+                yield request
+            while not site.paths():
+                await pause(0.05)
+            under_way(self.crawler.stop_async())
+
+    caplog.set_level(logging.INFO, Hosts.name)
+    settings = {"JOBDIR": str(tmp_path), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    answer = site.pages["/robots.txt"]
+    for spider, reply in ((Stopping, Reply(503)), (Hosts, answer)):
+        site.pages["/robots.txt"] = reply
+        crawler = await crawl(spider, settings, hosts=[site.url()])
+    assert set(parsed(crawler)) == {site.url("/page")}
+    lines = [message for message in caplog.messages if message.startswith("hosts ")]
+    assert [line.split(" (")[0] for line in lines] == ["hosts 0/1", "hosts 1/1"]
+
+
+@in_reactor
 async def test_host_that_is_listed_twice_is_done_and_a_sitemap_of_the_users_is_no_host(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, Hosts.name)
     site.pages = {"*": Reply(404)}
     named = [site.url("/a.xml"), site.url("/b.xml")]
-    crawler = await crawl(Hosts, hosts=[site.url(), site.url("/again")], sitemap_urls=named)
+    hosts = [site.url(), site.url("/again"), site.url()]
+    crawler = await crawl(Hosts, hosts=hosts, sitemap_urls=named)
     assert [message for message in caplog.messages if message.startswith("hosts ")] == [
         "hosts 2/2 (1 without a sitemap, 0 unreachable), sitemaps 0, URLs 0 found"
     ]
