@@ -85,7 +85,7 @@ def test_hosts_that_hang_do_not_block_the_head_of_a_queue(shared: World) -> None
     assert pulled == ["good.x/0", "good.x/1", "good.x/2"]
 
 
-def test_any_number_is_held_of_hosts_that_are_known_to_be_unreachable(
+def test_no_more_requests_are_held_than_a_bound_though_their_hosts_are_unreachable(
     shared: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert front.MOST_HELD == 10_000
