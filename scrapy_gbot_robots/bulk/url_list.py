@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any, TypeAlias
 
 from ..core.urls import as_text
@@ -32,7 +33,8 @@ class UrlList:
 
     Attributes:
         names: the columns of the list, those of its first line: `url`, then the others in their
-            order. They are known as soon as the first piece is read.
+            order. They are known as soon as the first piece is read. Later objects of JSON lines
+            may have others.
         left_out: how many rows have no URL, or one that is longer than `MAX_URL` bytes.
     """
 
@@ -104,7 +106,7 @@ class UrlList:
                 continue
             try:
                 # JSON has no NaN, though Python reads it
-                row = json.loads(line, parse_constant=lambda _: None)
+                row = json.loads(line, parse_constant=lambda _: None, parse_float=_finite)
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
@@ -112,7 +114,7 @@ class UrlList:
             if is_first:
                 self._take_names(list(row))
                 is_first = False
-            yield {name: row.get(name) for name in self.names}
+            yield row
 
     def _take_names(self, names: Sequence[str]) -> None:
         """Take the names of the columns. They must be different, and one is `url`."""
@@ -138,6 +140,12 @@ class UrlList:
             block = self._file.read1(_BLOCK)
         self._number += 1
         yield rest
+
+
+def _finite(number: str) -> float | None:
+    """Return a number, or None for one, such as 1e400, that Python reads as infinite."""
+    read = float(number)
+    return read if isfinite(read) else None
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:

@@ -22,6 +22,7 @@ from ..bulk.judging import (
     NO_URL,
     UNREACHABLE,
     YES,
+    BulkError,
     Decisions,
     Judge,
     decision_on,
@@ -204,7 +205,7 @@ class _Audit:
             if self._options.format == "text":
                 self._explain(row[URL], robots, is_written=is_wanted)
             elif is_wanted:
-                self._write([*map(row.get, self._urls.names), *answers])
+                self._write_row(row, answers)
 
     def _begin(self) -> None:
         """Write the titles. Raises BulkError if two columns would have the same name."""
@@ -215,12 +216,28 @@ class _Audit:
         if form != "jsonl":
             self._write(self._columns)
 
-    def _write(self, cells: Sequence[Any]) -> None:
-        form = self._options.format
+    def _write_row(self, row: Row, answers: Sequence[int]) -> None:
+        """Write a row of the list with its answers, for programs.
+
+        Raises BulkError if a key of it would be lost.
+        """
+        form, names = self._options.format, self._urls.names
+        if form == "csv":  # whose columns are those of the first row
+            lost = [name for name in row if name not in names]
+        else:
+            lost = [name for name in self._names if name in row]
+        if lost:
+            where = shown(row[URL], _EXAMPLE)
+            raise BulkError(f"--format {form} has no column for the key {lost[0]!r} of {where}")
         if form == "csv":
+            self._write([*map(row.get, names), *answers])
+        else:
+            answered = row | dict(zip(self._names, answers, strict=True))
+            self._out.write(json.dumps(answered) + "\n")
+
+    def _write(self, cells: Sequence[Any]) -> None:
+        if self._options.format == "csv":
             self._csv.writerow(map(_cell, cells))
-        elif form == "jsonl":
-            self._out.write(json.dumps(dict(zip(self._columns, cells, strict=True))) + "\n")
         else:
             answer, name, rule, url = map(printable, cells)
             width = max(map(len, [*self._names, "CRAWLER"]))

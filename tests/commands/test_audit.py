@@ -284,7 +284,7 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     lines = [
         {"id": 1, "url": URLS[0], "more": {"a": [1, None]}},
         {"id": None, "url": None},
-        {"url": URLS[5], "more": "caf\u00e9", "a": "left out"},
+        {"url": URLS[5], "more": "caf\u00e9"},
     ]
     text = "\n".join(["\ufeff" + json.dumps(lines[0]), "", *map(json.dumps, lines[1:])])
     (files / "urls.jsonl").write_text(text, encoding="utf-8")
@@ -292,7 +292,7 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     ended = audit(files, f"{words} jsonl")
     assert jsonl(ended.out) == [
         {"url": URLS[0], "id": 1, "more": {"a": [1, None]}, "a": 0},
-        {"url": URLS[5], "id": None, "more": "caf\u00e9", "a": 1},
+        {"url": URLS[5], "more": "caf\u00e9", "a": 1},
     ]
     assert f"{LEFT_OUT}\n" in ended.err
     rows = audit(files, f"{words} csv").out
@@ -301,6 +301,20 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     (files / "urls.csv").write_text(f"\ufeff{rows}", encoding="utf-8")
     again = table(audit(files, "--urls urls.csv --robots old.txt --as b --format csv"))
     assert [row["a"] + row["b"] for row in again] == ["00", "11"]
+
+
+def test_key_that_only_a_later_line_has_is_kept_or_said_to_have_no_column(files: Path) -> None:
+    lines = [{"url": URLS[0]}, {"title": "kept", "url": URLS[5]}]
+    (files / "urls.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    words = "--urls urls.jsonl --robots old.txt"
+    ended = audit(files, f"{words} --as a --format jsonl")
+    assert jsonl(ended.out) == [{"url": URLS[0], "a": 0}, {"title": "kept", "url": URLS[5], "a": 1}]
+    assert audit(files, words).status == 0
+    for name, form in (("a", "csv"), ("title", "jsonl")):
+        ended = audit(files, f"{words} --as {name} --format {form}")
+        assert ended.status == 2
+        said = f"error: --format {form} has no column for the key 'title' of {URLS[5]}\n"
+        assert ended.err.endswith(said)
 
 
 LONG = "x" * 2_000_000
@@ -341,14 +355,14 @@ def test_list_that_cannot_be_read_is_one_line_and_status_2(
 
 
 def test_json_lines_have_no_nan_and_csv_no_control_characters(files: Path) -> None:
-    row = '{"url": "https://a.example/", "n": [NaN, -Infinity], "t": "a\\u001b[31m\\nb"}'
+    row = '{"url": "https://a.example/", "n": [NaN, -Infinity, 1e400], "t": "a\\u001b[31m\\nb"}'
     (files / "u.jsonl").write_text(row)
     words = "--urls u.jsonl --robots none.txt --as a --format"
     assert audit(files, f"{words} jsonl").out == (
-        '{"url": "https://a.example/", "n": [null, null], "t": "a\\u001b[31m\\nb", "a": 1}\n'
+        '{"url": "https://a.example/", "n": [null, null, null], "t": "a\\u001b[31m\\nb", "a": 1}\n'
     )
     rows = audit(files, f"{words} csv").out
-    assert rows == 'url,n,t,a\nhttps://a.example/,"[null, null]",a\\x1b[31m\\nb,1\n'
+    assert rows == 'url,n,t,a\nhttps://a.example/,"[null, null, null]",a\\x1b[31m\\nb,1\n'
 
 
 @pytest.mark.parametrize("name", ["u.txt", "u.csv", "u.jsonl"])
