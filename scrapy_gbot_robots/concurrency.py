@@ -50,7 +50,7 @@ class TimeLimit:
     def __init__(self, secs: float) -> None:
         self._secs = secs
         self._is_over = False
-        self._work: Deferred[Any] = Deferred()
+        self._work: Any = None
         self.lift: Callable[[], object] = lambda: None
 
     async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
@@ -62,11 +62,14 @@ class TimeLimit:
             TimeoutError: `work` took longer; its text is `why`.
         """
         self.begin()
-        running: Deferred[_T] = deferred_from_coro(
-            work
-        )  # without asyncio it may lift the limit now
-        self._work = running
         try:
+            if is_asyncio_available():
+                # It runs in the task that awaits it: one more would let answers wait for their
+                # turn in the loop.
+                self._work = asyncio.current_task()
+                return await work
+            running: Deferred[_T] = deferred_from_coro(work)  # it may lift the limit now
+            self._work = running
             return await maybe_deferred_to_future(running)
         except (asyncio.CancelledError, CancelledError) as error:
             if self._is_over:
@@ -74,6 +77,8 @@ class TimeLimit:
             raise
         finally:
             self.lift()
+            if self._is_over and hasattr(self._work, "uncancel"):  # Python 3.11 and newer
+                self._work.uncancel()
 
     def begin(self) -> None:
         """Let the time begin, or begin anew."""

@@ -343,10 +343,13 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
     return tuple(getattr(manager, "middlewares", ()))
 
 
-def middlewares_of(crawler: Crawler, kind: type) -> list[str]:
-    """The names of the downloader middlewares of a crawl that are a `kind`."""
+def several_of(crawler: Crawler, kind: type) -> str:
+    """The names of the downloader middlewares of a crawl that are a `kind`; "" if one is."""
     of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
-    return [f"{type(each).__module__}.{type(each).__qualname__}" for each in of_kind]
+    names = [f"{type(each).__module__}.{type(each).__qualname__}" for each in of_kind]
+    if len(names) == 1:
+        return ""
+    return " and ".join(names)
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:

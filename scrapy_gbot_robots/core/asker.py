@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from .crawlers import Crawler, cut_token
-from .known_crawlers import did_you_mean, well_known
+from .crawlers import Crawler, agents_heeded, cut_token, is_browser_like
+from .known_crawlers import did_you_mean, is_known, well_known
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
@@ -81,6 +81,25 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
         hint = did_you_mean(name)
         if hint:
             yield f'no known crawler is called "{name}"{hint}'
+
+
+def problem_of(user_agent: str) -> str:
+    """Return what is wrong with a User-Agent as that of one's own crawl; "" if nothing is."""
+    crawler = Crawler.of(user_agent)
+    name = crawler.name
+    cut = cut_token(user_agent)
+    if not agents_heeded(crawler):
+        return f"names {name}, which heeds no robots.txt, so this crawl obeys no rules"
+    if cut is not None:
+        return f'is read as "{cut}": a product token is letters, "-" and "_" only'
+    if not name or is_browser_like(user_agent):
+        return "names no crawler of yours, so that no robots.txt can address this crawl"
+    if is_known(name):
+        return (
+            f"names a well-known crawler: the rules for {name} count "
+            f"(if that is meant, set GBOT_ROBOTS_AGENTS = [{name!r}])"
+        )
+    return ""
 
 
 def checked_url(text: str, *, has_robots: bool) -> str:

@@ -10,9 +10,9 @@ from scrapy.http import Headers
 from scrapy.settings import BaseSettings
 from scrapy.utils.python import without_none_values
 
+from ..core.asker import problem_of
 from ..core.crawlers import Crawler as RobotsCrawler
-from ..core.crawlers import RobotsAgent, agents_heeded, cut_token, is_browser_like
-from ..core.known_crawlers import is_known
+from ..core.crawlers import RobotsAgent
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,24 +29,13 @@ class UserAgent(NamedTuple):
     @property
     def hint(self) -> str:
         """A warning for the user; "" if there is no need for one."""
-        crawler = RobotsCrawler.of(self.text)
-        name = crawler.name
-        cut = cut_token(self.text)
-        if not agents_heeded(crawler):
-            problem = f"names {name}, which heeds no robots.txt, so this crawl obeys no rules"
-        elif cut is not None:
-            problem = f'is read as "{cut}": a product token is letters, "-" and "_" only'
-        elif not name or is_browser_like(self.text):
-            problem = "names no crawler of yours, so that no robots.txt can address this crawl"
-        elif is_known(name):
-            problem = (
-                f"names a well-known crawler: the rules for {name} count "
-                f"(if that is meant, set GBOT_ROBOTS_AGENTS = [{name!r}])"
-            )
-        else:
+        problem = problem_of(self.text)
+        if not problem:
             return ""
-        advice = "Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
-        return f"{self.source}, {self.text!r}, {problem}. {advice}"
+        return (
+            f"{self.source}, {self.text!r}, {problem}. "
+            "Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'"
+        )
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:

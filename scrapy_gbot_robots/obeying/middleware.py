@@ -22,7 +22,7 @@ from ..core.crawlers import RobotsAgent
 from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
-from ..engine import is_bypassed, middlewares_of
+from ..engine import is_bypassed, several_of
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
@@ -291,20 +291,19 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 "GbotRobotsTxtMiddleware always uses GbotRobotParser",
                 parser,
             )
-        alike = middlewares_of(self.crawler, RobotsTxtMiddleware)
-        if len(alike) > 1:
+        several = several_of(self.crawler, RobotsTxtMiddleware)
+        if several:
             logger.warning(
                 "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. "
                 'Set all but one to None, or use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
-                " and ".join(alike),
+                several,
             )
         hint = of_project(settings, spider).hint
         if hint and self._settings.asked_as is None:
             logger.warning("%s", hint)
         is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
         # The project's own code may exempt requests without `subject_to_robots`.
-        if not is_own or is_bypassed(self.crawler, self):
-            self.room.requests_see = True
+        self.room.requests_see = not is_own or is_bypassed(self.crawler, self)
         self.room.start()
 
     async def _spider_closed(self) -> None:
