@@ -8,6 +8,7 @@ the options, the rows and the summary.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import time
 from argparse import ArgumentParser, Namespace
@@ -143,7 +144,6 @@ class _Audit:
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
         self._columns = ["ANSWER", "CRAWLER", "RULE", "URL"]
-        self._csv = csv.writer(out, lineterminator="\n")
         self._began = time.monotonic()
         self._judged = 0  # URLs
         self._example = ""  # the first line that is no URL, behind a colon
@@ -237,11 +237,21 @@ class _Audit:
 
     def _write(self, cells: Sequence[Any]) -> None:
         if self._options.format == "csv":
-            self._csv.writerow(map(_cell, cells))
+            line = io.StringIO()
+            csv.writer(line).writerow(map(self._cell, cells))  # \r\n ends it, so both are quoted
+            self._out.write(line.getvalue().removesuffix("\r\n") + "\n")
         else:
             answer, name, rule, url = map(printable, cells)
             width = max(map(len, [*self._names, "CRAWLER"]))
             self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<40}  {url}\n")
+
+    def _cell(self, value: Any) -> Any:
+        """Return a cell of CSV: text as it came, or escaped on a terminal; lists as JSON."""
+        if isinstance(value, str) and self._out.columns:
+            return printable(value)
+        if isinstance(value, (list, dict)):
+            return json.dumps(value)
+        return value
 
     def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
         """Count the rules that decide about a URL; write a line for each crawler."""
@@ -283,12 +293,3 @@ class _Audit:
         if len(rules) > _TOP:
             others = count(len(rules) - _TOP, "other rule", exact=self._rules.exact)
             err.say(f"... and {others}")
-
-
-def _cell(value: Any) -> Any:
-    """Return a cell of CSV. What is not printable is escaped; lists and objects are JSON."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, (list, dict)):
-        return json.dumps(value)
-    return value

@@ -109,7 +109,7 @@ class Terminal:
     def write(self, text: str) -> None:
         """Write whole lines as they are: for formats that programs read.
 
-        The caller has made them printable.
+        The caller has made them printable if this is a terminal.
         """
         self._stream.write(text)
 

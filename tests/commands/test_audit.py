@@ -354,15 +354,27 @@ def test_list_that_cannot_be_read_is_one_line_and_status_2(
     assert ended.err.count("\n") == 1
 
 
-def test_json_lines_have_no_nan_and_csv_no_control_characters(files: Path) -> None:
+def test_json_lines_have_no_nan_and_csv_no_control_characters_on_a_terminal(files: Path) -> None:
     row = '{"url": "https://a.example/", "n": [NaN, -Infinity, 1e400], "t": "a\\u001b[31m\\nb"}'
     (files / "u.jsonl").write_text(row)
     words = "--urls u.jsonl --robots none.txt --as a --format"
     assert audit(files, f"{words} jsonl").out == (
         '{"url": "https://a.example/", "n": [null, null, null], "t": "a\\u001b[31m\\nb", "a": 1}\n'
     )
-    rows = audit(files, f"{words} csv").out
-    assert rows == 'url,n,t,a\nhttps://a.example/,"[null, null, null]",a\\x1b[31m\\nb,1\n'
+    rows = 'url,n,t,a\nhttps://a.example/,"[null, null, null]",a\\x1b[31m\\nb,1\n'
+    ended = run_on_terminal("audit", *f"{words} csv".split(), cwd=files)
+    assert without_colour(ended.out).replace("\r", "").startswith(rows)
+
+
+def test_csv_has_cells_as_they_came(files: Path) -> None:
+    cells = ["two\nlines", "two\r\nlines", "a\rb", "a\tb", "\u202eü", "\x1b[31m", '"', ""]
+    with (files / "urls.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = [("url", "a\nnote"), *((URLS[0], cell) for cell in cells)]
+        csv.writer(file).writerows(rows)
+    command = [*COMMAND, *"audit --urls urls.csv --robots none.txt --as a --format csv".split()]
+    out = subprocess.run(command, cwd=files, stdout=subprocess.PIPE, check=True).stdout
+    with io.StringIO(out.decode(), newline="") as file:
+        assert [row["a\nnote"] for row in csv.DictReader(file)] == cells
 
 
 @pytest.mark.parametrize("name", ["u.txt", "u.csv", "u.jsonl"])
