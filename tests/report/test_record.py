@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from scrapy_gbot_robots.report.archive import record_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
+from ..support.documentation import HOME, blocks
 from ..support.entries import NOW
 from ..support.web import Reply, Site
 
@@ -37,6 +39,7 @@ WALL = Reply(403, b"no", {"cf-mitigated": "challenge"})
 ORIGINS: dict[str, tuple[bytes | Reply, int, int]] = {
     "rules": (RULES, 1, 0),
     "the same rules": (RULES, 1, 0),
+    "rules that are not UTF-8": (b"# caf\xe9\n" + RULES, 1, 0),
     "missing": (Reply(404, b"gone"), 1, 1),
     "not found, as a server error": (NOT_FOUND, 1, 1),
     "a wall": (WALL, 1, 1),
@@ -56,20 +59,26 @@ def verdicts(crawler: Crawler) -> dict[str, int]:
     return found
 
 
-def records(path: Path) -> list[dict[str, Any]]:
+def json_lines(path: Path) -> bytes:
     text = path.read_bytes()
     if path.name.endswith(".gz"):
-        text = gzip.decompress(text)
-    return list(map(json.loads, text.splitlines()))
+        return gzip.decompress(text)
+    return text
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return list(map(json.loads, json_lines(path).splitlines()))
 
 
 def judged(archive: Path, urls: list[str]) -> dict[str, int | None]:
-    """What `judge` says by an archive, which is read as docs/record.md shows."""
-    robots: dict[str, bytes | None] = {}
-    for row in records(archive):
-        robots[row["url"]] = row["body"].encode() if row["state"] == "rules" else b""
-        if row["state"] == "full disallow":
-            robots[row["url"]] = None if row["unreachable"] else b"User-agent: *\nDisallow: /"
+    """What `judge` says by an archive, which is read by the function on docs/record.md."""
+    (block,) = [each for each in blocks(HOME / "docs/record.md") if "# by_record.py" in each.text]
+    page: dict[str, Any] = {}
+    exec(block.text.partition("\nif ")[0], page)  # noqa: S102 - ours
+    compressed = archive.with_name("compressed.gz")
+    compressed.write_bytes(gzip.compress(json_lines(archive)))
+    robots = page["robots_of"](compressed)
+    compressed.unlink()
     return dict(zip(urls, judge(urls, robots, "testbot")["testbot"], strict=True))
 
 
@@ -80,8 +89,9 @@ async def test_archive_of_either_crawl_gives_the_crawl_s_own_verdicts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     sites = [Site({"/robots.txt": reply, "/rules.txt": RULES}) for reply, _, _ in ORIGINS.values()]
-    with sites[0], sites[1], sites[2], sites[3], sites[4], sites[5], sites[6], sites[7]:
+    with ExitStack() as stack:
         for site in sites:
+            stack.enter_context(site)
             site.pages["*"] = b"ok"
         urls = [site.url(path) for site in sites for path in ("/yes", "/no")]
         expected = [answer for _, *answers in ORIGINS.values() for answer in answers]
@@ -93,11 +103,11 @@ async def test_archive_of_either_crawl_gives_the_crawl_s_own_verdicts(
                 crawler = await crawl(Pages, settings, urls=urls)
             assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
             assert judged(archive, urls) == dict(zip(urls, expected, strict=True))
-            assert stats(crawler, "gbot_robots/archive/") == {"gbot_robots/archive/written": 8}
+            assert stats(crawler, "gbot_robots/archive/") == {"gbot_robots/archive/written": 9}
             sources = Counter(row["source"] for row in records(archive) if not row["unreachable"])
-            assert sources == {source: 7}
+            assert sources == {source: 8}
             (line,) = [text for text in caplog.messages if text.startswith("The record of this")]
-            assert line == f"The record of this crawl is in {archive}: 8 robots.txt answers"
+            assert line == f"The record of this crawl is in {archive}: 9 robots.txt answers"
 
 
 @in_reactor
