@@ -41,7 +41,7 @@ from .remarks import (
 )
 from .robots import Group, RobotsTxt, groups_by_agent, groups_of, is_cut, lines_of
 from .rule_index import Index
-from .rules import closing_rule, entries_of
+from .rules import PATHS_BEGIN, closing_rule, entries_of
 from .urls import shown
 from .verdict import Rule
 
@@ -53,7 +53,6 @@ _SEAMS = {
     UNKNOWN: "is no user-agent line",
     USER_AGENT: "begins no new group: no rule ends the one above",
 }
-_PATHS_BEGIN = ("/", "*")  # the patterns of paths
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
 # Folders with such files, the last one with others, too, and one of the files.
 _FOLDERS = (
@@ -246,7 +245,7 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
     return [
         pattern
         for pattern in patterns
-        if pattern.startswith(_PATHS_BEGIN) and not covers(pattern, "/")
+        if pattern.startswith(PATHS_BEGIN) and not covers(pattern, "/")
     ]
 
 

@@ -56,6 +56,8 @@ _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
 _BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
 
+PATHS_BEGIN = ("/", "*")  # the patterns of paths
+_ROBOTS_TXT = "/robots.txt"  # never disallowed
 _NO_SITE: tuple[tuple[()], int] = ((), 0)  # no URL begins with an empty tuple of texts
 
 
@@ -289,10 +291,24 @@ def entries_of(rules: Rules) -> list[Rule]:
 
 
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
-    """Return the first rule that disallows everything, if none allows anything."""
-    with_path = [rule for rule in rules if rule.pattern]
-    covering = (rule for rule in with_path if covers(rule.pattern, "/"))
-    return None if any(rule.allow for rule in with_path) else next(covering, None)
+    """Return the rule that disallows everything, if no rule allows anything.
+
+    An allow rule that is shorter allows nothing, nor does one whose pattern no path begins like.
+    Whether /robots.txt is allowed makes no difference.
+    """
+    closing: Rule | None = None
+    longest = 0  # of the patterns that allow something
+    for rule in rules:
+        length = len(rule.pattern)
+        if not rule.allow:
+            is_longer = closing is None or length > len(closing.pattern)
+            if is_longer and covers(rule.pattern, "/"):
+                closing = rule
+        elif rule.pattern.startswith(PATHS_BEGIN) and rule.pattern.rstrip("*$") != _ROBOTS_TXT:
+            longest = max(longest, length)
+    if closing is None or longest >= len(closing.pattern):
+        return None
+    return closing
 
 
 def content_lines_of(rules: Rules) -> tuple[ContentLine, ...]:

@@ -275,6 +275,14 @@ whole site disallowed
     disallow: /|user-agent: b|disallow: /    2
     disallow: /|user-agent: a|disallow:    2
     disallow: /|user-agent: gptbot|disallow: /x    2
+    disallow: /*|allow: /    2
+    disallow: /|disallow: /*|allow: /    3
+    disallow: /|allow: products/|allow: $    2
+    disallow: /|allow: /robots.txt    2
+    disallow: /|allow: /robots.txt$    2
+    disallow: /*|disallow: /|allow: /|allow: /ads.txt
+    disallow: /*|allow: /|user-agent: bingbot|disallow: /*|allow: /*
+    disallow: /*|allow: /$
     disallow: /$
     disallow: /|allow: /open/
     disallow: /|user-agent: bingbot|disallow: /x

@@ -169,6 +169,8 @@ def test_default_file_of_a_large_host_is_no_cause_for_alarm(name: str) -> None:
         ("user-agent: bingbot\n# a comment\nuser-agent: a\ndisallow: /", "Bingbot"),
         ("user-agent: bingbot\ndisallow: /\nuser-agent: bingbot\nallow: /x", ""),
         ("user-agent: bingbot\ndisallow: /\nallow: /$", ""),
+        ("user-agent: bingbot\ndisallow: /*\nallow: /", "Bingbot"),
+        ("user-agent: bingbot\ndisallow: /\nallow: /ads.txt", ""),
         ("user-agent: Googlebot-Image\nuser-agent: Googlebot-News\ndisallow: /", ""),
         ("user-agent: AdsBot-Google\nuser-agent: GPTBot\ndisallow: /", ""),
     ],
