@@ -46,10 +46,13 @@ def judge_batch(
     Raises:
         BulkError: a ValueError. A column is missing or is there twice, `url` or `body` is neither
             text nor binary, or a column has the name of a crawler.
-        TypeError: a status is no number.
+        TypeError: `batch` is no record batch, such as a table, or a status is no number.
     """
     import pyarrow as pa  # noqa: PLC0415
 
+    if not isinstance(batch, pa.RecordBatch):
+        what = f"{type(batch).__name__}; a Table has to_batches()"
+        raise TypeError(f"judge_batch takes a RecordBatch, not {what}")
     need(batch.schema.names, [URL, BODY], "the batch")
     names = [name for name in batch.schema.names if name != BODY]
     served: list[Any] = _bytes_in(batch, BODY)

@@ -348,15 +348,12 @@ def _answer_in(robots: Robots) -> tuple[int | None, bytes]:
     """Return the status and the body that a value says were served."""
     if _is_missing(robots):
         return None, b""
-    if not isinstance(robots, tuple):
-        return 200, _body_of(robots)
-    try:
-        status, body = robots
-    except ValueError:
-        raise TypeError(
-            f"what was served is (status, body), bytes or None, not {robots!r:.100}"
-        ) from None
-    return _status_of(status), _body_of(body)
+    if isinstance(robots, (bytes, bytearray, memoryview)):
+        return 200, bytes(robots)
+    match robots:
+        case (status, body) if isinstance(robots, tuple):  # a list would match, too
+            return _status_of(status), _body_of(body)
+    raise TypeError(f"what was served is (status, body), bytes or None, not {robots!r:.100}")
 
 
 def _is_missing(value: object) -> bool:

@@ -145,7 +145,7 @@ class Policy:
     Raises ValueError for another word than those that are allowed.
     """
 
-    ladder: str = "google"  # a key of `LADDERS`
+    unreachable: str = "google"  # a key of `LADDERS`
     # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
     max_age_secs: float = DAY
     soft_404: bool = True  # for `outcome_of`
@@ -154,7 +154,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name, word, words in (
-            ("ladder", self.ladder, LADDERS),
+            ("unreachable", self.unreachable, LADDERS),
             ("refused", self.refused, ("allow", "disallow")),
         ):
             if word not in words:
@@ -298,7 +298,7 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     Requests that may go on do not wait for each further attempt.
     """
     age = max(0.0, now - outage.since)
-    state = next(state for until, state in LADDERS[policy.ladder] if age < until)
+    state = next(state for until, state in LADDERS[policy.unreachable] if age < until)
     why = f"robots.txt unreachable: {outage.why}"
     if age >= MINUTE:
         why = f"robots.txt unreachable for {span(age)}: {outage.why}"

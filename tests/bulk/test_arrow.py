@@ -109,3 +109,8 @@ def test_column_without_text_is_refused(name: str, column: list[Any]) -> None:
     rows = {"url": ["https://a.example/no"], "status": [200], "body": [ROBOTS], name: column}
     with pytest.raises(BulkError, match=f"the batch: the column '{name}' holds .*, not text"):
         judge_batch(pa.record_batch(rows), "a")
+
+
+def test_table_is_no_batch() -> None:
+    with pytest.raises(TypeError, match="^judge_batch takes a RecordBatch, not Table"):
+        judge_batch(pa.table({"url": ["https://a.example/"], "body": [ROBOTS]}), "a")

@@ -118,7 +118,8 @@ def test_robots_txt_may_stand_beside_each_url() -> None:
     [
         ([ROBOTS], ValueError, "2 URLs, and what was served for 1"),
         ({"nothing": ROBOTS}, ValueError, "no absolute URL"),
-        ({"https://a.example": 200}, TypeError, "not int"),
+        ({"https://a.example": 200}, TypeError, r"what was served is \(status, body\), .* not 200"),
+        ({"https://a.example": [200, ROBOTS]}, TypeError, r"what was served is \(status, body\)"),
         ([(200, ROBOTS, "more")] * 2, TypeError, r"what was served is \(status, body\)"),
         (ROBOTS, TypeError, "which origin served what, .* it is not one bytes"),
         (None, TypeError, "which origin served what, .* it is not one NoneType"),

@@ -136,7 +136,8 @@ def test_google_2026_allows_everything_in_the_end(before: Entry | None) -> None:
 
 def test_unknown_words_are_refused() -> None:
     with pytest.raises(
-        ValueError, match="ladder must be one of google, google-2026, rfc9309, allow, got 'open'"
+        ValueError,
+        match="unreachable must be one of google, google-2026, rfc9309, allow, got 'open'",
     ):
         Policy("open")
     with pytest.raises(ValueError, match="refused must be one of allow, disallow, got 'Disallow'"):
