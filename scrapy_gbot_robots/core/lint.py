@@ -47,7 +47,8 @@ from .verdict import Rule
 
 _RANKS = [*KINDS]  # the greatest harm first
 
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # its byte-order marks
+# How UTF-16 and UTF-32 begin: by a byte-order mark, or a character of ASCII.
+_WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
 # Why the line of a seam begins no group.
 _SEAMS = {
     UNKNOWN: "is no user-agent line",
@@ -121,9 +122,9 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
         key = line.key.lower()
         if line.kind != UNKNOWN or key == LICENSE or nearest_field(key):
             return ""
-    if body.startswith(_UTF_16):
-        return 'UTF-16 (Notepad\'s "Unicode"; save it as UTF-8)'
-    if not directives:
+    if _WIDE.match(body):
+        return 'UTF-16 or UTF-32 (Notepad\'s "Unicode"; save it as UTF-8)'
+    if not directives and b"\0" not in body:
         return ""
     return "another text"
 

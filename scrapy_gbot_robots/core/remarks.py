@@ -334,12 +334,10 @@ def _on_form(line: Line) -> Odd:
 
 
 def _on_bytes(line: Line, written: bytes) -> Odd:
-    """Look at the bytes of a rule or a sitemap line."""
-    if line.kind not in _NOT_UTF_8:
-        return
+    """Look at the bytes of a line; for what is past ASCII, of a rule or a sitemap line."""
     if b"\0" in written:
         yield "not UTF-8", "the line ends at a NUL byte"
-    elif written.decode("utf-8", "ignore").encode() != written:
+    elif line.kind in _NOT_UTF_8 and written.decode("utf-8", "ignore").encode() != written:
         yield "not UTF-8", _NOT_UTF_8[line.kind]
 
 

@@ -119,6 +119,7 @@ disallow: /video/.*    regular expression
 disallow: /p$more    dollar within a path
 allow: /a/index.html    index page    takes it for the directory "/a/", too; others may not
 disallow: /caf\xe9    not UTF-8    is matched byte by byte; save the file as UTF-8
+\0disallow: /secret/    not UTF-8    the line ends at a NUL byte; save
 disallow: /a\0b    not UTF-8    the line ends at a NUL byte; save
 sitemap: https://e.com/\xe9    not UTF-8    each byte past ASCII counts as % and its code
 user-agent: b\xf6t    user agent cut    this is for "b"
@@ -222,7 +223,14 @@ def test_colon_that_is_none_is_named() -> None:
 OF_SEVERAL = r"""
 disallow: /|user-agent: *|disallow: /x    1 rule before any group    is ignored
 disalllow: /|words    1 misspelt field, 2 ignored    did you mean
-\xff\xfeu\0s\0e\0r\0:\0*\0    1 no robots file    this is UTF-16
+\xff\xfeu\0s\0e\0r\0:\0*\0    1 no robots file    this is UTF-16 or UTF-32 (
+\0u\0s\0e\0r\0:\0*    1 no robots file    this is UTF-16 or UTF-32 (
+u\0s\0e\0r\0:\0*\0    1 no robots file    this is UTF-16 or UTF-32 (
+\0\0\0u\0\0\0s    1 no robots file    this is UTF-16 or UTF-32 (
+\0\0\xfe\xff\0\0\0u    1 no robots file    this is UTF-16 or UTF-32 (
+u\0\0\0s\0\0\0    1 no robots file    this is UTF-16 or UTF-32 (
+\0\0\0\0    1 no robots file    this is another text
+\0disallow: /    1 no robots file    this is another text
 \xfe\xff\0u\0s\0e\0r\0:\0*    1 no robots file    ; save it as UTF-8
 \x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; lines
 {"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; lines of it that are read as rules: 0
