@@ -25,6 +25,7 @@ from .lines import (
     USER_AGENT,
     Line,
     is_web_page,
+    without_bom,
 )
 from .patterns import NO_RULE, covers, decider, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
@@ -118,9 +119,10 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     if is_web_page(body):
         return "a web page"
     directives = [line for line in all_lines if not line.flags & (EMPTY | IS_COMMENT)]
+    is_json = without_bom(body).lstrip().startswith((b"{", b"["))
     for line in directives:
         key = line.key.lower()
-        if line.kind != UNKNOWN or key == LICENSE or nearest_field(key):
+        if line.kind != UNKNOWN or key == LICENSE or (nearest_field(key) and not is_json):
             return ""
     if _WIDE.match(body):
         return 'UTF-16 or UTF-32 (Notepad\'s "Unicode"; save it as UTF-8)'

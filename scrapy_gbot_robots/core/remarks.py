@@ -403,7 +403,7 @@ def _on_agent(value: bytes) -> Odd:
         advice = f': the group is for a crawler "{agent}" alone; write "*" for all'
     elif _DIRECTIVE.search(text):
         advice = ": write one directive a line"
-    if not agent:
+    if not agent and not is_known(text):
         yield "no user agent", advice
     elif len(agent) == len(value):
         if advice:

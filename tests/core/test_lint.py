@@ -46,7 +46,7 @@ user-agent: googlebot-video|user-agent: somebot|disallow: /x|
 sitemap: https://example.com/s.xml|
 sitemap: https://e.com/i,j.xml|sitemap: https://e.com/?u=https://x,https://y
 user-agent: MJ12bot|user-agent: mj12bot/1.4|disallow: /
-user-agent: AI2Bot|user-agent: Ai2Bot-Dolma|user-agent: img2dataset|user-agent: k2spider|disallow: /
+user-agent: 360Spider|user-agent: AI2Bot|user-agent: Ai2Bot-Dolma|user-agent: img2dataset|user-agent: k2spider|disallow: /
 user-agent: Googlebot/2.1 (+http://www.google.com/bot.html)|disallow: /x
 user-agent: DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)|disallow: /x
 user-agent: facebookexternalhit/1.1 (+http://www.facebook.com/#x)|disallow: /
@@ -234,6 +234,7 @@ u\0\0\0s\0\0\0    1 no robots file    this is UTF-16 or UTF-32 (
 \xfe\xff\0u\0s\0e\0r\0:\0*    1 no robots file    ; save it as UTF-8
 \x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; lines
 {"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; lines of it that are read as rules: 0
+{"User-agent": "*",|"Disallow": "/"}    1 no robots file    this is another text
 \xef\xbb\xbf [1,|2]    1 no robots file    this is another text
 <head><title>x</title>|x    1 no robots file    a web page
 <body>x    1 no robots file    a web page
