@@ -123,8 +123,8 @@ _WORDS = {
             "group of its own"
         ),
         "odd character in a path": (
-            "a character that cannot be seen or looks like another{what}: no URL is likely to have "
-            "it, so retype the path"
+            "an HTML tag, or a character that cannot be seen or looks like another{what}: no URL "
+            "is likely to have it, so retype the path"
         ),
         "joined groups": (
             "in one group with the lines above, as no rule stands between: all have the same rules"
@@ -192,11 +192,12 @@ _HEADER = re.compile(
     r"[A-Za-z_-]+(?:(?P<version>/[^\s,;|()]*)| \d[\d.]*)?[;+]?\s*"
     r"(?:\([^()]*(?:\)|\Z)\s*|\+?https?://\S*(?:\s+|\Z))*\Z"
 )
-# Spaces and characters that cannot be seen, joiners only if not within a word that needs them; what
-# looks like a slash; Greek and Cyrillic letters beside Latin ones.
+# Spaces and characters that cannot be seen, joiners only if not within a word that needs them; HTML
+# tags; what looks like a slash; Greek and Cyrillic letters beside Latin ones.
 _ODD_IN_PATH = re.compile(
     "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
+    "|</?[A-Za-z][A-Za-z0-9]* ?/?>"
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
 _DIRECTIVE = re.compile(r"(?:allow|sitemap|crawl-delay)\s*:", re.IGNORECASE)  # within a value
@@ -349,7 +350,7 @@ def _on_rule(line: Line, raw: bytes) -> Odd:
     if path[:1] not in b"/*":
         yield "no leading slash", ""
     elif odd:
-        yield "odd character in a path", _code_points(odd)
+        yield "odd character in a path", _code_points(odd) or f" ({shown(odd)})"
     elif not as_typed.isascii():
         yield "path not escaped", ""
     if len(path.split()) > 1:

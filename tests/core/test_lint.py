@@ -168,6 +168,7 @@ user-agent: MyBot/1.0 (compatible; Googlebot/2.1)    user agent cut    write the
 user-agent: Googlebot (+http://x), CCBot    user agent cut    a name ends where
 us\u0435r-agent: x    misspelt field    (with U+0435), so the line is ignored
 user-agent: GPTB\u043et    user agent cut    (with U+043E): a name ends
+disallow: /admin/<br>    odd character in a path    (<br>): no URL
 disallow: /\u0430dmin/    odd character in a path    (with U+0430): no URL
 disallow: /admi\u03bd    odd character in a path    (with U+03BD): no URL
 disallow: /tmp\u200b/    odd character in a path    (with U+200B): no URL
