@@ -282,6 +282,9 @@ def test_command_shows_a_poisoned_storage_in_printable_text(
 ) -> None:
     settings = ["-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={redis_url}"]
     store.set(b"gbot_robots:entry:{http://evil.example" + AS_BYTES + b"}", copied(NOW, NOW))
+    alone = run_here("cache", "list", *settings, cwd=project)  # whatever comes before it in a list
+    assert (alone.status, alone.err) == (0, "")
+    assert "1 origin in " in alone.out
     store.set(
         b"gbot_robots:entry:{http://b.example}",
         encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW))),

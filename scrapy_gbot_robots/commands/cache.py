@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
+from contextlib import closing, suppress
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -100,7 +100,10 @@ def _opened(gbot: GbotSettings, settings: Settings) -> tuple[Storage, str]:
 def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_brief: bool) -> None:
     """Write what is known of an entry, and the file; if `is_brief`, a line."""
     decision = decide(entry, time.time(), gbot.policy)
-    state = RobotsState(origin + ROBOTS_PATH, decision, entry, Origin.of(origin))
+    site = None
+    with suppress(ValueError):  # others write to the storage, too
+        site = Origin.of(origin)
+    state = RobotsState(origin + ROBOTS_PATH, decision, entry, site)
     out.json({"origin": origin, **entry_facts(state)})
     words = [*entry_in_words(state)]
     if is_brief:

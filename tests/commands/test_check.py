@@ -288,7 +288,7 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
     url = "https://example.com/\x1b[31m%c2%9b31m\u202ex"
     audit = ("audit", "--urls", "-", "--robots", "robots.txt")
     runs = [("check", url, "--robots", "robots.txt"), ("lint", "robots.txt")]
-    runs += [audit, (*audit, "--format", "csv"), (*audit, "--format", "jsonl")]
+    runs += [audit, (*audit, "--format", "jsonl")]  # of CSV, test_audit tells
     for arguments in runs:
         ended = run_here(*arguments, cwd=tmp_path, stdin=url.encode())
         assert ended.out

@@ -10,6 +10,7 @@ from scrapy_gbot_robots.core.asker import (
     group_line,
     hints_on,
     names_in,
+    problem_of,
     verdict_on,
 )
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
@@ -139,3 +140,21 @@ def test_words_for_the_group_that_a_crawler_heeds(
 def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     assert group_in_words(Crawler.of("a"), None, None) == "none: no group names a or *"
     assert group_in_words(Crawler.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "problem"),
+    [
+        ("mybot/1.0 (+https://example.com)", ""),
+        ("FeedFetcher-Google", "which heeds no robots.txt, so this crawl obeys no rules"),
+        ("my bot", 'is read as "my": a product token is letters, "-" and "_" only'),
+        ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "names no crawler of yours"),
+        ("123", "names no crawler of yours"),
+        ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_AGENTS"),
+    ],
+)
+def test_user_agent_that_is_no_name_of_ones_own_is_said_to_be_none(
+    user_agent: str, problem: str
+) -> None:
+    assert problem in problem_of(user_agent)
+    assert bool(problem) == bool(problem_of(user_agent))

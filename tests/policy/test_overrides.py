@@ -109,6 +109,24 @@ def test_what_an_override_does_is_said_in_few_words(rules: str, action: Action, 
     assert (override.robotstxt is not None) == (action is Action.REPLACE)
 
 
+def test_lists_for_the_log_have_those_first_that_run_out_first() -> None:
+    overrides = read_overrides(
+        {
+            "a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"},
+            "b.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"},
+            "c.example": {"rules": "disallow", "reason": "x", "until": "1970-01-01"},
+        }
+    )
+    run_out = "run out and not applied: 'c.example': disallow until 1970-01-01 (x)"
+    in_force = "'b.example': ignore until 2999-01-01 (contract 17), 'a.example': own rules (mail)"
+    name = "GBOT_ROBOTS_OVERRIDES"
+    assert overrides.in_words(86_400.0) == (
+        f"{name}: 1 {run_out}",
+        f"{name}: 2 in force: {in_force}",
+    )
+    assert read_overrides({}).in_words(0.0) == ("", "")
+
+
 def test_verdicts_name_the_override() -> None:
     override = one(rules="user-agent: *\ndisallow: /x\nallow:")
     assert override.robotstxt is not None
