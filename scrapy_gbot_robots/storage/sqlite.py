@@ -124,7 +124,8 @@ class SqliteStorage(Storage):
         self._max_body = max_body
         self._lock = Lock()  # one connection serves all threads in turn
         self._connection: sqlite3.Connection | None = None
-        self._inode = 0  # of the file that `_connection` has open
+        # of the file that `_connection` has open, or of one that was at the path just before
+        self._inode = 0
         self._run("SELECT 1")  # which opens the file
 
     def get(self, origin: str) -> Entry | None:
@@ -191,7 +192,8 @@ class SqliteStorage(Storage):
                 try:
                     return self._execute(statement, values)
                 except _BROKEN as error:
-                    if type(error) not in _BROKEN:
+                    is_taken_away = self._inode != _inode_of(self._path)
+                    if type(error) not in _BROKEN and not is_taken_away:
                         raise
                     self._set_aside(error)
                     return self._execute(statement, values)
@@ -213,13 +215,14 @@ class SqliteStorage(Storage):
             sqlite3.OperationalError: it cannot be used now.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        # Noted first: if another process puts a new file there meanwhile, this is not its number.
+        self._inode = _inode_of(self._path)
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
         )
         # another program may have stored a text that is no UTF-8
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
-            self._inode = self._path.stat().st_ino
             self._begin(connection)
             # after a power cut the last writes may be gone, no more
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -238,6 +241,7 @@ class SqliteStorage(Storage):
         # SQLite does not wait for another process that switches to write-ahead logging, too
         with _alone(self._path):
             connection.executescript(_SCHEMA)
+            self._inode = _inode_of(self._path)
 
     def _set_aside(self, error: Exception) -> None:
         """Rename the file that this storage has found broken, unless another process has.
@@ -249,7 +253,7 @@ class SqliteStorage(Storage):
         # locks on it.
         self._disconnect()
         with _alone(self._path):
-            if not self._path.exists() or self._path.stat().st_ino != self._inode:
+            if _inode_of(self._path) != self._inode:
                 return
             with self._path.open("rb") as file:
                 header = file.read(_APPLICATION_ID_AT + 4)
@@ -269,6 +273,14 @@ class SqliteStorage(Storage):
 
 def _today() -> int:
     return int(time.time() // 86400)
+
+
+def _inode_of(path: Path) -> int:
+    """Return the number of the file at `path`; 0 if there is none."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0
 
 
 @contextmanager

@@ -251,6 +251,28 @@ def test_file_that_another_process_renews_meanwhile_is_not_set_aside_again(path:
     assert aside(path) == ["robots.sqlite.set-aside-by-another"]
 
 
+@pytest.mark.parametrize("new", [True, False], ids=["new-file", "no-file"])
+def test_new_file_that_another_process_puts_there_as_the_broken_one_is_opened_stays(
+    path: Path, new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renewed = filled(path, 1)
+    broken(path)
+    connect = sqlite3.connect
+
+    def connect_late(file: Path, **options: Any) -> sqlite3.Connection:
+        connection = connect(file, **options)
+        monkeypatch.undo()
+        set_aside_by_another(path)
+        if new:
+            path.write_bytes(renewed)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect_late)
+    with closing(SqliteStorage(path)) as storage:
+        assert list(storage.origins()) == ["https://host0.example:443"] * new
+    assert aside(path) == ["robots.sqlite.set-aside-by-another"]
+
+
 # Disks and directories that fail
 
 
