@@ -142,9 +142,11 @@ def hides_rules(body: bytes) -> str:
     text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # readable, if it was UTF-16
     if _RULE.search(text) is None:
         return ""
-    if not is_web_page(body):
-        return found_instead(body) if text != body and _speaks_to_crawlers(text) else ""
-    return "a web page" if _AGENT_BEHIND_A_TAG.search(body) else ""
+    if is_web_page(body):
+        return "a web page" if _AGENT_BEHIND_A_TAG.search(body) else ""
+    if text != body and _speaks_to_crawlers(text):
+        return found_instead(body)
+    return ""
 
 
 # A 5xx that says "not found"

@@ -11,8 +11,8 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 from scrapy import Request, Spider
@@ -23,7 +23,7 @@ from scrapy.spiders import CrawlSpider, SitemapSpider
 from typing_extensions import Self
 
 from ..concurrency import run_in_thread
-from ..core.robots import RobotsTxt, may_list_sitemaps
+from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
 from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import follows_sitemap, sitemap_callback
 from ..meta import SITEMAP
@@ -32,6 +32,7 @@ from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Refused, UrlCheck
 
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
+_READ_IN_THREAD_BYTES = 4 * 2**10  # a longer robots.txt may take milliseconds to read
 
 logger = logging.getLogger(__name__)
 
@@ -77,12 +78,16 @@ class SitemapDiscovery:
                 found[robots_url] = urls
         return found
 
-    async def _robotstxt_known(
+    def _robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
-    ) -> None:
-        """Feed the spider what a robots.txt lists, or only show it to handlers."""
+    ) -> Coroutine[Any, Any, None] | None:
+        """Return what reads the sitemap lines of a robots.txt, None if it has none, as most."""
         if not may_list_sitemaps(robotstxt):
-            return
+            return None
+        return self._take(origin, robotstxt, request)
+
+    async def _take(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
+        """Feed the spider what a robots.txt lists, or only show it to handlers."""
         spider: Any = self._crawler.spider
         is_for_the_spider = self._feeds and self._is_for_the_spider(origin, request)
         response = None
@@ -177,7 +182,11 @@ class SitemapFeed:
         robots_url = origin.robots_url
         known = self.listed.get(robots_url, "")
         before = known.split()[1:]
-        new, counts, first = await run_in_thread(self.check.choose, origin, robotstxt, before)
+        choose = partial(self.check.choose, origin, robotstxt, before)
+        if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
+            new, counts, first = await run_in_thread(choose)
+        else:
+            new, counts, first = choose()
         left_out = ""
         if first:
             number = counts.total() - counts["found"] - counts["duplicate"]
@@ -211,7 +220,7 @@ class SitemapFeed:
         """Schedule a request for a sitemap, which the robots.txt `response` lists.
 
         Raises:
-            Refused: the spider, a handler or a spider middleware leaves it out.
+            Refused: the spider or a handler leaves it out.
         """
         spider: Any = self._crawler.spider
         engine: Any = self._crawler.engine

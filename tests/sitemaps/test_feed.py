@@ -75,7 +75,7 @@ async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("named", [False, True])
 @in_reactor
-async def test_reactor_runs_while_sitemap_lines_are_read(
+async def test_reactor_runs_while_many_sitemap_lines_are_read(
     named: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
@@ -87,6 +87,7 @@ async def test_reactor_runs_while_sitemap_lines_are_read(
 
     monkeypatch.setattr(module, "UrlCheck", Noting)
     monkeypatch.setattr("scrapy_gbot_robots.sitemaps.middlewares.UrlCheck", Noting)
+    site.pages["/robots.txt"] = sitemap_lines(*[site.url("/s.xml")] * 500)
     names = [site.url("/robots.txt")]
     await crawl(Sitemaps, sitemap_urls=names if named else [], start_urls=names)
     assert len(threads) == 1 + named
