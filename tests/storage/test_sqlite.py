@@ -260,7 +260,7 @@ def test_new_file_that_another_process_puts_there_as_the_broken_one_is_opened_st
     connect = sqlite3.connect
 
     def connect_late(file: Path, **options: Any) -> sqlite3.Connection:
-        connection = connect(file, **options)
+        connection: sqlite3.Connection = connect(file, **options)
         monkeypatch.undo()
         set_aside_by_another(path)
         if new:
