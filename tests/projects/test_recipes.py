@@ -83,7 +83,10 @@ async def test_file_of_a_media_pipeline_is_judged_by_the_robots_txt_of_its_host(
 
 
 @in_reactor
-async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Site) -> None:
+async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     settings = {"ADDONS": ADDON["ADDONS"], "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"}
     for _ in range(2):
         crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
