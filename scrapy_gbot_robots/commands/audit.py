@@ -291,5 +291,7 @@ class _Audit:
             err.say()
             err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
         if len(rules) > _TOP:
-            others = count(len(rules) - _TOP, "other rule", exact=self._rules.exact)
+            others = count(len(rules) - _TOP, "other rule")
+            if not self._rules.exact:
+                others = f"more than {others}"
             err.say(f"... and {others}")

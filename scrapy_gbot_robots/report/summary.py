@@ -6,8 +6,7 @@ and the blocked requests of those that block most.
 
 from __future__ import annotations
 
-import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
@@ -15,6 +14,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from ..core.urls import Origin, shown
+from ..core.verdict import Rule
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
@@ -43,16 +43,15 @@ _K = TypeVar("_K")
 
 
 class BlockingRule(NamedTuple):
-    """A rule that blocked requests, by its robots.txt and line."""
+    """A rule that blocked requests."""
 
-    robots_txt: str
-    line: int
-    text: str
+    origin: Origin
+    rule: Rule
     group: str | None
 
     def __str__(self) -> str:
         """Say rule and place in a line."""
-        return f'"{self.text}" in {self.robots_txt} (line {self.line})'
+        return f'"{self.rule}" in {self.origin.robots_url} (line {self.rule.line})'
 
 
 class Tally(Counter[_K]):
@@ -66,14 +65,14 @@ class Tally(Counter[_K]):
     def __init__(self, room: int = 10_000) -> None:
         super().__init__()
         self._room = room
-        self.examples: dict[_K, list[str]] = {}
+        self.examples: defaultdict[_K, list[str]] = defaultdict(list)
         self.exact = True
 
     def add(self, key: _K, example: str = "") -> None:
         """Count `key` once, and keep a few examples of it."""
         self[key] += 1
         if example:
-            examples = self.examples.setdefault(key, [])
+            examples = self.examples[key]
             beginning = example[:_MOST_EXAMPLE]
             if len(examples) < _EXAMPLES and beginning not in examples:
                 examples.append(beginning)
@@ -85,13 +84,13 @@ class Tally(Counter[_K]):
 
 
 class OriginRow(NamedTuple):
-    """What is known of an origin by its last answer; the defaults for one that is not counted."""
+    """What is known of an origin by its last answer."""
 
-    state: State | None = None
-    status: int | None = None
-    why: str = ""
-    kind: Kind | None = None  # of the definite answer; None: there is none
-    cause: str | None = None  # what is wrong with an unreachable one, in a few words
+    state: State
+    status: int | None
+    why: str
+    kind: Kind | None  # of the definite answer; None: there is none
+    cause: str | None  # what is wrong with an unreachable one, in a few words
 
 
 class CrawlCounts:
@@ -99,7 +98,6 @@ class CrawlCounts:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.began = time.time()
         self.blocked = 0
         # The rows are no `Answer`, which would keep all the rules in memory.
         self.origins: dict[Origin, OriginRow] = {}
@@ -137,26 +135,15 @@ class CrawlCounts:
             return
         self.blocking.add(origin, request.url)
         if rule is not None:
-            line = BlockingRule(origin.robots_url, rule.line, str(rule), verdict.group)
-            self.rules.add(line, request.url)
+            self.rules.add(BlockingRule(origin, rule, verdict.group), request.url)
 
-    def most_blocking(self) -> list[tuple[Origin, OriginRow, int]]:
-        """All origins with their blocked requests; those that blocked most come first."""
-        blocked = dict(self.blocking.most_common())
-        return [
-            (origin, self.origins.get(origin, OriginRow()), blocked.get(origin, 0))
-            for origin in {**blocked, **self.origins}
-        ]
+    def most_blocking(self) -> list[Origin]:
+        """All origins; those that blocked most come first."""
+        return sorted(self.origins, key=self.blocking.__getitem__, reverse=True)
 
-    def states(self) -> list[tuple[str, int]]:
-        """Return how to call the states that origins are in, and how many are."""
-        numbers = Counter(row.state for row in self.origins.values())
-        return [
-            (_IN_STATE.get(state, state.value), numbers[state]) for state in State if numbers[state]
-        ]
-
-    def notes(self) -> Iterator[str]:
-        """Yield what a user should know of the whole crawl, a line for each thing."""
+    def lines(self) -> Iterator[str]:
+        """Yield a line on the whole crawl, and one for each thing that a user can act on."""
+        yield self._headline()
         waiting = self.crawler.stats.get_value("gbot_robots/waiting", 0)
         if waiting:
             requests = count(waiting, "request")
@@ -173,45 +160,41 @@ class CrawlCounts:
         sitemaps = left_out(self.crawler)
         if sitemaps:
             yield f"sitemaps left out: {', '.join(sitemaps)}"
+        yield from self._unreachable()
+
+    def _headline(self) -> str:
+        states = Counter(row.state for row in self.origins.values())
+        numbers = [
+            f"{states[state]:,} {_IN_STATE.get(state, state.value)}"
+            for state in State
+            if states[state]
+        ]
+        origins = count(len(self.origins), "origin")
+        if numbers:
+            origins = f"{origins} ({', '.join(numbers)})"
+        return f"robots.txt: {origins}, {count(self.blocked, 'request')} blocked"
+
+    def _unreachable(self) -> Iterator[str]:
+        unreachable = []
+        for origin in self.most_blocking():
+            cause = self.origins[origin].cause
+            if cause is not None:
+                blocked = count(self.blocking[origin], "request")
+                where = f"{origin.robots_url} ({shown(cause)})"
+                unreachable.append(f"unreachable: {where}, {blocked} blocked")
+        yield from unreachable[:_MOST]
+        if len(unreachable) > _MOST:
+            yield f"unreachable: {len(unreachable) - _MOST:,} more"
 
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
-    first = f"robots.txt: {count(len(counts.origins), 'origin')}"
-    states = ", ".join(f"{number:,} {words}" for words, number in counts.states())
-    if states:
-        first += f" ({states})"
-    first += f", {count(counts.blocked, 'request')} blocked"
-    unreachable = []
-    for origin, row, blocked in counts.most_blocking():
-        if row.cause is not None:
-            of_it = count(blocked, "request")
-            where = f"{origin.robots_url} ({shown(row.cause)})"
-            unreachable.append(f"unreachable: {where}, {of_it} blocked")
-    rules = [f"{blocked:,} by {rule}" for rule, blocked in counts.rules.most_common()]
-    lines = [
-        first,
-        *counts.notes(),
-        *_first("unreachable", unreachable),
-        *_first("rules", rules),
-    ]
-    return "\n  ".join(lines)
+    rules = [f"{blocked:,} by {rule}" for rule, blocked in counts.rules.most_common(_MOST)]
+    return "\n  ".join([*counts.lines(), *rules])
 
 
-def _first(what: str, lines: list[str]) -> Iterator[str]:
-    """Yield the first `lines`, and how many more there are of `what`."""
-    yield from lines[:_MOST]
-    if len(lines) > _MOST:
-        yield f"{what}: {len(lines) - _MOST:,} more"
-
-
-def count(number: int, noun: str, nouns: str = "", *, exact: bool = True) -> str:
-    """Return a number with its noun: "1 URL", "2 URLs"; `nouns` is another plural.
-
-    A number that is not `exact` becomes "more than 2 URLs".
-    """
-    if not exact:
-        return f"more than {number:,} {nouns or f'{noun}s'}"
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 URL", "2 URLs"."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {nouns or f'{noun}s'}"
+    return f"{number:,} {noun}s"
