@@ -43,8 +43,8 @@ from .summary import count
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again
 _MOST_ORIGINS = 100_000
 _MOST_WAITING = 100  # fetches that have not decided yet; of others, no headers are kept
-# request headers that an archive must not contain
-_SECRETS = {"authorization", "cookie", "proxy-authorization"}
+# headers that an archive must not contain
+_SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
 
 _IS_IN = "The record of this crawl is in %s: %s"
 _CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
@@ -71,24 +71,22 @@ def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
         "robots": None,
         "cut": False,
     }
-    if copy is None:
-        return record | _body_field(b"")
-    if copy.url != answer.origin.robots_url:
-        record["location"] = copy.url
-    return record | {
-        "fetched": _date(copy.fetched_at),
-        "status": copy.status,
-        "robots": copy.sha256,
-        "cut": copy.cut,
-        **_body_field(copy.body),
-    }
-
-
-def _body_field(body: bytes) -> dict[str, str]:
+    body = b""
+    if copy is not None:
+        record |= {
+            "fetched": _date(copy.fetched_at),
+            "status": copy.status,
+            "robots": copy.sha256,
+            "cut": copy.cut,
+        }
+        if copy.url != answer.origin.robots_url:
+            record["location"] = copy.url
+        body = copy.body
     try:
-        return {"body": body.decode("utf-8")}
+        record["body"] = body.decode("utf-8")
     except UnicodeDecodeError:
-        return {"body_base64": base64.b64encode(body).decode("ascii")}
+        record["body_base64"] = base64.b64encode(body).decode("ascii")
+    return record
 
 
 def _date(seconds: float) -> str:
@@ -100,10 +98,11 @@ def _date(seconds: float) -> str:
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _texts(headers: Headers) -> Iterator[tuple[str, str]]:
+def _without_secrets(headers: Headers) -> Iterator[tuple[str, str]]:
     for name in headers:
-        for value in headers.getlist(name):
-            yield name.decode("latin-1"), value.decode("latin-1")
+        if name.lower() not in _SECRETS:
+            for value in headers.getlist(name):
+                yield name.decode("latin-1"), value.decode("latin-1")
 
 
 class RobotsArchive:
@@ -111,8 +110,7 @@ class RobotsArchive:
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         self._crawler = crawler
-        self._wanted = path
-        self._path = path  # of the file, once it is there
+        self._path = path
         self._file: io.FileIO | None = None
         self._headers: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
         # What was written last: the state, the status, and the hash of the robots.txt.
@@ -144,12 +142,8 @@ class RobotsArchive:
         if response.ip_address:
             ip = str(response.ip_address)
         self._headers[origin] = {
-            "request_headers": [
-                (name, value)
-                for name, value in _texts(request.headers)
-                if name.lower() not in _SECRETS
-            ],
-            "response_headers": list(_texts(headers)),
+            "request_headers": list(_without_secrets(request.headers)),
+            "response_headers": list(_without_secrets(headers)),
             "ip": ip,
         }
 
@@ -169,7 +163,7 @@ class RobotsArchive:
 
     async def _keep(self, origin: Origin, record: dict[str, Any]) -> None:
         try:
-            await self._thread.run(lambda: self._write(record))
+            await self._thread.run(self._write, record)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             self._kept.pop(origin, None)  # it is tried again with the next answer of this origin
             self._crawler.stats.inc_value("gbot_robots/archive/errors")
@@ -185,33 +179,30 @@ class RobotsArchive:
             self._file = self._opened()
         start = self._file.tell()
         line = json.dumps(record).encode("ascii") + b"\n"
-        if self._path.name.endswith(".gz"):
+        if self._path.suffix == ".gz":
             line = gzip.compress(line)
         if self._file.write(line) < len(line):  # an unbuffered file may write only a part
             self._file.seek(start)
             self._file.truncate()
-            raise OSError(f"{self._path} can take only a part of a record")
+            raise OSError(f"{self._file.name} can take only a part of a record")
 
     def _opened(self) -> io.FileIO:
         """Open a new file. A file that exists belongs to another process or an earlier crawl."""
         spider: Any = self._crawler.spider
-        wanted = archive_named(self._wanted, spider.name, datetime.now(timezone.utc))
+        wanted = archive_named(self._path, spider.name, datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
         stem, end, gz = wanted.name.rpartition(".jsonl")
-        self._path, numbers = wanted, itertools.count(2)
+        path, numbers = wanted, itertools.count(2)
         while True:
             with suppress(FileExistsError):
-                return io.FileIO(str(self._path), "x")  # an error shows this name
-            self._path = wanted.with_name(f"{stem}-{next(numbers)}{end}{gz}")
+                return io.FileIO(str(path), "x")  # an error shows this name
+            path = wanted.with_name(f"{stem}-{next(numbers)}{end}{gz}")
 
     async def _spider_closed(self) -> None:
         await self._background.ended()
-        await self._thread.run(self._close)
         self._thread.end()
-        written = self._crawler.stats.get_value("gbot_robots/archive/written", 0)
-        if written:
-            logger.info(_IS_IN, self._path.absolute(), count(written, "robots.txt answer"))
-
-    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
+            written = self._crawler.stats.get_value("gbot_robots/archive/written", 0)
+            place = Path(self._file.name).absolute()
+            logger.info(_IS_IN, place, count(written, "robots.txt answer"))
