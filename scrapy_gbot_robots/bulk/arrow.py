@@ -6,7 +6,7 @@ a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.urls import shown
@@ -66,19 +66,13 @@ def judge_batch(
         refused=refused,
         soft_404=soft_404,
     )
-    _check_names(names, answers)
+    for crawler in answers:
+        if crawler in names:  # its answers would hide that column
+            raise BulkError(
+                f"the batch has a column {crawler!r}, as a crawler is called: rename it"
+            )
     columns = [pa.array(column, pa.int8()) for column in answers.values()]
     return pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
-
-
-def _check_names(names: Sequence[str], crawlers: Iterable[str]) -> None:
-    """Raise BulkError if a column of the batch is called like a crawler, whose answers it hides."""
-    taken = [name for name in crawlers if name in names]
-    if taken:
-        raise BulkError(
-            f"the batch has a column {' and '.join(map(repr, taken))}, as a crawler is called: "
-            "rename the column"
-        )
 
 
 def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:

@@ -23,7 +23,7 @@ from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of
 from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, origin_of_robots_txt, prefix_of
-from ..core.verdict import MOST_SPECIFIC, ROBOTS_TXT_ITSELF, Verdict
+from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..experimental.preferences import refusal
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unreachable, meaning_of, outcome_of
@@ -36,6 +36,7 @@ UNREACHABLE = 2  # no, until a definite answer comes
 NO_URL = 3  # the text has no origin
 
 _MEANING = (NO, YES, UNREACHABLE, None)
+_BYTES = (bytes, bytearray, memoryview)
 _STATUS = re.compile(r"([0-9]{3})(?:\.0)?")
 _MOST_KEPT = 16  # robots.txt files whose rules are kept for the next URLs
 _BEHIND_SCHEME = len("https://")
@@ -155,10 +156,12 @@ class Judge:
             answer = NO
         for number, refused in enumerate(refused_by):
             for path in refused:
-                if not path.startswith(ROBOTS_PATH) or not _is_robots_txt(path):
-                    of_crawlers = bytearray(answers[path])
-                    of_crawlers[number] = answer
-                    answers[path] = bytes(of_crawlers)
+                # the path of a robots.txt, which is never disallowed (RFC 9309 2.2.2)
+                if path.startswith(ROBOTS_PATH) and origin_of_robots_txt(_ANY_SITE + path):
+                    continue
+                of_crawlers = bytearray(answers[path])
+                of_crawlers[number] = answer
+                answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
         """Return for each crawler the answer to a URL, and the verdict that explains it."""
@@ -168,24 +171,18 @@ class Judge:
         if origin_of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
             return [(YES, _ITSELF)] * len(self.crawlers)
         override = self.overrides.of(origin, self.now)
-        rules: list[Rules] = []
         if override is None:
             decision = self._decision(origin, robots)
-            answer = _answer_of(decision)
-            why = decision.why
             if decision.state is State.RULES:
-                rules = self._rules(_body_of_copy(decision))
-        else:
-            answer = int(override.action is Action.IGNORE)
-            why = MOST_SPECIFIC
-            if override.robotstxt is not None:
-                rules = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
-        answers = [(answer, Verdict(answer == YES, None, why))] * len(self.crawlers)
-        if rules:
+                return [self._one(url, rules) for rules in self._rules(_body_of_copy(decision))]
+            answer = _answer_of(decision)
+            return [(answer, Verdict(answer == YES, None, decision.why))] * len(self.crawlers)
+        is_allowed = override.action is Action.IGNORE
+        answers = [(int(is_allowed), Verdict(is_allowed, None, override.why))] * len(self.crawlers)
+        if override.robotstxt is not None:
+            rules = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
             answers = [self._one(url, of_one) for of_one in rules]
-        if override is not None:
-            answers = [(answer, override.named(verdict)) for answer, verdict in answers]
-        return answers
+        return [(answer, override.named(verdict)) for answer, verdict in answers]
 
     def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
         verdict = verdict_on_all_forms(rules, url)
@@ -237,11 +234,6 @@ def _answer_of(decision: Decision) -> int:
     if decision.state is State.FULL_ALLOW:
         return YES
     return UNREACHABLE if decision.temporary else NO
-
-
-def _is_robots_txt(path: str) -> bool:
-    """Whether this is the path of a robots.txt, which is never disallowed (RFC 9309 2.2.2)."""
-    return path.startswith(ROBOTS_PATH) and origin_of_robots_txt(_ANY_SITE + path) is not None
 
 
 def judge(
@@ -348,11 +340,14 @@ def _answer_in(robots: Robots) -> tuple[int | None, bytes]:
     """Return the status and the body that a value says were served."""
     if _is_missing(robots):
         return None, b""
-    if isinstance(robots, (bytes, bytearray, memoryview)):
+    if isinstance(robots, _BYTES):
         return 200, bytes(robots)
     match robots:
         case (status, body) if isinstance(robots, tuple):  # a list would match, too
-            return _status_of(status), _body_of(body)
+            if _is_missing(body):
+                return _status_of(status), b""
+            if isinstance(body, _BYTES):
+                return _status_of(status), bytes(body)
     raise TypeError(f"what was served is (status, body), bytes or None, not {robots!r:.100}")
 
 
@@ -371,14 +366,6 @@ def _status_of(status: object) -> int | None:
     if number is None:
         raise TypeError(f"a status is a whole number such as 200, or None, not {status!r:.100}")
     return int(number[1])
-
-
-def _body_of(body: object) -> bytes:
-    if isinstance(body, (bytes, bytearray, memoryview)):
-        return bytes(body)
-    if _is_missing(body):
-        return b""
-    raise TypeError(f"the body of a robots.txt is bytes or None, not {type(body).__name__}")
 
 
 def _as_text(url: object) -> str:

@@ -130,7 +130,7 @@ def test_robots_txt_may_stand_beside_each_url() -> None:
         ([("٢٠٠", ROBOTS)] * 2, TypeError, "a status is a whole number .* not '٢٠٠'"),
         ([(200.5, ROBOTS)] * 2, TypeError, "a status is a whole number"),
         ([(True, ROBOTS)] * 2, TypeError, "a status is a whole number"),
-        ([(200, "user-agent: *")] * 2, TypeError, "the body of a robots.txt is bytes .* not str"),
+        ([(200, "user-agent: *")] * 2, TypeError, r"what was served is \(status, body\)"),
     ],
 )
 def test_what_does_not_fit_is_refused(robots: Any, error: type[Exception], said: str) -> None:
