@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse, Request
 
-from scrapy_gbot_robots.pages.directives import NOFOLLOW, directives_of, links_not_to_follow
+from scrapy_gbot_robots.pages.directives import directives_of, links_not_to_follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,9 +69,7 @@ def main() -> None:
                 milliseconds(lambda response=response: response.css("a::attr(href)").getall())
             )
             linked.append(
-                milliseconds(
-                    partial(links_not_to_follow, response, NOFOLLOW, whole_page=whole_page)
-                )
+                milliseconds(partial(links_not_to_follow, response, whole_page=whole_page))
             )
         medians = [statistics.median(times) for times in (read, linked, scrapy)]
         print("{:28} {:10.3f} {:10.3f} {:24.3f}".format(kind, *medians))

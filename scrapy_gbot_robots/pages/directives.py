@@ -182,8 +182,6 @@ def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
     # A byte order mark would begin the body.
     start = page.body[:MOST_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
     lower = start.lower()
-    if b"<meta" not in lower:
-        return []
     if not any(name.encode("ascii", "replace") in lower for name in names):
         return []
     return list(islice(_contents(start, names), MOST_TAGS))
