@@ -20,13 +20,12 @@ _OVERHEAD = 512  # bytes for an entry's origin and its place; measured, rounded 
 
 
 class MemoryStorage(Storage):
-    """A `Storage` of about `max_bytes` bytes: by default some 80,000 entries without a body.
+    """A `Storage` of about `MAX_BYTES` bytes: some 80,000 entries without a body.
 
     One crawl has it for itself, and looks an origin up once at a time. So it grants each lease.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self) -> None:
         self._entries: dict[str, bytes] = {}  # the least recently used one is the first
         self._bytes = 0
         self._lock = RLock()
@@ -47,7 +46,7 @@ class MemoryStorage(Storage):
             self.delete(origin)
             self._entries[origin] = data
             self._bytes += _OVERHEAD + len(data)
-            while self._bytes > self._max_bytes:
+            while self._bytes > MAX_BYTES:
                 self.delete(next(iter(self._entries)))
 
     def delete(self, origin: str) -> bool:

@@ -47,7 +47,8 @@ except ImportError as error:
     ) from error
 
 _KEEP_SECS = KEEP_DAYS * 86_400
-_TIMEOUT_SECS = 2.0  # for a connection, and for each answer
+# for a connection to the server of a URL, and for each answer; a client brings its own
+_TIMEOUT_SECS = 2.0
 _CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
 _SCAN_KEYS = 1000  # looked at in one step
 
@@ -96,7 +97,6 @@ class RedisStorage(Storage):
             call it in the log.
         make_client: makes a redis-py client to use in place of the URL, for sentinels or a cluster.
             It is called again when the client has failed, since it may know a new master then.
-        timeout: bounds each wait for the server of the URL, in seconds. A client brings its own.
         max_body: bounds the bodies that are returned, in bytes.
 
     Raises:
@@ -109,14 +109,13 @@ class RedisStorage(Storage):
         server: str,
         *,
         make_client: Callable[[], Any] | None = None,
-        timeout: float = _TIMEOUT_SECS,
         max_body: int = MAX_BYTES,
     ) -> None:
         self._max_body = max_body
         self.server = server
         if make_client is None:
             self.server = place_of(server)
-            make_client = partial(_client_of, server, timeout)
+            make_client = partial(_client_of, server)
         self._make_client = make_client
         self._ahead = 0  # by these seconds the server's clock is ahead of ours
         self._client: Any = self._new_client()  # None after a failure
@@ -239,14 +238,14 @@ class RedisStorage(Storage):
                 client.close()
 
 
-def _client_of(url: str, timeout: float) -> Any:
+def _client_of(url: str) -> Any:
     """Make a client of the Redis at `url`. Raises StorageError if that is no URL."""
     # A connection that the server has dropped is noticed before it is used, so none needs a second
     # try.
     options = {
         "retry": Retry(NoBackoff(), 0),
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
+        "socket_timeout": _TIMEOUT_SECS,
+        "socket_connect_timeout": _TIMEOUT_SECS,
     }
     try:
         # protocol 3 costs a round trip at the beginning

@@ -16,6 +16,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
+from scrapy_gbot_robots.storage import redis as redis_module
 from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -97,7 +98,7 @@ def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
-    monkeypatch.setitem(RedisStorage.__init__.__kwdefaults__ or {}, "timeout", 0.5)
+    monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.5)
 
 
 @pytest.fixture(scope="module")

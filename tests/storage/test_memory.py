@@ -6,13 +6,20 @@ from dataclasses import replace
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Entry
+from scrapy_gbot_robots.storage import memory
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.entries import RULES, rules
 
 
+@pytest.fixture
+def _bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MAX_BYTES", 100_000)
+
+
+@pytest.mark.usefixtures("_bounded")
 def test_least_recently_used_goes_first_and_what_is_too_large_at_once() -> None:
-    storage = MemoryStorage(max_bytes=100_000)
+    storage = MemoryStorage()
     for origin in "abc":
         storage.put(origin, rules(b"x" * 30_000))
     storage.get("a")
@@ -22,8 +29,9 @@ def test_least_recently_used_goes_first_and_what_is_too_large_at_once() -> None:
     assert storage.get("e") is None
 
 
+@pytest.mark.usefixtures("_bounded")
 def test_all_texts_of_an_entry_count() -> None:
-    storage = MemoryStorage(max_bytes=100_000)
+    storage = MemoryStorage()
     for origin in "abc":
         storage.put(
             origin, Entry(replace(RULES, url="https://e/" + "x" * 20_000, body=b"x" * 20_000))
@@ -31,8 +39,9 @@ def test_all_texts_of_an_entry_count() -> None:
     assert sorted(storage.origins()) == ["b", "c"]
 
 
+@pytest.mark.usefixtures("_bounded")
 def test_bytes_are_counted_down_again() -> None:
-    storage = MemoryStorage(max_bytes=100_000)
+    storage = MemoryStorage()
     for _ in range(100):
         storage.put("a", rules(b"x" * 20_000))
         storage.put("b", rules(b"x" * 20_000))

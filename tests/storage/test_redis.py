@@ -187,8 +187,11 @@ def test_server_that_is_away_is_a_storage_error_and_a_restart_between_calls_is_n
             assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_server_that_does_not_answer_is_given_up_in_time(new_server: NewServer) -> None:
-    with new_server() as server, closing(RedisStorage(server.url, timeout=0.1)) as storage:
+def test_server_that_does_not_answer_is_given_up_in_time(
+    new_server: NewServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.1)
+    with new_server() as server, closing(RedisStorage(server.url)) as storage:
         storage.put(ORIGIN, Entry(RULES))
         server.pause()
         assert_every_verb_fails(storage)
@@ -276,10 +279,13 @@ def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$400\r\n" + b"9" * 400 + b"\r\n", id="never"),
     ],
 )
-def test_server_that_answers_as_no_redis_does_is_a_storage_error(answer: bytes) -> None:
+def test_server_that_answers_as_no_redis_does_is_a_storage_error(
+    answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.5)
     with (
         NoRedis(answer) as server,
-        closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0", timeout=0.5)) as storage,
+        closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0")) as storage,
     ):
         for ask in (storage.get, lambda origin: storage.lease(origin, 60)):
             with pytest.raises(StorageError, match=f"cannot use Redis at 127.0.0.1:{server.port}"):
