@@ -43,8 +43,10 @@ from .subject import restore, returned
 
 MOST_HELD = 10_000  # requests
 MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
-USABLE = 2  # times CONCURRENT_REQUESTS: so many requests are held that can go on, or soon will
-SURPLUS = 5  # times as many go back, as when a host that was unreachable answers
+# So many requests are held that can go on, or soon will: as a rule times CONCURRENT_REQUESTS. A
+# process with few at a time looks ahead, too, so that it knows the next host when its turn comes.
+USABLE, FEWEST_USABLE = 2, 20
+SURPLUS = 3  # times as many go back, as when a host that was unreachable answers
 DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
 PULL_SECS = 0.01  # for one request that goes on
 ASK_AGAIN_SECS = 5.0
@@ -124,7 +126,7 @@ class Front:
     def _connect(self, room: Room, settings: BaseSettings) -> None:
         scheduler: Any = self
         room.keeps_crawl_open = True
-        self._most_usable = USABLE * max(1, settings.getint("CONCURRENT_REQUESTS"))
+        self._most_usable = max(FEWEST_USABLE, USABLE * settings.getint("CONCURRENT_REQUESTS"))
         queue = load_object(settings["SCHEDULER_PRIORITY_QUEUE"])
         if Scheduler not in type(self).__mro__:
             room.download_slots.are_apart = False

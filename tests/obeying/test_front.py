@@ -53,22 +53,26 @@ def held(world: World) -> int:
     return world.room.occupancy.size
 
 
-def test_twice_as_many_are_held_as_are_downloaded_while_look_ups_are_young(shared: World) -> None:
-    fill(shared, *"abcdefgh")
-    assert held(shared) == 2 * CONCURRENT
-    shared.waits(0.9)
-    assert held(shared) == 2 * CONCURRENT
+@pytest.mark.parametrize(("concurrent", "most"), [(4, 20), (10, 20), (16, 32)])
+def test_twice_as_many_are_held_as_are_downloaded_or_20_while_look_ups_are_young(
+    concurrent: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(monkeypatch, scheduler=with_front(Away), CONCURRENT_REQUESTS=concurrent)
+    fill(world, *"abcdefgh")
+    assert held(world) == most
+    world.waits(0.9)
+    assert held(world) == most
 
 
 def test_more_and_more_are_held_of_hosts_that_are_late(shared: World) -> None:
     fill(shared, "a", "b")
-    assert held(shared) == 8
+    assert held(shared) == 20
     sizes = []
     for _ in range(8):
         shared.waits(0.55)
         sizes.append(held(shared))
-    # those that are young again, and those of late look-ups: 8, 16, 32 ... of them
-    assert sizes == [8, 8, 16, 32, 64, 128, 256, 512]
+    # those that are young again, and those of late look-ups: 20, 40, 80 ... of them
+    assert sizes == [20, 20, 40, 80, 160, 320, 640, 1280]
 
 
 def test_hosts_that_hang_do_not_block_the_head_of_a_queue(shared: World) -> None:
@@ -91,7 +95,7 @@ def test_no_more_requests_are_held_than_a_bound_though_their_hosts_are_unreachab
     assert front.MOST_HELD == 10_000
     monkeypatch.setattr(front, "MOST_HELD", 300)
     fill(shared, "a")
-    assert held(shared) == 8
+    assert held(shared) == 20
     shared.fails("a.x", secs=1000)
     while shared.room.occupancy.size < 300:
         assert shared.pull() == []
@@ -100,18 +104,18 @@ def test_no_more_requests_are_held_than_a_bound_though_their_hosts_are_unreachab
 
 def test_what_is_ready_goes_on_before_more_is_taken(shared: World) -> None:
     fill(shared, "a", "b")
-    assert held(shared) == 8
+    assert held(shared) == 20
     shared.end("a.x")
     shared.end("b.x")
-    for left in (7, 6, 5):
+    for left in (19, 18, 17):
         assert shared.next() is not None
         assert shared.room.occupancy.size == left
-    assert len(shared.scheduler.requests) == 2000 - 8
+    assert len(shared.scheduler.requests) == 2000 - 20
 
 
 def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) -> None:
     fill(shared, "a", pages=500)
-    assert held(shared) == 8
+    assert held(shared) == 20
     shared.fails("a.x", secs=10)
     while shared.scheduler.requests:
         assert shared.pull() == []
@@ -119,15 +123,15 @@ def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) ->
     shared.end("a.x")
     request = shared.next()
     assert request is not None
-    assert shared.room.occupancy.size == 8 - 1
-    assert len(shared.scheduler.requests) == 500 - 8
+    assert shared.room.occupancy.size == 20 - 1
+    assert len(shared.scheduler.requests) == 500 - 20
     assert {each.meta[RETURNED] for each in shared.scheduler.requests} == {False}
     assert sorted([path_of(request), *shared.pull()]) == sorted(f"a.x/{n}" for n in range(500))
 
 
 def test_what_cannot_go_back_stays_and_is_served(shared: World) -> None:
     fill(shared, "a", pages=100)
-    assert held(shared) == 8
+    assert held(shared) == 20
     shared.fails("a.x", secs=10)
     while shared.scheduler.requests:
         assert shared.pull() == []
@@ -232,7 +236,7 @@ def test_of_a_queue_on_disk_no_more_is_taken_than_a_hundred_of_each_slot(
 ) -> None:
     world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
     fill(world, "a", "b", pages=150)
-    assert held(world) == 8
+    assert held(world) == 20
     for host in ("a.x", "b.x"):
         world.fails(host, secs=1000)
     world.push("good.x/1")
@@ -250,9 +254,9 @@ def test_queue_on_disk_brings_slots_first_of_which_least_is_held(
 ) -> None:
     world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
     fill(world, "a", pages=50)
-    fill(world, *"bcdefgh", pages=1)
-    assert held(world) == 8
-    assert world.room.occupancy.by_slot == {f"{host}.x": 1 for host in "abcdefgh"}
+    fill(world, *"bcdefgh", pages=2)
+    assert held(world) == 20
+    assert world.room.occupancy.by_slot == {"a.x": 6, **{f"{host}.x": 2 for host in "bcdefgh"}}
 
 
 def test_requests_are_taken_from_a_disk_of_a_scrapy_whose_private_names_have_changed(
