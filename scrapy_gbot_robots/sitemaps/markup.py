@@ -3,7 +3,7 @@
 Many sitemaps are no well-formed XML: an element that is never closed, or an end tag too many, costs
 no other tag. There is nothing to expand or to fetch: an entity other than the five of XML is text,
 and so is a DTD. It knows no sitemaps.
-Source: XML 1.0, 2.2, 2.7 and 4.1; Namespaces in XML 1.0, 6.
+Source: XML 1.0, 2.2, 2.7 and 4.1.
 """
 
 from __future__ import annotations
@@ -45,19 +45,6 @@ class Tag(NamedTuple):
     def is_end(self) -> bool:
         """Whether it is an end tag."""
         return self.name.startswith("/")
-
-    def namespace(self, *outer: Attributes) -> str:
-        """The namespace of the element, which it declares itself or an element around it does.
-
-        It is the prefix if none does, because many files do not declare theirs.
-        """
-        declaration = "xmlns"
-        if self.prefix:
-            declaration = f"xmlns:{self.prefix}"
-        for attributes in (self.attributes, *outer):
-            if declaration in attributes:
-                return attributes[declaration]
-        return self.prefix
 
 
 def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
 from itertools import chain, islice
@@ -29,7 +29,7 @@ from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
 from ..policy.decoding import Pieces, gunzipped
-from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Attributes, Tag, tags_of, unescaped
+from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Tag, tags_of, unescaped
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
@@ -40,8 +40,7 @@ _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are k
 _PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
 _HEAD = 8_192  # bytes that tell the charset, and whether it is XML
 _GZIP = b"\x1f\x8b"
-_MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a layer of gzip unpacks to
-_MOST_GZIPS = 2  # layers of gzip: some servers compress a file that is compressed already
+_MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a file unpacks to
 
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
 # such as UTF-7, could make markup of text.
@@ -59,7 +58,7 @@ URL = re.compile(
 )
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_XML_START = re.compile(r"<(?:\w+:)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
+_XML_START = re.compile(r"<(?:(\w+):)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 
 # A W3C date, with a time as people write it. "2026" is a whole year.
 _DATE = re.compile(
@@ -78,10 +77,10 @@ Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
 # The elements of entries, by the root in lower case, with the elements in them that are the URL and
-# the date. These count if they are in the namespace of the entry. Sitemaps may stand among pages.
+# the date. These count if they have the prefix of the entry. Sitemaps may stand among pages.
 _LISTED = {"loc": "loc", "lastmod": "lastmod"}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
-_OF_RSS = {"item": {"link": "loc", "guid": "guid", "pubdate": "lastmod", "date": "lastmod"}}
+_OF_RSS = {"item": {"link": "loc", "guid": "guid", "pubdate": "lastmod", "dc:date": "lastmod"}}
 _ENTRIES: Mapping[str, Kinds] = {
     "urlset": _OF_SITEMAPS,
     "sitemapindex": _OF_SITEMAPS,
@@ -89,15 +88,6 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# The namespaces that an entry may have beside that of the root.
-_NAMESPACES = frozenset(
-    {
-        "",
-        "http://www.sitemaps.org/schemas/sitemap/0.9",
-        "http://purl.org/rss/1.0/",
-    }
-)
-_DUBLIN_CORE = frozenset({"http://purl.org/dc/elements/1.1/", "dc"})  # has the date of RSS 1.0
 # Keys that no other element may have: Scrapy has a list for "alternate", made of links.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate", "guid"})
 
@@ -121,12 +111,14 @@ class SitemapReader:
         self.trouble = ""
 
     def __iter__(self) -> Entries:
-        texts = _decoded(_cut(self._limited(_unpacked(_cut((self._body,))))))
+        texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).lstrip()
         root = _XML_START.search(head)
         entries: Entries = iter(())
         if root is not None:  # a program's warning may stand before it
-            entries = self._xml(chain((head[root.start() :],), texts), _ENTRIES[root[1].lower()])
+            prefix, name = root.groups("")
+            xml = chain((head[root.start() :],), texts)
+            entries = self._xml(_entries_of(xml, _ENTRIES[name.lower()], {"", prefix}))
         elif not head.startswith("<"):
             entries = self._lines(chain((head,), texts))
         for entry in entries:
@@ -175,9 +167,9 @@ class SitemapReader:
         self.broken += bool(line)
         return None
 
-    def _xml(self, texts: Iterator[str], kinds: Kinds) -> Entries:
+    def _xml(self, entries: Iterator[_Entry | int]) -> Entries:
         barren = 0  # characters since the last entry
-        for entry in _entries_of(texts, kinds):
+        for entry in entries:
             if isinstance(entry, _Entry):
                 barren = 0
                 yield self._ended(entry)
@@ -200,31 +192,28 @@ class SitemapReader:
         return {**entry.values, "loc": loc}
 
 
-def _entries_of(texts: Iterator[str], kinds: Kinds) -> Iterator[_Entry | int]:
+def _entries_of(
+    texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]
+) -> Iterator[_Entry | int]:
     """Yield the entries of XML, and one without values for a `loc` outside of them.
 
     An entry that is never closed ends where the next one begins. Between entries, yield how many
     characters have been read.
     """
-    root: Tag | None = None
     entry: _Entry | None = None  # that is being read
-    namespaces = _NAMESPACES
     for tag in tags_of(texts):
         if not isinstance(tag, Tag):
             yield tag
-        elif root is None:
-            root = tag
-            namespaces |= {root.namespace()}
-        elif tag.local in kinds and tag.namespace(root.attributes) in namespaces:
+        elif tag.local in kinds and tag.prefix in prefixes:
             if entry is not None:
                 yield entry
                 entry = None
             if not tag.is_end:
-                entry = _Entry(tag, kinds[tag.local], root.attributes)
+                entry = _Entry(tag, kinds[tag.local])
         elif entry is not None:
             entry.add(tag)
-        elif tag.local == "loc" and not tag.is_end and tag.namespace(root.attributes) in namespaces:
-            yield _Entry(tag, {}, {})
+        elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
+            yield _Entry(tag, {})
     if entry is not None:
         yield entry
 
@@ -238,13 +227,12 @@ class _Entry:
         surplus: how many values of `loc` follow the first one.
     """
 
-    def __init__(self, tag: Tag, keys: Mapping[str, str], outer: Attributes) -> None:
+    def __init__(self, tag: Tag, keys: Mapping[str, str]) -> None:
         self.kind = tag.local
         self.values: SitemapEntry = {}
         self.surplus = 0
         self._keys = keys
-        self._outer = (tag.attributes, outer)
-        self._namespace = tag.namespace(outer)
+        self._prefix = tag.prefix
         self._child: Tag | None = None  # the element in it that is open
 
     def add(self, tag: Tag) -> None:
@@ -262,9 +250,11 @@ class _Entry:
     def _add(self, element: Tag, text: str) -> None:
         """Add what an element says."""
         name = element.local
-        key = self._key(element)
+        if element.prefix != self._prefix:
+            name = f"{element.prefix}:{name}"
+        key = self._keys.get(name, "")
         value = _usable(text)
-        if name == "link" and "href" in element.attributes:
+        if element.local == "link" and "href" in element.attributes:
             value = _target(element)
             if value and not key:
                 self.values.setdefault("alternate", []).append(value)
@@ -272,20 +262,12 @@ class _Entry:
             value = _url(value)
         elif key == "guid":
             value = _permalink(element, value)
-        if not key and name not in _TAKEN:
-            key = name
+        if not key and element.local not in _TAKEN:
+            key = element.local
         if key and not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
         elif key == "loc" and value:
             self.surplus += 1
-
-    def _key(self, element: Tag) -> str:
-        """The key for what an element says, if it is one of those that are known."""
-        name = element.local
-        namespace = element.namespace(*self._outer)
-        if namespace == self._namespace or (name == "date" and namespace in _DUBLIN_CORE):
-            return self._keys.get(name, "")
-        return ""
 
 
 def _permalink(guid: Tag, value: str) -> str:
@@ -328,14 +310,12 @@ def _cut(pieces: Iterable[bytes]) -> Pieces:
             yield piece[start : start + _PIECE]
 
 
-def _unpacked(pieces: Pieces, layers: int = _MOST_GZIPS) -> Pieces:
-    """Remove up to `layers` of gzip. The first bytes show whether there is one."""
-    first = next(pieces, b"")
-    whole: Pieces = chain((first,), pieces)
-    if first.startswith(_GZIP) and layers:
-        unpacked = filter(None, islice(gunzipped(whole), _MOST_PIECES))
-        whole = _unpacked(unpacked, layers - 1)
-    yield from whole
+def _unpacked(body: bytes) -> Pieces:
+    """Remove gzip, if the file begins with it."""
+    pieces = _cut((body,))
+    if body.startswith(_GZIP):
+        pieces = _cut(islice(gunzipped(pieces), _MOST_PIECES))
+    return pieces
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:

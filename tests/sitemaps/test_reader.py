@@ -89,7 +89,6 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "latin-1": (declared("ISO-8859-1", "latin-1"), "ü"),
     "charset-of-no-browser": (declared("utf-7", "ascii", "+AGE-"), "+AGE-"),
     "S10.21-gzip": (gzip.compress(ONE), "1"),
-    "gzip-twice": (gzip.compress(gzip.compress(ONE)), "1"),
     "gzip-in-members": (gzip.compress(ONE[:60]) + gzip.compress(ONE[60:]) + b"\0\0", "1"),
     "S10.22-index": (INDEX, "1.xml"),
     "S10.27-text": (TEXT.encode(), "1 ü"),
@@ -129,7 +128,6 @@ def test_format_is_told_by_the_content(body: bytes, paths: str) -> None:
         pytest.param(FEED, "Sat, 31 Jan 2026 10:20:30 GMT", id="rss"),
         pytest.param(ATOM, "2026-01-31T10:20:30Z", id="atom"),
         pytest.param(RDF, "2026-01-31", id="rdf"),
-        pytest.param(RDF.replace(b"dc:", b"d:").replace(b":dc", b":d"), "2026-01-31", id="rdf-by-namespace"),
     ],
 )  # fmt: skip
 def test_last_change_is_read(body: bytes, lastmod: str) -> None:
@@ -316,55 +314,24 @@ def test_element_says_what_is_a_sitemap_and_what_a_page_whatever_the_root(root: 
     assert [reader.is_index for entry in reader if entry is not None] == [False, True, False]
 
 
-OTHER = b"http://www.google.com/schemas/sitemap-image/1.1"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        pytest.param(b'<x:%s xmlns:x="' + OTHER + b'">%s</x:%s>', id="prefix"),
-        pytest.param(b"<image:%s>%s</image:%s>", id="prefix-that-nothing-declares"),
-        pytest.param(b'<%s xmlns="' + OTHER + b'">%s</%s>', id="default"),
-        pytest.param(b"<x:image><x:x/><loc>http://e/x</loc>%s%s%s</x:image>", id="inside"),
-    ],
-)
-def test_url_and_date_of_another_namespace_are_not_the_pages(other: bytes) -> None:
-    others = b"".join(
-        other % (name, value, name)
-        for name, value in ((b"loc", b"http://e/i.png"), (b"lastmod", b"1999-01-01"))
-    )
-    entry = b"<url>%s<loc>http://e/1</loc>%s<lastmod>2026-01-31</lastmod>%s</url>" % ((others,) * 3)
-    entries, reader = read(urlset(entry))
-    assert [(one["loc"], one["lastmod"]) for one in entries] == [("http://e/1", "2026-01-31")]
-    assert reader.broken == 0
-
-
-SITEMAP = b"http://www.sitemaps.org/schemas/sitemap/0.9"
-
-
-NAMESPACES = {
-    "prefix": "<s:urlset xmlns:s='S'><s:url><s:loc>1</s:loc></s:url></s:urlset>",
-    "loc-by-prefix": '<urlset xmlns="S" xmlns:s="S"><url><s:loc>1</s:loc></url></urlset>',
-    "url-by-prefix": '<urlset xmlns="S" xmlns:s="S"><s:url><loc>1</loc></s:url></urlset>',
-    "declared-by-loc": '<urlset xmlns="S"><url><s:loc xmlns:s="S">1</s:loc></url></urlset>',
-    "by-url": '<urlset xmlns="S"><s:url xmlns:s="S"><loc>1</loc></s:url></urlset>',
-    "other-is-default": '<s:urlset xmlns="O" xmlns:s="S"><loc>0</loc><url><loc>0</loc></url><s:url>'
-    "<loc>0</loc><lastmod>1999</lastmod><s:loc>1</s:loc><url><loc>0</loc></url></s:url></s:urlset>",
-    "root-is-other": '<urlset xmlns="O" xmlns:s="S" xmlns:o="O"><s:url><o:loc>0</o:loc><s:loc>1</s:loc>'
-    "</s:url></urlset>",
-    "entry-is-other": '<urlset xmlns="S" xmlns:o="O"><o:url><o:loc>0</o:loc></o:url><url><loc>1</loc>'
-    "</url></urlset>",
-    "prefix-is-bound-again": '<s:urlset xmlns:s="S"><s:url><s:loc xmlns:s="O">0</s:loc><s:loc>1</s:loc>'
-    "</s:url></s:urlset>",
-    "index": '<sitemapindex xmlns="O" xmlns:s="S"><s:sitemap><loc>0</loc><s:loc>1</s:loc></s:sitemap>'
-    "</sitemapindex>",
+OTHERS = {
+    "prefix": "<x:%s xmlns:x='http://www.google.com/schemas/sitemap-image/1.1'>0</x:%s>",
+    "prefix-that-nothing-declares": "<image:%s>0</image:%s>",
+    "inside": "<image:image><x/><%s>0</%s></image:image>",
+}
+FORMS = {
+    "urlset": "<urlset><url>{0}<loc>1</loc>{0}<lastmod>2026</lastmod></url></urlset>",
+    "prefix": "<s:urlset><s:url>{0}<s:loc>1</s:loc>{0}<s:lastmod>2026</s:lastmod></s:url></s:urlset>",
+    "rss": "<rss><item>{0}<link>1</link>{0}<pubDate>2026</pubDate></item></rss>",
 }
 
 
-@pytest.mark.parametrize("body", NAMESPACES.values(), ids=NAMESPACES)
-def test_namespace_counts_whatever_its_prefix(body: str) -> None:
-    entries, reader = read(body.encode().replace(b"S", SITEMAP).replace(b"O", OTHER))
-    assert [(entry["loc"], entry.get("lastmod")) for entry in entries] == [("1", None)]
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_url_and_date_with_another_prefix_are_not_the_pages(form: str, other: str) -> None:
+    others = "".join(other % (name, name) for name in ("loc", "lastmod", "link", "pubDate"))
+    entries, reader = read(form.format(others).encode())
+    assert [(entry["loc"], entry["lastmod"]) for entry in entries] == [("1", "2026")]
     assert reader.broken == 0
 
 
@@ -427,7 +394,7 @@ def test_file_of_more_gzip_members_than_files_have_is_not_read_to_its_end() -> N
         pytest.param(b"<", id="less-than"),
         pytest.param(b"<urlset>" + b"<a/>" * 300_000, id="over-a-million-characters-of-no-entry"),
         pytest.param(b"\x1f\x8b", id="gzip-of-nothing"),
-        pytest.param(gzip.compress(gzip.compress(gzip.compress(urlset()))), id="gzip-too-often"),
+        pytest.param(gzip.compress(gzip.compress(ONE)), id="gzip-twice"),
     ],
 )
 def test_file_that_is_no_sitemap_has_trouble_and_no_entries(body: bytes) -> None:
@@ -458,7 +425,6 @@ def test_no_entity_is_expanded(doctype: bytes) -> None:
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "gzip-bomb": lambda: gzip.compress(urlset(b" " * 60 * 2**20)),
-    "gzip-bomb-in-gzip": lambda: gzip.compress(gzip.compress(urlset(b" " * 60 * 2**20))),
     "gzip-members-of-nothing": lambda: gzip.compress(b"") * 500_000,
     "elements-within-one-another": lambda: b"<urlset>" + b"<a>" * 2_000_000,
     "entries-within-one-another": lambda: b"<urlset>" + b"<url>" * 1_500_000,
