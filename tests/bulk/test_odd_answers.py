@@ -11,7 +11,7 @@ import scrapy
 
 from scrapy_gbot_robots import Origin
 
-from ..report.test_record import judged
+from ..report.test_archive import judged
 from ..support.command import run
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.http2 import Http2Site, Reply2

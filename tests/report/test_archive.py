@@ -1,4 +1,4 @@
-"""The archive of robots.txt files: what is in it, that it survives a kill, and that trouble with it costs no page."""
+"""The archive of a crawl: what decided about each origin, so that `judge` agrees; kills and trouble cost no page."""
 
 import base64
 import gzip
@@ -7,6 +7,8 @@ import logging
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -14,22 +16,59 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Headers, Response
 from scrapy.utils.test import get_crawler
 
+from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.core.urls import Origin
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
-from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
-from scrapy_gbot_robots.report.archive import RobotsArchive
+from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
+from scrapy_gbot_robots.report.archive import RobotsArchive, record_of
+from scrapy_gbot_robots.storage.memory import MemoryStorage
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
+from ..support.documentation import HOME, blocks
+from ..support.entries import NOW
 from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.web import Reply, Site
-from .test_record import records as lines_of
 
 RULES = b"user-agent: *\ndisallow: /no\n"
-PROVENANCE = {"GBOT_ROBOTS_PROVENANCE": True}
+LONG = RULES + b"#" * 100_000
+# "Page not found", which only the header's charset tells
+NOT_FOUND = Reply(
+    500,
+    "<title>Страница не найдена</title>".encode("koi8-r"),
+    {"Content-Type": "text/html; charset=KOI8-R"},
+)
+WALL = Reply(403, b"no", {"cf-mitigated": "challenge"})
+ELSEWHERE = "/r\u00e8gles?\u65e5"
+
+# What each origin serves for /robots.txt; what the archive says of /yes and /no: 1 allowed, 0 disallowed, 2 unreachable;
+# and which status and how much of the body are in it.
+ORIGINS: dict[str, tuple[bytes | Reply, int, int, int, bytes]] = {
+    "rules": (RULES, 1, 0, 200, RULES),
+    "the same rules": (RULES, 1, 0, 200, RULES),
+    "rules that are not UTF-8": (b"# caf\xe9\n" + RULES, 1, 0, 200, b"# caf\xe9\n" + RULES),
+    "too long": (LONG, 1, 0, 200, LONG[:500]),
+    "too long, compressed": (
+        Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"}),
+        *(1, 0, 200),
+        LONG[:500],
+    ),
+    "missing": (Reply(404, b"gone"), 1, 1, 404, b""),
+    "not found, as a server error": (NOT_FOUND, 1, 1, 500, b""),
+    "a wall": (WALL, 1, 1, 403, b""),
+    "down": (Reply(503, b""), 2, 2, 503, b""),
+    "in a loop": (Reply(301, b"", {"Location": "/robots.txt"}), 1, 1, 301, b""),
+    "moved": (
+        Reply(301, b"", {"Location": ELSEWHERE.encode().decode("latin-1")}),
+        *(1, 0, 200),
+        RULES,
+    ),
+}
 
 # Crawls the URLs that it is given, in a process that may be killed, or that may write only a number of bytes.
 CRAWL = """
@@ -50,80 +89,109 @@ def command(urls: list[str], settings: dict[str, Any], most_bytes: int = 0) -> l
     return [sys.executable, "-c", CRAWL, json.dumps([urls, settings, most_bytes])]
 
 
-def records(path: Path) -> dict[str, dict[str, Any]]:
+def verdicts(crawler: Crawler) -> dict[str, int]:
+    """What the crawl decided about its pages, in the numbers of `judge`."""
+    found = dict.fromkeys(pages(crawler).crawled, 1)
+    for url, error in pages(crawler).refused.items():
+        assert isinstance(error, ForbiddenByRobotsTxt), error
+        found[url] = 2 if "unreachable" in error.verdict.reason else 0
+    return found
+
+
+def json_lines(path: Path) -> bytes:
+    text = path.read_bytes()
+    if path.name.endswith(".gz"):
+        return gzip.decompress(text)
+    return text
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return list(map(json.loads, json_lines(path).splitlines()))
+
+
+def by_url(path: Path) -> dict[str, dict[str, Any]]:
     """The lines of an archive by their URLs; of several the last one."""
-    return {row["url"]: row for row in lines_of(path)}
+    return {row["url"]: row for row in records(path)}
 
 
-@pytest.mark.parametrize("end", [".jsonl", ".jsonl.gz"])
+def judged(archive: Path, urls: list[str]) -> dict[str, int | None]:
+    """What `judge` says by an archive, which is read by the function on docs/record.md."""
+    (block,) = [each for each in blocks(HOME / "docs/record.md") if "# by_record.py" in each.text]
+    page: dict[str, Any] = {}
+    exec(block.text.partition("\nif ")[0], page)  # noqa: S102 - ours
+    compressed = archive.with_name("compressed.gz")
+    compressed.write_bytes(gzip.compress(json_lines(archive)))
+    robots = page["robots_of"](compressed)
+    compressed.unlink()
+    return dict(zip(urls, judge(urls, robots, "testbot")["testbot"], strict=True))
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz"])
 @in_reactor
-async def test_archive_has_what_decided_about_each_origin(tmp_path: Path, end: str) -> None:
-    packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip", "X-Of-Server": "yes"})
-    with Site({"/robots.txt": packed, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
-        archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "new" / f"%(name)s-%(time)s{end}")}
-        crawler = await crawl(
-            Pages, {**archive, **PROVENANCE}, urls=[site.url("/yes"), free.url("/a")]
-        )
-        (path,) = (tmp_path / "new").iterdir()
-        assert path.name.startswith("pages-20")
-        lines = records(path)
-        served, missing = (lines[each.url("/robots.txt")] for each in (site, free))
-        answer = [tuple(field) for field in served.pop("response_headers")]
-        assert {("X-Of-Server", "yes"), ("Content-Encoding", "gzip")} <= set(answer)
-        assert "testbot" in dict(served.pop("request_headers"))["User-Agent"]
-        proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
-        assert served == {
-            "url": site.url("/robots.txt"),
-            "fetched": proof["fetched"].replace("+00:00", "Z"),
-            "source": "fetched",
-            "state": "rules",
-            "why": "HTTP 200",
-            "unreachable": False,
-            "status": 200,
-            "location": None,
-            "robots": proof["robots"],
-            "cut": False,
-            "ip": "127.0.0.1",
-            "body": RULES.decode(),
-        }
-        assert proof["robots"] == sha256(RULES).hexdigest()
-        assert (missing["status"], missing["state"], missing["robots"]) == (404, "full allow", None)
-        assert stats(crawler)["gbot_robots/archive/written"] == 2
-
-
-LONG = RULES + b"#" * 100_000
-ELSEWHERE = "/r\u00e8gles?\u65e5"
-# What an origin serves; of the line about it, status, whether it is cut, and the body.
-ORIGINS: list[tuple[bytes | Reply, int, bool, bytes]] = [
-    (RULES, 200, False, RULES),
-    (RULES, 200, False, RULES),
-    (RULES + b"\xff", 200, False, RULES + b"\xff"),
-    (Reply(404, b"nothing here"), 404, False, b""),
-    (Reply(403, b"no", {"cf-mitigated": "challenge"}), 403, False, b""),
-    (LONG, 200, True, LONG[:500]),
-    (Reply(200, gzip.compress(LONG), {"Content-Encoding": "gzip"}), 200, True, LONG[:500]),
-    (Reply(301, b"", {"Location": ELSEWHERE.encode().decode("latin-1")}), 200, False, b"ok"),
-]
-
-
-@in_reactor
-async def test_each_origin_has_one_line_with_what_it_served_and_whether_that_was_cut(
-    tmp_path: Path,
+async def test_archive_of_either_crawl_has_what_was_served_and_gives_the_crawl_s_own_verdicts(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"), "GBOT_ROBOTS_MAX_BYTES": 500}
+    monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:
         sites = [
-            stack.enter_context(Site({"/robots.txt": reply, "*": b"ok"})) for reply, *_ in ORIGINS
+            stack.enter_context(Site({"/robots.txt": reply, "*": RULES}))
+            for reply, *_ in ORIGINS.values()
         ]
-        urls = [site.url(page) for site in sites for page in ("/a", "/b")]
-        await crawl(Pages, settings, urls=urls)
-    rows = [records(tmp_path / "r.jsonl")[site.url("/robots.txt")] for site in sites]
-    assert len(lines_of(tmp_path / "r.jsonl")) == len(ORIGINS)
-    for row, (_, status, is_cut, body) in zip(rows, ORIGINS, strict=True):
-        kept = row.get("body", "").encode() or base64.b64decode(row.get("body_base64", ""))
-        assert (row["status"], row["cut"], kept) == (status, is_cut, body)
-    assert "Cloudflare" in rows[4]["why"]
-    assert [row["location"] for row in rows] == [None] * 7 + [sites[7].url(ELSEWHERE)]
+        urls = [site.url(path) for site in sites for path in ("/yes", "/no")]
+        expected = [answer for _, *answers in ORIGINS.values() for answer in answers[:2]]
+        for number, source in enumerate(["fetched", "from the storage"]):
+            archive = tmp_path / f"{number}-{name}"
+            settings = {"GBOT_ROBOTS_PROVENANCE": True, "GBOT_ROBOTS_MAX_BYTES": 500}
+            settings |= in_sqlite(tmp_path / "r.sqlite")
+            caplog.clear()
+            with caplog.at_level(logging.INFO):
+                crawler = await crawl(
+                    Pages, {**settings, "GBOT_ROBOTS_ARCHIVE": archive.name}, urls=urls
+                )
+            assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
+            assert judged(archive, urls) == dict(zip(urls, expected, strict=True))
+            assert stats(crawler, "gbot_robots/archive/") == {"gbot_robots/archive/written": 11}
+            (line,) = [text for text in caplog.messages if text.startswith("The record of this")]
+            assert line == f"The record of this crawl is in {archive}: 11 robots.txt answers"
+            rows = [by_url(archive)[site.url("/robots.txt")] for site in sites]
+            assert len(records(archive)) == len(rows)
+            assert Counter(row["source"] for row in rows if not row["unreachable"]) == {source: 10}
+            for row, (_, *_, status, body) in zip(rows, ORIGINS.values(), strict=True):
+                kept = row.get("body", "").encode() or base64.b64decode(row.get("body_base64", ""))
+                assert (row["status"], row["cut"], kept) == (status, len(body) == 500, body)
+            assert [row["location"] for row in rows] == [None] * 10 + [sites[10].url(ELSEWHERE)]
+            assert "Cloudflare" in rows[7]["why"]
+            proof = pages(crawler).crawled[urls[0]].meta["gbot_robots"]
+            assert rows[0]["robots"] == proof["robots"] == sha256(RULES).hexdigest()
+            assert rows[0]["fetched"].replace("Z", "+00:00") == proof["fetched"]
+
+
+@in_reactor
+async def test_line_of_a_fetch_has_its_headers(tmp_path: Path) -> None:
+    packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip", "X-Of-Server": "yes"})
+    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "new" / "%(name)s-%(time)s.jsonl")}
+    with Site({"/robots.txt": packed, "*": b"ok"}) as site:
+        await crawl(Pages, archive, urls=[site.url("/yes")])
+    (path,) = (tmp_path / "new").iterdir()
+    assert path.name.startswith("pages-20")
+    (row,) = records(path)
+    answer = [tuple(field) for field in row.pop("response_headers")]
+    assert {("X-Of-Server", "yes"), ("Content-Encoding", "gzip")} <= set(answer)
+    assert "testbot" in dict(row.pop("request_headers"))["User-Agent"]
+    assert row == {
+        "url": site.url("/robots.txt"),
+        "fetched": row["fetched"],
+        "source": "fetched",
+        "state": "rules",
+        "why": "HTTP 200",
+        "unreachable": False,
+        "status": 200,
+        "location": None,
+        "robots": sha256(RULES).hexdigest(),
+        "cut": False,
+        "ip": "127.0.0.1",
+        "body": RULES.decode(),
+    }
 
 
 @in_reactor
@@ -156,7 +224,7 @@ def test_archive_of_a_crawl_that_was_killed_can_be_read(tmp_path: Path) -> None:
             )
             crawling.send_signal(signal.SIGKILL)
         assert crawling.returncode == -signal.SIGKILL
-    bodies = {url: row["body"].encode() for url, row in records(path).items()}
+    bodies = {url: row["body"].encode() for url, row in by_url(path).items()}
     assert bodies == {one.url("/robots.txt"): RULES, other.url("/robots.txt"): RULES + b"#"}
 
 
@@ -201,6 +269,131 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
         "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: "
     )
     assert stats(crawler)["gbot_robots/archive/errors"] == 2
+
+
+@in_reactor
+async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
+    tmp_path: Path,
+) -> None:
+    down, closed = Reply(503, b""), Reply(403, b"")
+    with (
+        Site({"/robots.txt": down, "*": b"ok"}) as open_site,
+        Site({"/robots.txt": closed, "*": b"ok"}) as refusing,
+    ):
+        urls = [open_site.url("/yes"), refusing.url("/yes")]
+        storage = in_sqlite(tmp_path / "r.sqlite")
+        settings = {
+            **storage,
+            "GBOT_ROBOTS_UNREACHABLE": "allow",
+            "GBOT_ROBOTS_REFUSED": "disallow",
+        }
+        await crawl(Pages, settings, urls=urls)
+        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.jsonl")
+        crawler = await crawl(Pages, settings, urls=urls)
+    read = by_url(tmp_path / "r.jsonl")
+    down_now, refused = (read[site.url("/robots.txt")] for site in (open_site, refusing))
+    fields = ("state", "status", "unreachable", "why")
+    assert [down_now[field] for field in fields] == [
+        "full allow",
+        503,
+        True,
+        "robots.txt unreachable: HTTP 503",
+    ]
+    assert [refused[field] for field in fields] == ["full disallow", 403, False, "HTTP 403"]
+    expected = {open_site.url("/yes"): 1, refusing.url("/yes"): 0}
+    assert verdicts(crawler) == expected
+    assert judged(tmp_path / "r.jsonl", urls) == expected
+
+
+class Absurd(MemoryStorage):
+    """Knows of each origin a robots.txt from a date that is none, and an outage since."""
+
+    def get(self, origin: str) -> Entry:
+        copy = Copy(Kind.RULES, 200, f"{origin}/robots.txt", RULES, False, "HTTP 200", 1e300, 1e300)
+        return Entry(copy, Outage(NOW, 3, 503, "HTTP 503", time.time() + 60))
+
+
+@in_reactor
+async def test_absurd_date_in_the_storage_costs_no_record_no_proof_and_no_report(
+    tmp_path: Path,
+) -> None:
+    with Site({"*": b"ok", "/robots.txt": Reply(503, b"")}) as site:
+        urls = [site.url("/yes"), site.url("/no")]
+        settings = {
+            "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
+            "GBOT_ROBOTS_STORAGE": "tests.report.test_archive.Absurd",
+            "GBOT_ROBOTS_UNREACHABLE": "allow",
+            "GBOT_ROBOTS_PROVENANCE": True,
+            "GBOT_ROBOTS_REPORT": str(tmp_path / "r.html"),
+        }
+        crawler = await crawl(Pages, settings, urls=urls)
+    assert verdicts(crawler) == {urls[0]: 1, urls[1]: 0}
+    assert judged(tmp_path / "r.jsonl", urls) == verdicts(crawler)
+    assert "disallow: /no" in (tmp_path / "r.html").read_text().lower()
+    proof = pages(crawler).crawled[urls[0]].meta["gbot_robots"]
+    assert (proof["fetched"], proof["line"]) == (None, None)
+
+
+class Old(MemoryStorage):
+    """Knows of each origin a robots.txt of three days ago, and an outage since."""
+
+    def get(self, origin: str) -> Entry:
+        then = time.time() - 3 * 86_400
+        copy = Copy(Kind.RULES, 200, f"{origin}/robots.txt", RULES, False, "HTTP 200", then, then)
+        return Entry(copy, Outage(then, 3, 503, "HTTP 503", then))
+
+
+@in_reactor
+async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be_stored(
+    tmp_path: Path,
+) -> None:
+    settings = {
+        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
+        "GBOT_ROBOTS_STORAGE": "tests.report.test_archive.Old",
+        "GBOT_ROBOTS_UNREACHABLE": "google-2026",
+    }
+    with Site({"*": Reply(503, b"")}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/no")])
+        assert site.paths() == ["/robots.txt"]
+    assert verdicts(crawler) == {site.url("/no"): 0}
+    (row,) = records(tmp_path / "r.jsonl")
+    fields = ("source", "unreachable", "state", "body")
+    assert [row[field] for field in fields] == ["from the storage", False, "rules", RULES.decode()]
+
+
+@in_reactor
+async def test_empty_texts_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    off = {"GBOT_ROBOTS_REPORT": "", "GBOT_ROBOTS_ARCHIVE": ""}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, off, urls=[site.url("/yes"), site.url("/no")])
+    assert verdicts(crawler) == {site.url("/yes"): 1, site.url("/no"): 0}
+    assert list(tmp_path.iterdir()) == []
+
+
+OVERRIDE = {"127.0.0.1": {"rules": "User-agent: *\nAllow: /", "reason": "agreed"}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "meta"),
+    [
+        pytest.param({"GBOT_ROBOTS_OVERRIDES": OVERRIDE}, {}, id="override"),
+        pytest.param({}, {"dont_obey_robotstxt": True}, id="dont_obey_robotstxt"),
+        pytest.param({"ROBOTSTXT_OBEY": False}, {}, id="ROBOTSTXT_OBEY"),
+    ],
+)
+@in_reactor
+async def test_page_for_which_no_robots_txt_was_asked_is_not_in_the_record(
+    settings: dict[str, Any], meta: dict[str, Any], tmp_path: Path
+) -> None:
+    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl")}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [Request(site.url("/yes"), meta=meta)]
+        crawler = await crawl(Pages, {**archive, **settings}, urls=urls)
+    assert len(pages(crawler).crawled) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 # Without a crawl
@@ -269,12 +462,6 @@ def test_headers_are_kept_without_secrets_and_only_of_a_fetch_that_has_decided(
     assert sent == [[("X-Mine", "d")], None, None]
 
 
-def test_another_status_is_another_line_and_the_same_one_is_none(deciding: Deciding) -> None:
-    for status in (404, 404, 410, 410, 404):
-        deciding.decide("a.example", status)
-    assert [row["status"] for row in deciding.kept] == [404, 410, 404]
-
-
 def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_decided_before(
     deciding: Deciding,
 ) -> None:
@@ -282,7 +469,18 @@ def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_deci
         deciding.decide("a.example", body=body, is_out=is_out)
     for is_out in (True, True, False):
         deciding.decide("b.example", is_out=is_out)
-    assert [(row["url"][7], row["unreachable"]) for row in deciding.kept] == [
-        *(("a", False), ("a", False), ("b", True)),
-        ("b", False),
+    for status in (404, 404, 410, 410, 404):
+        deciding.decide("c.example", status)
+    assert [(row["url"][7], row["unreachable"], row["status"]) for row in deciding.kept] == [
+        *(("a", False, 200), ("a", False, 200)),
+        *(("b", True, 200), ("b", False, 200)),
+        *(("c", False, 404), ("c", False, 410), ("c", False, 404)),
     ]
+
+
+def test_reason_of_any_words_from_a_storage_is_written() -> None:
+    why = "a\r\nstate: full disallow \ud800"
+    origin = Origin("http", "a.example", 80)
+    answer = CachedAnswer(origin, Decision(State.FULL_ALLOW, why, False, 0.0, 0.0), 7)
+    record = json.loads(json.dumps(record_of(answer, None)))
+    assert (record["state"], record["status"], record["why"]) == ("full allow", 7, why)

@@ -1,13 +1,13 @@
 """The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
 import logging
+import random
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scrapy import Request, Selector, Spider
-from scrapy.spiders import SitemapSpider
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
@@ -17,7 +17,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, Outage, State
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport, page
-from scrapy_gbot_robots.report.summary import CrawlCounts, summary
+from scrapy_gbot_robots.report.summary import CrawlCounts, Tally, count, summary
 
 from ..support.crawls import Pages, crawl, in_reactor, stats
 from ..support.web import Reply, Site, redirect
@@ -122,18 +122,6 @@ async def test_origin_that_only_an_override_blocks_is_none_of_a_robots_txt(
     assert summaries(caplog)[0] == "robots.txt: 0 origins, 1 request blocked"
     document = Selector(text=path.read_text(encoding="utf-8"))
     assert len(document.css("#origins tbody tr")) == 0
-
-
-def test_summary_of_trouble_names_it_in_printable_lines() -> None:
-    crawler = get_crawler(SitemapSpider)
-    crawler.stats.set_value("gbot_robots/sitemaps/capped", 1_075)
-    counts = CrawlCounts(crawler)
-    counts.count_answer(unreachable(Origin.of("https://a.example"), "a\nb"), None)
-    assert summary(counts).splitlines() == [
-        "robots.txt: 1 origin (1 full disallow), 0 requests blocked",
-        "  sitemaps left out: 1,075 by GBOT_ROBOTS_SITEMAPS_MAX",
-        "  unreachable: https://a.example/robots.txt (a\\nb), 0 requests blocked",
-    ]
 
 
 @in_reactor
@@ -265,7 +253,7 @@ INCOMPLETE = "there were more origins or rules than are counted: numbers may be 
 def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_rules() -> None:
     counts = CrawlCounts(get_crawler())
     for number in range(12_000):
-        answer = unreachable(Origin.of(f"https://host{number}.example"))
+        answer = unreachable(Origin.of(f"https://host{number}.example"), "a\nb")
         if number % 3:
             rules = Decision(State.RULES, "HTTP 200", False, 0, 0)
             answer = CachedAnswer(answer.origin, rules, 200)
@@ -279,6 +267,7 @@ def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_ru
     assert said.count("\n") < 15
     assert len(counts.rules) <= 10_000
     assert f"  {INCOMPLETE}\n" in said
+    assert "  unreachable: https://host0.example/robots.txt (a\\nb), 1 request blocked\n" in said
     assert "  unreachable: 3,995 more" in said
     document = Selector(text=page(counts, Spider("x")))
     assert len(document.css("#rules tbody tr")) == len(document.css("#origins tbody tr")) == 1_000
@@ -337,3 +326,34 @@ async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_
     bars = document.css(".bars span::text").getall()
     by_rule = f'"Disallow: /no" in {here.url("/robots.txt")} (line 2)'
     assert bars == ["by a rule of the robots.txt", by_rule]
+
+
+# Counting
+
+
+def test_the_frequent_ones_survive_a_million_others() -> None:
+    tally: Tally[str] = Tally(room=100)
+    chance = random.Random(5)
+    for number in range(50_000):
+        tally.add(f"frequent {chance.randrange(3)}" if number % 10 == 0 else f"rare {number}")
+    assert not tally.exact
+    assert len(tally) <= 100
+    top = tally.most_common(3)
+    assert {name for name, _ in top} == {"frequent 0", "frequent 1", "frequent 2"}
+    assert sum(count for _, count in top) == 5_000
+
+
+def test_examples_are_few_and_go_with_their_keys() -> None:
+    tally: Tally[str] = Tally(room=3)
+    for number in range(5):
+        tally.add("a", f"u{number}")
+    assert tally.examples["a"] == ["u0", "u1"]
+    for number in range(50):
+        tally.add(f"rare {number}", "x")
+    assert tally.examples["a"] == ["u0", "u1"]
+    assert len(tally.examples) <= 3
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "1 URL"), (12_000, "12,000 URLs")])
+def test_number_goes_with_its_noun(number: int, words: str) -> None:
+    assert count(number, "URL") == words
