@@ -22,19 +22,15 @@ from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import (
-    Pages,
     as_scrapy_runs_it,
-    crawl,
     in_reactor,
     in_sqlite,
-    pages,
     stats,
     together,
     under_way,
-    warnings_and_worse,
 )
 from ..support.entries import FAILED, WORKS
-from ..support.redis_server import NoRedis, RedisServer, full, hanging, killed, redis_server
+from ..support.redis_server import RedisServer, full, hanging, killed, redis_server
 from ..support.redis_topologies import cluster
 from ..support.systems import needs_posix
 from ..support.until import until
@@ -291,21 +287,3 @@ async def test_cluster_is_used_again_when_the_node_that_failed_answers(
             assert await leases(lost, near) == [True, False]
         finally:
             await client.close()
-
-
-@in_reactor
-async def test_redis_that_answers_junk_costs_one_warning_without_a_traceback_and_no_page(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with (
-        NoRedis(b"*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n") as server,
-        Site({"/robots.txt": RULES, "*": b"ok"}) as site,
-    ):
-        url = f"redis://127.0.0.1:{server.port}"
-        settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": url}
-        crawler = await crawl(Pages, settings, urls=[site.url("/")])
-    assert set(pages(crawler).crawled) == {site.url("/")}
-    (warning,) = warnings_and_worse(caplog)
-    assert warning.getMessage().startswith(FAILED)
-    assert f"cannot use Redis at 127.0.0.1:{server.port}, database 0" in warning.getMessage()
-    assert warning.exc_info is None
