@@ -297,7 +297,7 @@ def _check_columns(urls: object, robots: object) -> None:
     """Raise TypeError for what is no list, and for one text in place of many."""
     if isinstance(urls, (str, bytes)) or not isinstance(urls, Iterable):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
-    if isinstance(robots, (str, bytes, bytearray, memoryview)) or not isinstance(robots, Sized):
+    if isinstance(robots, (str, *_BYTES)) or not isinstance(robots, Sized):
         raise TypeError(
             "robots says which origin served what, such as {'https://example.com': body}, or has "
             f"a row for each URL; it is not one {type(robots).__name__}"

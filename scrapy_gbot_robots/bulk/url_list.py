@@ -12,6 +12,7 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..core.urls import as_text
@@ -53,11 +54,8 @@ class UrlList:
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
         """
-        rows = self._rows_of_text
-        if self._name.lower().endswith(".csv"):
-            rows = self._rows_of_csv
-        elif self._name.lower().endswith(".jsonl"):
-            rows = self._rows_of_json
+        readers = {".csv": self._rows_of_csv, ".jsonl": self._rows_of_json}
+        rows = readers.get(Path(self._name).suffix.lower(), self._rows_of_text)
         piece: list[Row] = []
         try:
             for row in rows():

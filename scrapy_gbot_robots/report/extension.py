@@ -131,8 +131,8 @@ def _row_of_rule(counts: CrawlCounts, blocking: BlockingRule) -> str:
 def _row_of_origin(counts: CrawlCounts, origin: Origin) -> str:
     row = counts.origins[origin]
     examples = " ".join(counts.blocking.examples[origin])
-    state = row.state.value
-    return _row(counts.blocking[origin], origin.robots_url, state, row.status, row.why, examples)
+    blocked = counts.blocking[origin]
+    return _row(blocked, origin.robots_url, row.state, row.status, row.why, examples)
 
 
 def _row(*cells: object) -> str:

@@ -86,10 +86,10 @@ class Tally(Counter[_K]):
 class OriginRow(NamedTuple):
     """What is known of an origin by its last answer."""
 
-    state: State
+    state: str
     status: int | None
     why: str
-    kind: Kind | None  # of the definite answer; None: there is none
+    instead: str  # what came that is no robots.txt of the site's, if such a thing did
     cause: str | None  # what is wrong with an unreachable one, in a few words
 
 
@@ -111,15 +111,18 @@ class CrawlCounts:
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
             return
+        state = _IN_STATE.get(answer.state, answer.state.value)
         why = answer.why
-        kind = cause = None
+        instead = ""
+        cause = None
         if copy is not None:
-            kind = copy.kind
+            if copy.kind is not Kind.NONE or copy.status in REFUSALS:
+                instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
                 why = f"{why}; redirected to {copy.url}"
         if answer.outage is not None:
             cause = answer.outage.cause
-        self.origins[answer.origin] = OriginRow(answer.state, answer.status, why, kind, cause)
+        self.origins[answer.origin] = OriginRow(state, answer.status, why, instead, cause)
 
     def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         """Count a request that was blocked."""
@@ -127,10 +130,10 @@ class CrawlCounts:
         rule = verdict.rule
         origin = error.origin
         self.blocked += 1
-        if rule is None:
-            self.reasons.add(verdict.reason)
-        else:
-            self.reasons.add(_BY_A_RULE)
+        reason = verdict.reason
+        if rule is not None:
+            reason = _BY_A_RULE
+        self.reasons.add(reason)
         if origin is None or verdict.override is not None:  # no robots.txt has blocked it
             return
         self.blocking.add(origin, request.url)
@@ -150,13 +153,10 @@ class CrawlCounts:
             yield f"the crawl ended while {requests} still waited for a robots.txt"
         if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
             yield _INCOMPLETE
-        kinds: Counter[Kind | None] = Counter()
-        for row in self.origins.values():
-            if row.kind is not Kind.NONE or row.status in REFUSALS:
-                kinds[row.kind] += 1
-        for kind, words in _NO_ROBOTS_TXT.items():
-            if kinds[kind]:
-                yield f"{count(kinds[kind], 'answer')} {words}"
+        numbers = Counter(row.instead for row in self.origins.values())
+        for words in _NO_ROBOTS_TXT.values():
+            if numbers[words]:
+                yield f"{count(numbers[words], 'answer')} {words}"
         sitemaps = left_out(self.crawler)
         if sitemaps:
             yield f"sitemaps left out: {', '.join(sitemaps)}"
@@ -164,13 +164,9 @@ class CrawlCounts:
 
     def _headline(self) -> str:
         states = Counter(row.state for row in self.origins.values())
-        numbers = [
-            f"{states[state]:,} {_IN_STATE.get(state, state.value)}"
-            for state in State
-            if states[state]
-        ]
         origins = count(len(self.origins), "origin")
-        if numbers:
+        if states:
+            numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
             origins = f"{origins} ({', '.join(numbers)})"
         return f"robots.txt: {origins}, {count(self.blocked, 'request')} blocked"
 

@@ -83,14 +83,6 @@ def directory_gone(path: Path) -> Iterator[None]:
     back.replace(path.parent)
 
 
-@contextmanager
-def read_only(connections: list[sqlite3.Connection]) -> Iterator[None]:
-    """As if the disk had been mounted anew, for reading only."""
-    connections[-1].execute("PRAGMA query_only = 1")
-    yield
-    connections[-1].execute("PRAGMA query_only = 0")
-
-
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
@@ -172,35 +164,17 @@ async def test_crawl_goes_on_from_memory_while_redis_fails(
         pytest.param("full", "mid-crawl", marks=needs_posix),
         pytest.param("full", "start", marks=needs_posix),
         ("gone", "start"),
-        ("read-only", "mid-crawl"),
     ],
 )
 @in_reactor
 async def test_crawl_goes_on_from_memory_while_sqlite_fails(
-    fault: str,
-    at: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    fault: str, at: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "directory" / "robots.sqlite"
     path.parent.mkdir()
-    connections: list[sqlite3.Connection] = []
-    connect = SqliteStorage._connect
-
-    def noted(storage: SqliteStorage) -> sqlite3.Connection:
-        connections.append(connect(storage))
-        return connections[-1]
-
-    monkeypatch.setattr(SqliteStorage, "_connect", noted)
-    faults: dict[str, Fault] = {
-        "full": disk_full,
-        "gone": partial(directory_gone, path),
-        "read-only": partial(read_only, connections),
-    }
-    settings = in_sqlite(path)
+    faults: dict[str, Fault] = {"full": disk_full, "gone": partial(directory_gone, path)}
     await assert_storage_is_replaced_and_taken_back(
-        faults[fault], at, settings, partial(SqliteStorage, path), caplog
+        faults[fault], at, in_sqlite(path), partial(SqliteStorage, path), caplog
     )
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
