@@ -27,7 +27,6 @@ from .verdict import Verdict
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
-_EMPTY_PARAMETERS = re.compile(r"/[^/;?#]*;(?:[?#]|\Z)")
 
 _ANY_SITE = "http://example.com"
 
@@ -36,14 +35,16 @@ _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 _ENDS = "".join(map(chr, range(0x21)))
 _DROPPED = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
 
+# A `;` behind which parameters of the path would stand (RFC 1808 2.1), and what is before it.
+_EMPTY_PARAMETERS = re.compile(r"(/[^/;]*);\Z")
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
 # yarl decodes the last seven, too
 _UNRESERVED = string.ascii_letters + string.digits + "-._~" + "!$'()*,"
 _DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
 _DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
-_ONE_DOT = frozenset({".", "%2e", "%2E"})
-# url.spec.whatwg.org; in any case
-_BROWSERS_DOTS = (".", "..", "%2e", ".%2e", "%2e.", "%2e%2e")
+_DOTS = frozenset({".", ".."})
+# Which segments browsers take for these, too, in any case (url.spec.whatwg.org).
+_BROWSERS_DOTS = {"%2e": ".", ".%2e": "..", "%2e.": "..", "%2e%2e": ".."}
 
 
 def as_sent(url: str) -> str:
@@ -60,11 +61,8 @@ def as_sent(url: str) -> str:
 def other_forms(url: str | bytes) -> tuple[str, ...]:
     """Return the URLs, other than `url` as written, that some client sends for it.
 
-    There are none for nearly all URLs. Takes an absolute URL. Each form once, at most five: the URL
-    as Python's own clients read it; without a `;` that parts nothing; without dot segments; as
-    browsers do that, with `%2e` for a dot and a backslash for a slash; and without needless escapes
-    and dot segments. None has user-info that holds a `;`, at which Google's parser takes the path
-    to begin.
+    There are none for nearly all URLs. Takes an absolute URL. Each form once, at most five. None
+    has user-info that holds a `;`, at which Google's parser takes the path to begin.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     text = text.partition("#")[0]
@@ -76,18 +74,19 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     scheme, authority, path, query = parts.groups()
     if ";" in authority:
         authority = authority.rpartition("@")[2]
+    shorter_query = query
     if query == "?":
-        query = ""
+        shorter_query = ""
     base = scheme + authority
-    slashed = path.replace("\\", "/")
+    segments = path.replace("\\", "/").split("/")
+    in_browsers = "/".join([_BROWSERS_DOTS.get(part.lower(), part) for part in segments])
+    decoded = _rewritten(path, _DECODED_IN_PATH)
     forms = (
-        base + path + query,
-        base + _without_empty_parameters(path) + query,
-        base + _without_dots(path, ".", "..") + query,
-        base + _without_dots(slashed, *_BROWSERS_DOTS) + query,
-        base
-        + _without_dots(_rewritten(path, _DECODED_IN_PATH), ".", "..")
-        + _rewritten(query, _DECODED_IN_QUERY),
+        base + path + shorter_query,  # aiohttp, of a URL that is to be sent as it is
+        base + _EMPTY_PARAMETERS.sub(r"\1", path) + shorter_query,  # Twisted
+        base + _without_dots(path, end="") + query,  # httpx
+        base + _without_dots(in_browsers) + query,
+        base + _without_dots(decoded) + _rewritten(shorter_query, _DECODED_IN_QUERY),  # aiohttp
     )
     return tuple(form for form in dict.fromkeys(forms) if form != text)
 
@@ -143,28 +142,24 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
     return verdict
 
 
-def _without_empty_parameters(path: str) -> str:
-    """Take out the `;` behind which parameters of the path would stand (RFC 1808 2.1)."""
-    return path[:-1] if _EMPTY_PARAMETERS.search(path) else path
+def _without_dots(path: str, end: str = "/") -> str:
+    """Take out dot segments (RFC 3986 5.2.4). At the root `..` leads nowhere.
 
-
-def _without_dots(path: str, *dots: str) -> str:
-    """Take out dot segments, each written as one of `dots` (RFC 3986 5.2.4).
-
-    At the root `..` leads nowhere.
+    The path ends with `end` if its last segment was one.
     """
     segments = path.split("/")[1:]
-    if not any(segment.lower() in dots for segment in segments):
+    if _DOTS.isdisjoint(segments):
         return path
     remaining: list[str] = []
     for segment in segments:
-        if segment.lower() not in dots:
-            remaining.append(segment)
-        elif segment not in _ONE_DOT:
+        if segment == "..":
             del remaining[-1:]
-    if segments[-1].lower() in dots:
-        remaining.append("")
-    return "/" + "/".join(remaining)
+        elif segment != ".":
+            remaining.append(segment)
+    shorter = "/" + "/".join(remaining)
+    if segments[-1] in _DOTS and remaining:
+        shorter += end
+    return shorter
 
 
 def _rewritten(text: str, decoded: frozenset[str]) -> str:

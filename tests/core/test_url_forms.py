@@ -1,8 +1,13 @@
 """The forms that clients give a URL, compared with what they send. Finding them takes bounded time."""
 
+import json
 import random
+import re
+from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urldefrag
 
+import httpx2
 import pytest
 import yarl
 from hypothesis import given
@@ -21,6 +26,7 @@ from scrapy_gbot_robots.core.url_forms import (
 )
 from scrapy_gbot_robots.core.urls import as_text, path_of
 
+from ..support.browser import dom
 from ..support.oracle import verdict_of
 from ..support.strategies import URLS
 
@@ -59,6 +65,7 @@ def test_url_that_is_no_utf_8_is_percent_encoded(raw: bytes, text: str) -> None:
         ("/x/.%2e/private", "/private"),
         ("/../../private", "/private"),
         ("/private/x/..", "/private/"),
+        ("/private/x/..", "/private"),
         ("/private/.", "/private/"),
         ("/priv%61te?7", "/private?7"),
         ("/a?q=%7e%41", "/a?q=~A"),
@@ -128,37 +135,38 @@ PIECES = st.sampled_from(
 )
 
 
-@given(st.lists(PIECES, max_size=12).map("".join))
-def test_what_aiohttp_sends_is_among_the_forms(path: str) -> None:
-    url = f"{HOST}/{path}"
-    sent = yarl.URL(url)
-    forms = {path_of(form) for form in (url, *other_forms(url))}
-    assert path_of(HOST + sent.raw_path_qs) in forms
+# What the download handlers of Scrapy send for a URL, after the host.
+SENT_BY: dict[str, Callable[[str], str]] = {
+    "default": lambda url: URI.fromBytes(urldefrag(url).url.encode()).originForm.decode(),  # type: ignore[no-untyped-call]
+    "aiohttp": lambda url: yarl.URL(url).raw_path_qs,
+    "httpx": lambda url: httpx2.URL(url).raw_path.decode(),
+}
 
 
-@given(st.lists(PIECES, max_size=12).map("".join))
-def test_what_scrapys_default_handler_sends_is_among_the_forms(path: str) -> None:
-    url = Request(f"{HOST}/x{path}").url
-    sent = URI.fromBytes(urldefrag(url).url.encode()).originForm.decode()  # type: ignore[no-untyped-call]
+@given(st.sampled_from([*SENT_BY]), st.lists(PIECES, max_size=12).map("".join))
+def test_what_a_handler_sends_is_among_the_forms(handler: str, path: str) -> None:
+    url = Request(f"{HOST}/{path}").url
     forms = {path_of(form) for form in (url, *other_forms(url))}
-    assert path_of(HOST + sent) in forms
+    assert path_of(HOST + SENT_BY[handler](url)) in forms
+
+
+def test_what_a_browser_sends_is_among_the_forms(tmp_path: Path) -> None:
+    source = random.Random(5)
+    pieces = ["/", "/", ".", "%2e", "%2E", "\\", "a", "%41", ";", "?"]
+    urls = [f"{HOST}/{''.join(source.choices(pieces, k=8))}" for _ in range(1_000)]
+    read = f"{json.dumps(urls)}.map((url) => new URL(url).href).join(' ')"
+    page = tmp_path / "page.html"
+    page.write_text(f"<title></title><script>document.title = {read}</script>")
+    told = re.search("<title>(.*)</title>", dom(page, "", tmp_path))
+    assert told is not None
+    for url, sent in zip(urls, told[1].split(), strict=True):
+        assert path_of(sent) in {path_of(form) for form in (url, *other_forms(url))}
 
 
 @given(URLS | URLS.map(lambda url: url.encode("utf-8", "surrogatepass")))
 def test_forms_of_any_text_are_few_and_each_is_given_once(url: str | bytes) -> None:
     forms = other_forms(url)
     assert len(forms) == len(set(forms)) <= 5
-
-
-@pytest.mark.parametrize(
-    "odd", ["/x?", "/x;", "/x;?a", "/y/../x", "/./x", "/%78", "/x?#f", "/ x/../x", "/x\n", "/x#/.."]
-)
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_odd_url_among_others_of_its_site_is_judged_in_all_its_forms(odd: str, place: int) -> None:
-    rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /x$\ndisallow: /x?a$").rules_for("a")
-    paths = ["/a", "/b?c=d"]
-    paths.insert(place, odd)
-    assert disallowed_of_a_site(rules, paths) == {odd}
 
 
 PLAIN_RULES = ["/a", "/b", "/a/b", "/ab"]
@@ -181,7 +189,8 @@ def test_several_urls_of_a_site_have_the_answers_of_each(
     allows: str, disallows: str, asked_before: int
 ) -> None:
     source = random.Random(allows + disallows)
-    letters = ["a", "b", "/", "*", "$", "index.html", "%7ea", "~a", "?a="]
+    letters = ["a", "b", "/", "*", "$", "index.html", "%7ea", "~a", "?a="] * 3
+    letters += ["?", ";", "/..", "/.", "%61", "#f", " ", "\n"]
     for _ in range(8):
         rules = [f"disallow: {rule}" for rule in source.sample(PLAIN_RULES, 2) + SHAPES[disallows]]
         rules += [f"allow: {rule}" for rule in source.sample(PLAIN_RULES, 1) + SHAPES[allows]]
