@@ -189,11 +189,10 @@ class RobotsTxt:
         # Each group may have thousands of agents, which many lines share.
         groups = {id(group): group for _, group in matching}
         agents = {identity: tuple(group.agents) for identity, group in groups.items()}
-        lines: list[FieldLine] = []
-        for line, group in matching:
-            value = line.value.decode("utf-8", "replace")
-            lines.append(FieldLine(line.number, value, agents[id(group)]))
-        return tuple(lines)
+        return tuple(
+            FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
+            for line, group in matching
+        )
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
@@ -201,9 +200,9 @@ class RobotsTxt:
 
         `lint` finds more: it compares lines.
         """
-        from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
+        from .remarks import on_lines  # noqa: PLC0415 - a crawl never asks for this
 
-        return tuple(remarks_on(lines_of(self), self._body, cut=self._cut))
+        return tuple(on_lines(lines_of(self), self._body, cut=self._cut))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
