@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from .lines import GLOBAL, MAX_LINE_BYTES
@@ -55,9 +55,8 @@ _FALL_BACK = {  # the token that counts if no group names the own one
 }
 
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - of a product
-_PRODUCT = r"([A-Za-z_-]+)(?:/\S*)?\Z"
+_PRODUCT = r"([A-Za-z_-]+)(/\S*)?"
 _COMMENT = r"\(([^()]*)\)"
-_COMPATIBLE = "compatible"
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
@@ -161,13 +160,15 @@ def product_token(user_agent: str | bytes) -> str:
     gives "bot". A browser's header gives its first word, which is "Mozilla".
     """
     header = as_text(user_agent)
-    return _crawler_in(header) or _leading_token(header)
+    for token in _candidates(header):
+        if token and token.lower() not in _BROWSER:
+            return token
+    return _leading_token(header)
 
 
 def is_browser_like(user_agent: str | bytes) -> bool:
     """Whether the header is a browser's and names no crawler. No robots.txt will ever name it."""
-    header = as_text(user_agent)
-    return not _crawler_in(header) and _leading_token(header).lower() in _BROWSER
+    return product_token(user_agent).lower() in _BROWSER
 
 
 def cut_token(user_agent: str) -> str | None:
@@ -205,38 +206,20 @@ def _leading_token(text: str) -> str:
     return token[0] if token else ""
 
 
-def _crawler_in(header: str) -> str:
-    """Return the product that no browser names, "" if there is none.
-
-    It is searched in the order above.
-    """
-    first = _leading_token(header)
+def _candidates(header: str) -> Iterator[str]:
+    """Yield the products that may be the crawler, in the order above."""
+    comments = ";;".join(re.findall(_COMMENT, header))  # an empty item parts them
+    items = [item.strip() for item in comments.split(";")]
+    for before, item in pairwise(items):
+        if before == "compatible":
+            yield _leading_token(item)
+    yield _leading_token(header)
     if "/" not in header and "(" not in header:
-        return "" if first.lower() in _BROWSER else first
-    for token in _candidates(header, first):
-        if token and token.lower() not in _BROWSER:
-            return token
-    return ""
-
-
-def _items_of(comment: str) -> list[str]:
-    return [item.strip() for item in comment.split(";")]
-
-
-def _candidates(header: str, first: str) -> Iterator[str]:
-    """Yield the products that may be the crawler, those in the surest places first."""
-    comments = [_items_of(comment) for comment in re.findall(_COMMENT, header)]
-    for items in comments:
-        for before, item in pairwise(items):
-            if before == _COMPATIBLE:
-                yield _leading_token(item)
-    yield first
-    product_in = re.compile(_PRODUCT).match
-    for item in chain.from_iterable(comments):
-        product = product_in(item)
-        if product and ("/" in product[0] or _BOT_WORDS.search(product[1])):
+        return  # a name alone
+    product_in = re.compile(_PRODUCT).fullmatch
+    for product in filter(None, map(product_in, items)):
+        if product[2] or _BOT_WORDS.search(product[1]):
             yield product[1]
-    for word in re.sub(_COMMENT, " ", header).split():
-        product = product_in(word)
-        if product:
-            yield product[1]
+    words = re.sub(_COMMENT, " ", header).split()
+    for product in filter(None, map(product_in, words)):
+        yield product[1]

@@ -75,15 +75,15 @@ def covers(pattern: str, other: str) -> bool:
     return matches(pattern, stand_in(other))
 
 
-def directory_of_index(pattern: str) -> str | None:
+def directory_of_index(pattern: str) -> str:
     """Return the second pattern of an allow rule for an index page (Google's parser).
 
-    It is "/d/$" for "/d/index.htm".
+    It is "/d/$" for "/d/index.htm"; "" if the rule is for no index page.
     """
     slash = pattern.rfind("/")
     if slash >= 0 and pattern.startswith(INDEX_PAGE, slash):
         return pattern[: slash + 1] + "$"
-    return None
+    return ""
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
@@ -231,7 +231,9 @@ def _with_directories(text: str, lines: Sequence[int]) -> tuple[str, Sequence[in
     numbers: list[int] = []
     for pattern, line in zip(text.split("\n"), lines, strict=True):
         directory = directory_of_index(pattern)
-        for each in (pattern,) if directory is None else (directory, pattern):
-            patterns.append(each)
+        if directory:
+            patterns.append(directory)
             numbers.append(line)
+        patterns.append(pattern)
+        numbers.append(line)
     return "\n".join(patterns), numbers

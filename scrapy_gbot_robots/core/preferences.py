@@ -106,20 +106,23 @@ def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
     `lines` are those for the crawler that asks. They are those of its group, and those before any
     group. As for rules, the longest path that matches decides.
     """
-    signals, everywhere, paths, usages = _statements(lines)
+    signals, paths, usages = _statements(lines)
     best = decider(paths.kinds, path_of(url))
-    usage = everywhere
+    number = 0
     if best != NO_RULE:
-        usage = usages[line_of(best)]
-    return combined([usage, signals])
+        number = line_of(best)
+    return combined([usages[number], signals])
 
 
 @lru_cache(maxsize=_KEPT)
 def _statements(
     lines: tuple[ContentLine, ...],
-) -> tuple[Preferences, Preferences, Index, tuple[Preferences, ...]]:
-    """Return what all signals say, the usage lines without a path, and those of each path."""
-    stated: dict[str, list[Preferences]] = {}
+) -> tuple[Preferences, Index, tuple[Preferences, ...]]:
+    """Return what all signals say, the paths of usage lines by numbers, and what is said of each.
+
+    The first is no path, which counts as the shortest one.
+    """
+    stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []
     for number, raw in lines:
         value = as_written(raw)
@@ -131,11 +134,8 @@ def _statements(
         # a line that is no Dictionary says nothing, so a shorter path may count
         if pairs is not None:
             stated.setdefault(path, []).append(stated_in(pairs.items(), USAGE, number))
-    by_path = {path: combined(usages) for path, usages in stated.items()}
-    # no path counts as the shortest one
-    everywhere = by_path.pop("", NOTHING_SAID)
-    paths = Index(zip(by_path, range(len(by_path)), strict=True), ())
-    return combined(signals), everywhere, paths, tuple(by_path.values())
+    paths = Index(zip(stated, range(len(stated)), strict=True), ())
+    return combined(signals), paths, tuple(map(combined, stated.values()))
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:

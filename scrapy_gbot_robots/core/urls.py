@@ -171,13 +171,11 @@ class Origin(NamedTuple):
         return f"{self.scheme}://{self.host}:{self.port}"
 
 
-def origin_of_robots_txt(url: str | bytes) -> Origin | None:
+def origin_of_robots_txt(url: str) -> Origin | None:
     """Return the origin whose robots.txt is at `url`.
 
     Return None if `url` has no origin, or if its path is not exactly /robots.txt.
     """
-    if isinstance(url, bytes):
-        url = url.decode("utf-8", "surrogateescape")
     if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
         return None
     try:
@@ -227,26 +225,26 @@ def _odd_origin(url: str) -> Origin:
     if not 0 < number <= _MAX_PORT:
         raise ValueError(f"port out of range: {shown(url)}")
     try:
-        return Origin(scheme, _ipv6(name) if name.startswith("[") else _host(name), number)
+        return Origin(scheme, _host(name), number)
     except ValueError as error:  # UnicodeError is one
         raise ValueError(f"no valid host: {shown(url)} ({error})") from None
-
-
-def _ipv6(name: str) -> str:
-    from ipaddress import IPv6Address  # noqa: PLC0415 - hardly ever needed
-
-    return f"[{IPv6Address(name[1:-1]).compressed}]"
 
 
 def _host(name: str) -> str:
     """Convert `name` as browsers do: unescape, map (UTS 46), lower-case, punycode.
 
-    Labels in ASCII are not checked.
+    Labels in ASCII are not checked. An IPv6 address is in brackets, and gets its shortest form.
     """
+    if name.startswith("["):
+        from ipaddress import IPv6Address  # noqa: PLC0415 - hardly ever needed
+
+        return f"[{IPv6Address(name[1:-1]).compressed}]"
     if len(name) > _MAX_HOST:
         raise ValueError(f"longer than {_MAX_HOST} characters")
     if "%" in name:
-        name = _unescape(name)
+        from urllib.parse import unquote_to_bytes  # noqa: PLC0415 - hardly ever needed
+
+        name = unquote_to_bytes(name.encode("utf-8", "surrogateescape")).decode("utf-8")
     if not name.isascii():
         name = ".".join(_punycode_labels(name))
     name = name.lower()
@@ -256,12 +254,6 @@ def _host(name: str) -> str:
     if not name.strip("."):
         raise ValueError("it is empty")
     return name
-
-
-def _unescape(text: str) -> str:
-    from urllib.parse import unquote_to_bytes  # noqa: PLC0415 - hardly ever needed
-
-    return unquote_to_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8")
 
 
 def _punycode_labels(name: str) -> list[str]:

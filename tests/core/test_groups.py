@@ -236,20 +236,7 @@ def test_file_or_named_group_without_rules_allows_everything() -> None:
         pytest.param("user-agent: *\nallow: /", "a", None, id="none"),
         *(
             pytest.param(f"user-agent: *\ncrawl-delay: {bad}", "a", None, id=f"bad-{bad[:9]}")
-            for bad in (
-                "",
-                "-1",
-                "nan",
-                "inf",
-                "1e3",
-                "1_0",
-                "5s",
-                "5 s",
-                "0x1",
-                "٣",
-                ".",
-                "9" * 400,
-            )
+            for bad in ["", "5 s", "9" * 400, *"-1 nan inf 1e3 1_0 5s 0x1 ٣ .".split()]
         ),
     ],
 )  # fmt: skip

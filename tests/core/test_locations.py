@@ -61,13 +61,11 @@ def test_robots_txt_is_valid_for_its_own_origin_only(
 )
 def test_no_other_url_is_a_robots_txt(url: str) -> None:
     assert origin_of_robots_txt(url) is None
-    assert origin_of_robots_txt(url.encode()) is None
 
 
 def test_robots_txt_url_may_have_a_fragment_and_any_url_bytes_that_are_not_utf8() -> None:
-    assert origin_of_robots_txt(b"https://example.com/robots.txt#top") == Origin(
-        "https", "example.com", 443
-    )
+    origin = Origin("https", "example.com", 443)
+    assert origin_of_robots_txt("https://example.com/robots.txt#top") == origin
     assert Origin.of(b"http://example.com/caf\xe9") == Origin("http", "example.com", 80)
 
 

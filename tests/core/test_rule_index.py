@@ -34,9 +34,8 @@ def index_of(rules: Iterable[Rule]) -> Index:
     entries: tuple[list[tuple[str, int]], ...] = ([], [])
     for rule in rules:
         entries[rule.allow].append((rule.pattern, rule.line))
-        directory = directory_of_index(rule.pattern)
-        if rule.allow and directory is not None:
-            entries[True].append((directory, rule.line))
+        if rule.allow:
+            entries[True].append((directory_of_index(rule.pattern), rule.line))
     return Index(entries[True], entries[False])
 
 
@@ -60,10 +59,10 @@ def assert_index_agrees(rules: Sequence[Rule], paths: Iterable[str]) -> None:
         rule = verdict.rule if verdict.rule and verdict.rule.pattern else None
         deciding = NO_RULE
         if rule:
-            pattern: str | None = rule.pattern
+            pattern = rule.pattern
             if verdict.reason == INDEX_OF_DIRECTORY:
-                pattern = directory_of_index(rule.pattern)
-            deciding = precedence_of(len(pattern or ""), rule.allow, rule.line)
+                pattern = directory_of_index(pattern)
+            deciding = precedence_of(len(pattern), rule.allow, rule.line)
         for kinds in ways:
             assert decider(kinds, path) == deciding, path
             assert is_allowed(kinds, path) == verdict.allowed, path
