@@ -88,12 +88,6 @@ class Follows(Spider):
             yield response.follow(found, meta=self.meta)
 
 
-class FollowsAsync(Follows):
-    async def parse(self, response: Response) -> AsyncIterator[Any]:  # type: ignore[override]
-        for given in super().parse(response):
-            yield given
-
-
 def followed(site: Site) -> set[str]:
     paths = {path for path in site.paths() if "from-" in path}
     if handler_in_use() == "aiohttp":  # it sends a tilde, however a link writes it
@@ -121,13 +115,12 @@ async def test_links_are_left_as_the_settings_and_the_request_say(
             assert not stats(crawler, "gbot_robots/tags")
 
 
-@pytest.mark.parametrize("spider", [Follows, FollowsAsync])
 @in_reactor
-async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_follow_are_left(
-    spider: type[Spider],
-) -> None:
+async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_follow_are_left() -> (
+    None
+):
     with Site(SITE) as site:
-        crawler = await crawl(spider, ON, url=site.url())
+        crawler = await crawl(Follows, ON, url=site.url())
         assert followed(site) == FOLLOWED
         # strangers may make up any number of names, so "made-up" is not counted
         assert stats(crawler, "gbot_robots/tags/") == {

@@ -218,10 +218,14 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
     assert stats(crawler)["finish_reason"] == "finished"
 
 
+@pytest.mark.parametrize(
+    "before", ["<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>", ""]
+)
 @in_reactor
-async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(
+    before: str, tmp_path: Path
+) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
-    before = "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>"
     path.write_text(before)
     link.symlink_to(path)
     seen = []

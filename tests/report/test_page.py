@@ -10,7 +10,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Origin, Rule
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, State
-from scrapy_gbot_robots.report.extension import page, try_out, write
+from scrapy_gbot_robots.report.extension import page
 from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts
 
 from ..support.browser import dom, violations
@@ -58,14 +58,6 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     assert "\u202e" not in html
     assert document.xpath("//table[@id='rules']//td[contains(., 'onerror=alert(1)')]")
     assert "default-src 'none'" in html
-
-
-def test_empty_file_becomes_the_page(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.touch()
-    try_out(path)
-    write(path, "page")
-    assert path.read_text(encoding="utf-8") == "page"
 
 
 @pytest.mark.parametrize(

@@ -20,39 +20,47 @@ RULES = b"user-agent: testbot\nallow: /yes\ndisallow: /no\n"
 ON = {"GBOT_ROBOTS_PROVENANCE": True}
 
 
+DIGEST = sha256(RULES).hexdigest()
+LONG = b"user-agent: testbot\nallow:\n" + b"#" * 99  # and a rule without a path
+DIGEST_OF_50 = sha256(LONG[:50]).hexdigest()
+CUT = {"GBOT_ROBOTS_MAX_BYTES": 50}
+OPEN = {"GBOT_ROBOTS_UNREACHABLE": "allow"}
+
+
+def overridden(rules: str) -> dict[str, Any]:
+    return {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"rules": rules, "reason": "contract"}}}
+
+
+IGNORED, OWN = overridden("ignore"), overridden("user-agent: *\n\nallow: /no")
+
+
+@pytest.mark.parametrize(
+    ("robots_txt", "settings", "path", "proof"),
+    [
+        pytest.param(RULES, {}, "/yes", (DIGEST, 200, 2, "testbot", None), id="rule"),
+        pytest.param(RULES, {}, "/free", (DIGEST, 200, None, "testbot", None), id="no-rule"),
+        pytest.param(LONG, CUT, "/yes", (DIGEST_OF_50, 200, 2, "testbot", None), id="cut"),
+        pytest.param(Reply(404), {}, "/yes", (None, 404, None, None, None), id="none"),
+        pytest.param(Reply(503), OPEN, "/yes", (None, 503, None, None, None), id="unreachable"),
+        pytest.param(RULES, IGNORED, "/no", (None, None, None, None, "127.0.0.1"), id="ignored"),
+        pytest.param(RULES, OWN, "/no", (None, None, 3, "*", "127.0.0.1"), id="own-rules"),
+    ],
+)
 @in_reactor
-async def test_response_says_which_robots_txt_allowed_it() -> None:
+async def test_response_says_which_robots_txt_or_override_allowed_it(
+    robots_txt: bytes | Reply, settings: dict[str, Any], path: str, proof: tuple[object, ...]
+) -> None:
     before = datetime.now(timezone.utc).replace(microsecond=0)
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"/a": b"ok"}) as free:
-        crawler = await crawl(
-            Pages, ON, urls=[site.url("/yes"), site.url("/free"), site.url("/no"), free.url("/a")]
-        )
-        crawled = pages(crawler).crawled
-        found = crawled[site.url("/yes")].meta["gbot_robots"]
-        fetched = datetime.fromisoformat(found.pop("fetched"))
-        assert before <= fetched <= datetime.now(timezone.utc)
-        digest = sha256(RULES).hexdigest()
-        allowed = {"line": 2, "group": "testbot", "override": None}
-        assert found == {"robots": digest, "status": 200, **allowed}
-        no_rule = crawled[site.url("/free")].meta["gbot_robots"]
-        assert (no_rule["robots"], no_rule["line"], no_rule["group"]) == (digest, None, "testbot")
-        none = crawled[free.url("/a")].meta["gbot_robots"]
-        assert [none[key] for key in ("robots", "status", "line", "group")] == [
-            None,
-            404,
-            None,
-            None,
-        ]
-
-
-@in_reactor
-async def test_proof_is_about_what_is_read_of_the_file_and_names_a_rule_without_a_path() -> None:
-    body = b"user-agent: testbot\nallow:\n" + b"#" * 99
-    with Site({"/robots.txt": body, "*": b"ok"}) as site:
-        settings = {**ON, "GBOT_ROBOTS_MAX_BYTES": 50}
-        crawler = await crawl(Pages, settings, urls=[site.url("/yes")])
-    found = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
-    assert (found["robots"], found["line"]) == (sha256(body[:50]).hexdigest(), 2)
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {**ON, **settings}, urls=[site.url(path)])
+    found = pages(crawler).crawled[site.url(path)].meta["gbot_robots"]
+    fetched = found.pop("fetched")
+    fields = ("robots", "status", "line", "group", "override")
+    assert found == dict(zip(fields, proof, strict=True))
+    if found["status"] in {None, 503}:
+        assert fetched is None
+    else:
+        assert before <= datetime.fromisoformat(fetched) <= datetime.now(timezone.utc)
 
 
 @in_reactor
@@ -71,37 +79,6 @@ async def test_provenance_is_about_the_url_that_answered() -> None:
         crawled = pages(await crawl(Pages, ON, urls=[other.url("/moved"), unasked])).crawled
         assert crawled[site.url("/yes")].meta["gbot_robots"]["line"] == 2
         assert "gbot_robots" not in crawled[site.url("/unasked")].meta
-
-
-@pytest.mark.parametrize(
-    ("override", "line", "group"),
-    [
-        pytest.param({"rules": "ignore"}, None, None, id="ignore"),
-        pytest.param({"rules": "user-agent: *\n\nallow: /no"}, 3, "*", id="rules"),
-    ],
-)
-@in_reactor
-async def test_override_is_named_and_no_robots_txt_is(
-    override: Any, line: int | None, group: str | None
-) -> None:
-    overrides = {"127.0.0.1": {**override, "reason": "contract"}}
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(
-            Pages, {**ON, "GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/no")]
-        )
-        found = pages(crawler).crawled[site.url("/no")].meta["gbot_robots"]
-        assert (found["override"], found["line"], found["group"]) == ("127.0.0.1", line, group)
-        assert (found["robots"], found["fetched"], found["status"]) == (None, None, None)
-
-
-@in_reactor
-async def test_unreachable_robots_txt_that_allows_is_said_to_be_none() -> None:
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
-        crawler = await crawl(
-            Pages, {**ON, "GBOT_ROBOTS_UNREACHABLE": "allow"}, urls=[site.url("/yes")]
-        )
-        found = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
-        assert (found["robots"], found["fetched"], found["status"]) == (None, None, 503)
 
 
 @in_reactor

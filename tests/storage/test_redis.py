@@ -189,20 +189,6 @@ def test_server_that_is_away_is_a_storage_error_and_a_restart_between_calls_is_n
             assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_server_that_does_not_answer_is_given_up_in_time(
-    new_server: NewServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.1)
-    with new_server() as server, closing(RedisStorage(server.url)) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        server.pause()
-        assert_every_verb_fails(storage)
-        server.resume()
-        storage.get(ORIGIN)  # what was sent before is done now, the deletion too
-        storage.put(ORIGIN, Entry(RULES))
-        assert storage.get(ORIGIN) == Entry(RULES)
-
-
 def test_key_met_twice_in_a_scan_is_listed_once(
     storage: RedisStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
