@@ -44,8 +44,6 @@ from .memory import MemoryStorage
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from .redis import RedisStorage
-
 _T = TypeVar("_T")
 
 LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
@@ -102,32 +100,32 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
             name, MemoryStorage, "memory: kept until the crawl ends, for this process"
         )
     if name == "redis":
-        from .redis import place_of  # noqa: PLC0415  redis-py is an extra
-
-        where = settings.redis_client or place_of(settings.redis_url)
-        return StorageChoice(name, redis_opener(settings, crawler.settings), f"redis at {where}")
+        return redis_choice(settings, crawler.settings)
     rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
     storage_cls = _loaded("GBOT_ROBOTS_STORAGE", rule, name, _is_storage)
     return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
 
 
-def redis_opener(
-    settings: GbotSettings, scrapy_settings: BaseSettings | None
-) -> Callable[[], RedisStorage]:
-    """Return what opens the Redis of the settings, by its URL or by the user's client.
+def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
+    """Return the Redis of the settings, by its URL or by the user's client.
 
     Raises:
         ImportError: redis-py, or what makes the client, is not installed.
         ValueError: what makes the client cannot be called.
     """
-    from .redis import RedisStorage  # noqa: PLC0415  redis-py is an extra
+    # redis-py is an extra
+    from .redis import RedisStorage, client_of, place_of  # noqa: PLC0415
 
     path = settings.redis_client
     if path is None:
-        return partial(RedisStorage, settings.redis_url, max_body=settings.max_bytes)
-    makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path, callable)
-    make_client = partial(makes, scrapy_settings)
-    return partial(RedisStorage, path, make_client=make_client, max_body=settings.max_bytes)
+        server = place_of(settings.redis_url)
+        make_client = partial(client_of, settings.redis_url)
+    else:
+        server = path
+        makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path, callable)
+        make_client = partial(makes, scrapy_settings)
+    opens = partial(RedisStorage, server, make_client, max_body=settings.max_bytes)
+    return StorageChoice("redis", opens, f"redis at {server}")
 
 
 def _is_storage(value: object) -> bool:

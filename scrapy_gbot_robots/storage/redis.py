@@ -27,7 +27,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from math import ceil
 from typing import Any
 
@@ -93,29 +92,20 @@ class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
-        server: the URL of the Redis (redis://, rediss:// or unix://); with `make_client`, what to
-            call it in the log.
-        make_client: makes a redis-py client to use in place of the URL, for sentinels or a cluster.
-            It is called again when the client has failed, since it may know a new master then.
+        server: what to call the Redis in the log.
+        make_client: makes a redis-py client. It is called again when the client has failed, since
+            it may know a new master then.
         max_body: bounds the bodies that are returned, in bytes.
 
     Raises:
-        StorageError: `server` is no Redis URL, or the client decodes responses, or it cannot be
-        made now.
+        StorageError: the client decodes responses, or cannot be made now.
     """
 
     def __init__(
-        self,
-        server: str,
-        *,
-        make_client: Callable[[], Any] | None = None,
-        max_body: int = MAX_BYTES,
+        self, server: str, make_client: Callable[[], Any], *, max_body: int = MAX_BYTES
     ) -> None:
         self._max_body = max_body
         self.server = server
-        if make_client is None:
-            self.server = place_of(server)
-            make_client = partial(_client_of, server)
         self._make_client = make_client
         self._ahead = 0  # by these seconds the server's clock is ahead of ours
         self._client: Any = self._new_client()  # None after a failure
@@ -238,8 +228,11 @@ class RedisStorage(Storage):
                 client.close()
 
 
-def _client_of(url: str) -> Any:
-    """Make a client of the Redis at `url`. Raises StorageError if that is no URL."""
+def client_of(url: str) -> Any:
+    """Make a client of the Redis at `url`: redis://, rediss:// or unix://.
+
+    Raises StorageError if that is no such URL.
+    """
     # A connection that the server has dropped is noticed before it is used, so none needs a second
     # try.
     options = {

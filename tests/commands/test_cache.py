@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
-from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import jsonl, project, run, run_here
 from ..support.entries import RULES
-from ..support.redis_server import redis_server
+from ..support.redis_server import redis_server, storage_at
 
 __all__ = ["project"]
 
@@ -109,7 +108,7 @@ def test_without_redis_py_it_says_what_to_install(project: Path) -> None:
 def test_entries_in_a_redis_are_listed_and_forgotten(project: Path) -> None:
     with redis_server() as server:
         settings = ("-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={server.url}")
-        with closing(RedisStorage(server.url)) as storage:
+        with closing(storage_at(server.url)) as storage:
             storage.put("https://a.example", Entry(RULES))
         shown, forgotten, empty = (
             run_here("cache", *arguments, *settings, cwd=project)

@@ -9,11 +9,10 @@ import pytest
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.policy.outages import Entry, Outage
 from scrapy_gbot_robots.storage import redis as redis_module
-from scrapy_gbot_robots.storage.redis import RedisStorage
 
 from ..support.clock import DAY, HOUR, Clock
 from ..support.crawls import in_reactor, in_sqlite, stats, together, under_way
-from ..support.redis_server import redis_server
+from ..support.redis_server import redis_server, storage_at
 from ..support.until import until
 from ..support.visits import CLOSED, Visitor, fetches, visit
 from ..support.web import Reply, Site
@@ -91,7 +90,7 @@ async def test_outage_and_answer_of_a_process_whose_clock_is_ahead_are_of_use_to
 
     with redis_server() as server:
         now = time.time()
-        with closing(RedisStorage(server.url)) as other:
+        with closing(storage_at(server.url)) as other:
             other.put(site.url(""), Entry(None, Outage(now - 3, 2, 503, "HTTP 503", now + 6)))
         clock.goes_on(-240)
         await visit(

@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import Storage
-from scrapy_gbot_robots.storage.client import redis_opener
+from scrapy_gbot_robots.storage.client import redis_choice
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
@@ -43,7 +43,7 @@ def opens(tmp_path: Path, emptied: Callable[[str, str], Any]) -> Callable[[str],
         settings = Settings(
             getattr(servers, "settings", None) or {"GBOT_ROBOTS_REDIS_URL": servers.url}
         )
-        return redis_opener(GbotSettings.of(settings), settings)()
+        return redis_choice(GbotSettings.of(settings), settings).opens()
 
     return opens
 

@@ -18,7 +18,6 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
 from scrapy_gbot_robots.storage import redis as redis_module
 from scrapy_gbot_robots.storage.client import StorageClient
-from scrapy_gbot_robots.storage.redis import RedisStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import (
@@ -30,7 +29,7 @@ from ..support.crawls import (
     under_way,
 )
 from ..support.entries import FAILED, WORKS
-from ..support.redis_server import RedisServer, full, hanging, killed, redis_server
+from ..support.redis_server import RedisServer, full, hanging, killed, redis_server, storage_at
 from ..support.redis_topologies import cluster
 from ..support.systems import needs_posix
 from ..support.until import until
@@ -152,7 +151,7 @@ async def test_crawl_goes_on_from_memory_while_redis_fails(
     fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_URL": server.url}
-    opened = partial(RedisStorage, server.url)
+    opened = partial(storage_at, server.url)
     await assert_storage_is_replaced_and_taken_back(
         partial(REDIS[fault], server), at, settings, opened, caplog
     )
@@ -209,7 +208,7 @@ async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
             MASTER["url"] = new.url
             await until(lambda: said(caplog) == [FAILED, WORKS, FAILED, WORKS])
             assert await visitor.may(third.url("/"))
-            with closing(RedisStorage(new.url)) as storage:
+            with closing(storage_at(new.url)) as storage:
                 assert list(storage.origins()) == [third.url("")]
 
     name = "GBOT_ROBOTS_REDIS_CLIENT"

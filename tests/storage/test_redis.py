@@ -16,13 +16,13 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.base import StorageError
-from scrapy_gbot_robots.storage.client import redis_opener
+from scrapy_gbot_robots.storage.client import redis_choice
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.clock import Clock
 from ..support.entries import DOWN, GONE, ORIGIN, RULES, rules
 from ..support.processes import ROOT
-from ..support.redis_server import NoRedis, RedisServer, redis_server
+from ..support.redis_server import NoRedis, RedisServer, redis_server, storage_at
 from ..support.tls import certificate_and_key
 from ..support.web import free_port
 
@@ -46,7 +46,7 @@ def client(redis_url: str) -> Iterator[Any]:
 
 @pytest.fixture
 def storage(redis_url: str) -> Iterator[RedisStorage]:
-    with closing(RedisStorage(redis_url, max_body=1000)) as storage:
+    with closing(storage_at(redis_url, max_body=1000)) as storage:
         yield storage
 
 
@@ -130,18 +130,14 @@ def test_place_is_named_without_the_password_and_a_url_that_is_none_is_refused(
     assert place_of(url) == place
     if place == "?":
         with pytest.raises(StorageError, match="not a Redis URL: "):
-            RedisStorage(url)
-    else:
-        assert RedisStorage(url).server == place
+            storage_at(url)
 
 
 def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
     with pytest.raises(StorageError, match="the client of mine must return bytes"):
-        RedisStorage(
-            "mine", make_client=lambda: redis.Redis.from_url(redis_url, decode_responses=True)
-        )
+        RedisStorage("mine", lambda: redis.Redis.from_url(redis_url, decode_responses=True))
     with pytest.raises(StorageError, match="must return bytes"):
-        RedisStorage(f"{redis_url}&decode_responses=True")
+        storage_at(f"{redis_url}&decode_responses=True")
 
 
 @pytest.mark.filterwarnings(
@@ -151,7 +147,7 @@ def test_client_of_scrapy_redis_serves(redis_url: str) -> None:
     pytest.importorskip("scrapy_redis")
     path, _, db = redis_url.removeprefix("unix://").partition("?db=")
     settings = Settings({"REDIS_DB": db, "REDIS_PARAMS": {"unix_socket_path": path}})
-    with closing(redis_opener(GbotSettings.of(settings), settings)()) as storage:
+    with closing(redis_choice(GbotSettings.of(settings), settings).opens()) as storage:
         storage.put(ORIGIN, Entry(RULES))
         assert storage.get(ORIGIN) == Entry(RULES)
 
@@ -179,7 +175,7 @@ def test_server_that_is_away_is_a_storage_error_and_a_restart_between_calls_is_n
     new_server: NewServer,
 ) -> None:
     port = free_port()
-    with closing(RedisStorage(f"redis://127.0.0.1:{port}/0")) as storage:
+    with closing(storage_at(f"redis://127.0.0.1:{port}/0")) as storage:
         assert_every_verb_fails(storage)
         with new_server(port=port) as server:
             storage.put(ORIGIN, Entry(RULES))
@@ -197,7 +193,7 @@ def test_key_met_twice_in_a_scan_is_listed_once(
 
 
 def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
-    with new_server() as server, closing(RedisStorage(server.url)) as storage:
+    with new_server() as server, closing(storage_at(server.url)) as storage:
         with redis.Redis.from_url(server.url) as client:
             client.acl_setuser(
                 "default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"]
@@ -217,7 +213,7 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
         with redis.Redis.from_url(server.url) as client:
             rules = ["on", ">secret", "resetkeys", "~gbot_robots:*", "-@all", *commands[1].split()]
             client.execute_command("ACL", "SETUSER", "crawler", *rules)
-        with closing(RedisStorage(f"{server.url}&username=crawler&password=secret")) as storage:
+        with closing(storage_at(f"{server.url}&username=crawler&password=secret")) as storage:
             storage.put(ORIGIN, Entry(RULES))
             assert storage.get(ORIGIN) == Entry(RULES)
             assert list(storage.origins()) == [ORIGIN]
@@ -262,7 +258,7 @@ def test_server_that_answers_as_no_redis_does_is_a_storage_error(
     monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.5)
     with (
         NoRedis(answer) as server,
-        closing(RedisStorage(f"redis://127.0.0.1:{server.port}/0")) as storage,
+        closing(storage_at(f"redis://127.0.0.1:{server.port}/0")) as storage,
     ):
         for ask in (storage.get, lambda origin: storage.lease(origin, 60)):
             with pytest.raises(StorageError, match=f"cannot use Redis at 127.0.0.1:{server.port}"):
@@ -288,7 +284,7 @@ def test_times_are_by_the_clock_of_the_server(
     monkeypatch.setattr(redis_module, "time", clock)
     copy = replace(RULES, fetched_at=now, fresh_until=now + 60)
     entry = Entry(copy, replace(DOWN, since=now, failed_at=now + 3, retry_at=now + 8))
-    with closing(RedisStorage(redis_url)) as one, closing(RedisStorage(redis_url)) as other:
+    with closing(storage_at(redis_url)) as one, closing(storage_at(redis_url)) as other:
         one.put(ORIGIN, entry)
         clock.goes_on(secs)  # the machine of the other
         found = other.get(ORIGIN)
@@ -311,7 +307,7 @@ def test_tls_with_certificates_of_ones_own_works_and_nothing_is_sent_without_the
     pem = tmp_path / "tls.pem"
     pem.write_bytes(certificate_and_key())
     with redis_server(port=free_port(), kind="system", tls=pem) as server:
-        with closing(RedisStorage(server.url)) as storage:
+        with closing(storage_at(server.url)) as storage:
             storage.put(ORIGIN, Entry(RULES))
             assert storage.get(ORIGIN) == Entry(RULES)
         where, _, options = server.url.partition("?")
@@ -322,5 +318,5 @@ def test_tls_with_certificates_of_ones_own_works_and_nothing_is_sent_without_the
             (where.replace("rediss", "redis"), None),
             (server.url.replace("127.0.0.1", "localhost"), "doesn't match|not valid for"),
         ):
-            with closing(RedisStorage(url)) as storage, pytest.raises(StorageError, match=why):
+            with closing(storage_at(url)) as storage, pytest.raises(StorageError, match=why):
                 storage.get(ORIGIN)

