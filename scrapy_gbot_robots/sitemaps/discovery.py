@@ -11,7 +11,7 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -46,7 +46,6 @@ class SitemapDiscovery:
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
-        self._settings = settings
         self._feeds = feeds(crawler, settings)
         self.feed = SitemapFeed(crawler, settings)
 
@@ -71,12 +70,7 @@ class SitemapDiscovery:
 
         The last 16 MiB of URLs are kept. Origins that list no sitemap are left out.
         """
-        found = {}
-        for text in self.feed.listed.values():
-            robots_url, *urls = text.split()
-            if urls:
-                found[robots_url] = urls
-        return found
+        return {robots_url: [*urls] for robots_url, urls in self.feed.listed.items() if urls}
 
     def _robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
@@ -90,12 +84,9 @@ class SitemapDiscovery:
         """Feed the spider what a robots.txt lists, or only show it to handlers."""
         spider: Any = self._crawler.spider
         is_for_the_spider = self._feeds and self._is_for_the_spider(origin, request)
-        response = None
-        if is_for_the_spider and takes_found_sitemaps(spider, self._settings):
-            response = Response(origin.robots_url, request=Request(origin.robots_url))
-        is_asked_for = response is not None or self._settings.sitemaps == "collect"
-        new, _ = await self.feed.take(origin, robotstxt, response, is_asked_for=is_asked_for)
-        if is_for_the_spider and response is None:
+        is_fed = is_for_the_spider and self.feed.is_open
+        new = await self.feed.take(origin, robotstxt, is_fed=is_fed)
+        if is_for_the_spider and not is_fed:
             others = [sitemap for sitemap in new if sitemap.url not in spider.sitemap_urls]
             count(self._crawler, "not_fed", len(others))
 
@@ -133,21 +124,36 @@ class SitemapFeed:
 
     Attributes:
         check: which URLs may be followed.
-        listed: by the URL of a robots.txt, that URL and those of the sitemaps that it lists or did
-            list before, in one text: `_MOST_CHARS` in all. What was read last comes last.
+        listed: by the URL of a robots.txt, those of the sitemaps that it lists or did list before:
+            `_MOST_CHARS` in all. What was met last comes last.
         request_meta: the meta of each request for a sitemap file.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
+        self._mode = settings.sitemaps
         self.check = UrlCheck.of(settings, crawler.settings)
-        self.listed: dict[str, str] = {}
+        self.listed: dict[str, list[str]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
         handler = getattr(crawler.spider, "sitemap_found", None)
         if handler is not None:
             crawler.signals.connect(handler, sitemap_found)
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether a SitemapSpider is fed the sitemaps that its crawl finds.
+
+        With "feed" it always is. With "auto" it is, unless it names a sitemap that is no
+        robots.txt, or is a CrawlSpider, too, and names none: it finds its pages by links.
+        """
+        spider: Any = self._crawler.spider
+        if self._mode == "feed":
+            return True
+        if not spider.sitemap_urls and isinstance(spider, CrawlSpider):
+            return False
+        return all(origin_of_robots_txt(url) is not None for url in spider.sitemap_urls)
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
@@ -163,61 +169,52 @@ class SitemapFeed:
         return dict.fromkeys(map(Origin.of, urls))
 
     async def take(
-        self,
-        origin: Origin,
-        robotstxt: RobotsTxt,
-        response: Response | None,
-        *,
-        is_asked_for: bool = True,
-    ) -> tuple[list[FoundSitemap], str]:
+        self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool
+    ) -> list[FoundSitemap]:
         """Read the sitemap lines of the robots.txt of `origin`.
 
-        Schedule requests for the sitemaps that no earlier call has read. The robots.txt `response`
-        lists them; if it is None, they are only shown to the handlers of `sitemap_found`.
-
-        Returns:
-            These sitemaps, and in words what left others out. If the sitemaps are asked for, that
-            is counted, and the first call logs it.
+        Return the sitemaps that no earlier call has read. Schedule requests for them if the spider
+        `is_fed`; else they are only shown to the handlers of `sitemap_found`. If the sitemaps are
+        asked for, what is left out is counted, and the first call logs it.
         """
         robots_url = origin.robots_url
-        known = self.listed.get(robots_url, "")
-        before = known.split()[1:]
+        before = self.listed.get(robots_url, [])
         choose = partial(self.check.choose, origin, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
             new, counts, first = await run_in_thread(choose)
         else:
             new, counts, first = choose()
-        left_out = ""
-        if first:
+        is_asked_for = is_fed or self._mode == "collect"
+        if first and is_asked_for and robots_url not in self.listed:
             number = counts.total() - counts["found"] - counts["duplicate"]
-            left_out = f"{number} ({first})"
-            if is_asked_for and not known:
-                logger.info("%s: sitemaps left out: %s", robots_url, left_out)
+            logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first)
         for name, number in counts.items():
             if is_asked_for or name == "found":
                 count(self._crawler, name, number)
-        self._remember(robots_url, [*before, *(sitemap.url for sitemap in new)])
+        self._remember(robots_url, [sitemap.url for sitemap in new])
         for sitemap in new:
-            if response is None:
+            if not is_fed:
                 await self._show(sitemap, None)
                 continue
             try:
-                await self._schedule(sitemap, response)
+                await self._schedule(sitemap)
             except Refused as refusal:
                 count(self._crawler, refusal.stat)
-        return new, left_out
+        return new
 
-    def _remember(self, robots_url: str, urls: Iterable[str]) -> None:
-        """Note what a robots.txt lists; forget what was read longest ago if that is too much."""
-        text = " ".join((robots_url, *urls))
-        self._chars += len(text) - len(self.listed.pop(robots_url, ""))
-        self.listed[robots_url] = text
+    def _remember(self, robots_url: str, urls: list[str]) -> None:
+        """Note what a robots.txt lists; forget what was met longest ago if that is too much."""
+        if robots_url not in self.listed:
+            self.listed[robots_url] = []
+            self._chars += len(robots_url)
+        self.listed[robots_url] += urls
+        self._chars += sum(map(len, urls))
         while self._chars > _MOST_CHARS:
             oldest = next(iter(self.listed))
-            self._chars -= len(self.listed.pop(oldest))
+            self._chars -= len(oldest) + sum(map(len, self.listed.pop(oldest)))
 
-    async def _schedule(self, sitemap: FoundSitemap, response: Response) -> None:
-        """Schedule a request for a sitemap, which the robots.txt `response` lists.
+    async def _schedule(self, sitemap: FoundSitemap) -> None:
+        """Schedule a request for a sitemap.
 
         Raises:
             Refused: the spider or a handler leaves it out.
@@ -228,10 +225,10 @@ class SitemapFeed:
         if not follows_sitemap(spider, url):
             raise Refused("follow", url)
         parse = sitemap_callback(spider)
-        made = made_for(spider, url, parse, {"loc": url}, "robotstxt", response)
-        made.meta["is_start_request"] = True
-        made.meta.update(self.request_meta)
-        made.meta[SITEMAP] = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
+        listed_by = Response(sitemap.robotstxt, request=Request(sitemap.robotstxt))
+        made = made_for(spider, url, parse, {"loc": url}, "robotstxt", listed_by)
+        source = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
+        made.meta.update({**self.request_meta, "is_start_request": True, SITEMAP: source})
         request = await self._show(sitemap, made)
         if request is None:
             raise Refused("vetoed", url)
@@ -288,19 +285,6 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
     if settings.sitemaps not in {"auto", "feed"}:
         return False
     return issubclass(crawler.spidercls, SitemapSpider) and not feeds_itself(crawler)
-
-
-def takes_found_sitemaps(spider: SitemapSpider, settings: GbotSettings) -> bool:
-    """Whether a spider is fed the sitemaps that its crawl finds.
-
-    With "feed" it always is. With "auto" it is, unless it names a sitemap that is no robots.txt, or
-    is a CrawlSpider, too, and names none: it finds its pages by links.
-    """
-    if settings.sitemaps == "feed":
-        return True
-    if isinstance(spider, CrawlSpider) and not spider.sitemap_urls:
-        return False
-    return all(origin_of_robots_txt(url) is not None for url in spider.sitemap_urls)
 
 
 def allowed_domains_of(spider: Spider) -> list[str]:

@@ -14,11 +14,10 @@ counts what became of it.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-from scrapy import Request, Spider, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response, TextResponse
@@ -26,6 +25,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from typing_extensions import Self
 
 from ..concurrency import run_in_thread, within
+from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
@@ -38,7 +38,6 @@ from .discovery import (
     feeds,
     feeds_itself,
     forget_file,
-    takes_found_sitemaps,
 )
 from .urls import Refused, UrlCheck
 
@@ -58,9 +57,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             "auto" nor "feed".
         """
         super().__init__(crawler)
-        self._settings = GbotSettings.of(crawler.settings)
         discovery = crawler.get_extension(SitemapDiscovery)
-        if discovery is None or not feeds(crawler, self._settings):
+        if discovery is None or not feeds(crawler, GbotSettings.of(crawler.settings)):
             raise NotConfigured
         self._feed = discovery.feed
 
@@ -75,7 +73,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                 has_requests = True
             yield output
         spider: Any = self.crawler.spider
-        if has_requests or not takes_found_sitemaps(spider, self._settings):
+        if has_requests or not self._feed.is_open:
             return
         for origin in self._feed.home:
             source = {"robotstxt": origin.robots_url, "line": 0}
@@ -137,11 +135,9 @@ class SitemapDownloaderMiddleware:
         settings = GbotSettings.of(crawler.settings)
         if not (feeds(crawler, settings) or feeds_itself(crawler)):
             raise NotConfigured
-        middleware = cls(crawler, settings)
-        crawler.signals.connect(middleware._request_dropped, signals.request_dropped)
-        return middleware
+        return cls(crawler, settings)
 
-    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+    async def process_request(self, request: Request) -> None:
         """Check the place of a sitemap that a file lists, or that a redirect leads to.
 
         Raises:
@@ -157,69 +153,63 @@ class SitemapDownloaderMiddleware:
         if not found_at:  # the user named it, and no redirect led to it
             return
         try:
-            await self._check_place(request.url, source.get("robotstxt"), found_at)
+            self._check.listed(request.url)  # a redirect may lead to a URL with an impossible host
+            self._check.check_host(request.url, source.get("robotstxt"))
+            await self._check_address(request.url, found_at)
         except Refused as refusal:
             count(self.crawler, refusal.stat)
             logger.info("%s: %s", found_at, refusal)
             raise IgnoreRequest(str(refusal)) from None
 
-    async def _check_place(self, url: str, robots_url: str | None, found_at: str) -> None:
-        self._check.listed(url)  # a redirect may lead to a URL with an impossible host
-        self._check.check_host(url, robots_url)
-        if self._check.refuses_private:
-            try:
-                is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
-            except TimeoutError:  # a name that takes so long to resolve may lead anywhere
-                is_inside = True
-            if is_inside:
-                raise Refused("private", url)
+    async def _check_address(self, url: str, found_at: str) -> None:
+        if not self._check.refuses_private:
+            return
+        try:
+            is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
+        except TimeoutError:  # a name that takes so long to resolve may lead anywhere
+            is_inside = True
+        if is_inside:
+            raise Refused("private", url)
 
-    async def process_response(
-        self, request: Request, response: Response, spider: Spider | None = None
-    ) -> Response:
+    async def process_response(self, request: Request, response: Response) -> Response:
         """Count a listed sitemap that its server does not send; read a robots.txt for a spider."""
         if response.status not in _OK:
             if _is_listed(request):
                 count(self.crawler, "failed")
             return response
-        origin = origin_of_robots_txt(response.url)
-        if origin is None or not self._is_sitemap(request):
+        if origin_of_robots_txt(response.url) is None or not self._is_sitemap(request):
             return response
-        body = ""
+        lines: list[str] = []
         if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed
-            body = await self._sitemap_lines(origin, response)
-        return response.replace(cls=TextResponse, body=body, encoding="utf-8")
+            lines, refusals = await run_in_thread(self._sitemap_lines, response)
+            for refusal in refusals:
+                count(self.crawler, refusal.stat)
+            if refusals:
+                logger.info("%s: %s", response.url, refusals[0])
+        return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
     def _is_sitemap(self, request: Request) -> bool:
         """Whether the spider's code reads what comes as a sitemap or robots.txt."""
         spider: Any = self.crawler.spider
         return bool(request.callback == sitemap_callback(spider))
 
-    async def _sitemap_lines(self, origin: Origin, response: Response) -> str:
+    def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Refused]]:
         """The sitemap lines that this plugin finds in a robots.txt, with URLs as requested.
 
-        Scrapy's reader misses some lines of the original, and fails on others.
+        Scrapy's reader misses some lines of the original, and fails on others. As in Scrapy, there
+        may be any number of them on any host, and a relative URL is resolved.
         """
-        robotstxt = self._settings.parse(response.body)
-        # As in Scrapy, they may be as many and lie where they like, and have relative URLs.
-        check = self._check._replace(hosts="any", most=sys.maxsize, resolves=True)
-        sitemaps, counts, first = await run_in_thread(check.choose, origin, robotstxt)
-        for stat, number in counts.items():
-            if stat.startswith("refused/"):
-                count(self.crawler, stat, number)
-        if first:
-            logger.info("%s: %s", response.url, first)
-        return "".join(f"Sitemap: {sitemap.url}\n" for sitemap in sitemaps)
+        lines, refusals = [], []
+        for line in sitemap_lines_of(self._settings.parse(response.body)):
+            try:
+                _, url, _ = self._check.listed(line.raw.decode("utf-8", "replace"), response.url)
+            except Refused as refusal:
+                refusals.append(refusal)
+                continue
+            lines.append(f"Sitemap: {url}\n")
+        return lines, refusals
 
-    def _request_dropped(self, request: Request) -> None:
-        """Count a listed sitemap that is redirected in a circle, which Scrapy drops in silence."""
-        if _is_listed(request) and request.url in request.meta.get("redirect_urls", ()):
-            count(self.crawler, "failed")
-            logger.info("%s: redirected in a circle", request.url)
-
-    def process_exception(
-        self, request: Request, exception: Exception, spider: Spider | None = None
-    ) -> None:
+    def process_exception(self, request: Request, exception: Exception) -> None:
         """Count a listed sitemap that is disallowed or could not be fetched."""
         if _is_listed(request):
             if isinstance(exception, ForbiddenByRobotsTxt):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -119,11 +120,9 @@ class RobotsSitemapSpider(SitemapSpider):
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = guesses_of(self.guess)
-        self._hosts = 0  # of the crawl
-        # Hosts as written. If a crawl is resumed, the same host may be done twice: its request is
-        # dropped, since it still is in the queue, and answered later.
-        self._asked: set[str] = set()  # that are not done
-        self._done: set[str] = set()  # whose robots.txt has answered or failed
+        # Hosts as written whose robots.txt has neither answered nor failed. If a crawl is resumed,
+        # the request for it may be dropped, since it still is in the queue, and answered later.
+        self._asked: set[str] = set()
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -148,10 +147,7 @@ class RobotsSitemapSpider(SitemapSpider):
         return spider
 
     async def _spider_opened(self) -> None:
-        """Prepare what the crawl needs before its first request.
-
-        The list of hosts is read once here, for their number and the scope.
-        """
+        """Prepare what the crawl needs before its first request."""
         self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:
@@ -162,9 +158,7 @@ class RobotsSitemapSpider(SitemapSpider):
         limit = self.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit or ROOM, ROOM)
         self.crawler.signals.connect(self._request_forbidden, request_forbidden)
-        names: set[str] = await run_in_thread(set, self._names())
-        self._hosts = len(names)
-        self._scope = await run_in_thread(scope_of, names.union(self.sitemap_urls))
+        self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
     def _spider_closed(self) -> None:
         """Say what became of the hosts, and of each URL that their sitemaps list."""
@@ -174,9 +168,7 @@ class RobotsSitemapSpider(SitemapSpider):
         fates["lost"] = max(0, number - sum(fates.values()))
         words = [f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]]
         self.logger.info(
-            "hosts %d/%d (%d without a sitemap, %d unreachable), sitemaps %d, URLs %d found%s",
-            len(self._done),
-            self._hosts,
+            "hosts: %d without a sitemap, %d unreachable; sitemaps %d, URLs %d found%s",
             stats.get("gbot_robots/hosts/without", 0),
             stats.get("gbot_robots/hosts/unreachable", 0),
             stats.get("gbot_robots/sitemaps/read", 0),
@@ -251,16 +243,14 @@ class RobotsSitemapSpider(SitemapSpider):
             return
         if response.status in _OK:
             robotstxt = self._gbot.parse(response.body)
-            new, left_out = await self._feed.take(origin, robotstxt, response)
-            if new:
+            if await self._feed.take(origin, robotstxt, is_fed=True):
                 self._report("listed", host)
                 return
-            why = "its robots.txt lists none"
-            if left_out:
-                why += f" that can be used; left out: {left_out}"
+            why = "its robots.txt lists none that can be used"
         if self._guesses:
             self._report("guessed", host)
-        for guess in self._guess(host, origin.robots_url, why):
+        urls = [urljoin(origin.robots_url, path) for path in self._guesses]
+        for guess in self._guess(host, why, urls):
             yield guess
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
@@ -275,35 +265,27 @@ class RobotsSitemapSpider(SitemapSpider):
             outcome = "refused"
         self._report(outcome, host, str(error))
 
-    def _guess(self, host: str, robots_url: str, why: str, number: int = 0) -> Iterator[Request]:
-        """Yield the request for the guess of that `number`.
+    def _guess(self, host: str, why: str, urls: Sequence[str]) -> Iterator[Request]:
+        """Yield the request for the first of the guessed `urls`.
 
-        After the last one, report why the host leads to no sitemap.
+        If there is none, report why the host leads to no sitemap.
         """
-        if number == len(self._guesses):
+        if not urls:
             self._report("without", host, why)
             return
-        url = urljoin(robots_url, self._guesses[number])
+        url, *others = urls
         yield Request(
             url,
             self._parse_sitemap,
             errback=self._guess_failed,
-            meta={**self._meta, SITEMAP: {"robotstxt": robots_url, "line": 0}},
-            cb_kwargs={
-                "host": host,
-                "robots_url": robots_url,
-                "why": f"{why}; {url} ",
-                "number": number + 1,
-            },
+            meta={**self._meta, SITEMAP: {"robotstxt": Origin.of(url).robots_url, "line": 0}},
+            cb_kwargs={"host": host, "why": f"{why}; {url} ", "urls": others},
             dont_filter=True,  # a site may redirect several guesses to the same page
         )
 
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
         guess = failure.request.cb_kwargs
-        outcome = "could not be fetched"
-        if isinstance(failure.value, ForbiddenByRobotsTxt):
-            outcome = f"is {failure.value.verdict}"
-        guess["why"] += outcome
+        guess["why"] += f"could not be fetched: {failure.value}"
         return self._guess(**guess)
 
     async def _parse_sitemap(self, response: Response, **guess: Any) -> AsyncIterator[Request]:  # type: ignore[override]
@@ -322,13 +304,12 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _tell_of(self, reader: SitemapReader, url: str) -> None:
         """Count and log what could not be read of a file."""
-        entries, broken = reader.entries, reader.broken
+        result = f"{reader.entries} URLs read, {reader.broken} broken entries"
         if reader.trouble:
             count(self.crawler, "failed")
-            trouble = shown(reader.trouble)
-            logger.warning("%s: %d URLs read, %d broken entries; %s", url, entries, broken, trouble)
-        elif broken or not entries:
-            logger.info("%s: %d URLs read, %d broken entries", url, entries, broken)
+            logger.warning("%s: %s; %s", url, result, shown(reader.trouble))
+        elif reader.broken or not reader.entries:
+            logger.info("%s: %s", url, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, and say why it leads to no sitemap.
@@ -336,20 +317,16 @@ class RobotsSitemapSpider(SitemapSpider):
         The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host
         may be "without" after it was "guessed".
         """
-        self._end(host)
+        self._asked.discard(host)
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Count a host as done if its robots.txt was requested before, maybe in an earlier run."""
+        """Wait for no host whose robots.txt was requested before, maybe in an earlier run."""
         if request.callback == self._parse_robots_txt:
-            self._end(request.cb_kwargs["host"])
+            self._asked.discard(request.cb_kwargs["host"])
         count(self.crawler, "entries/duplicate", LISTED in request.meta)
-
-    def _end(self, host: str) -> None:
-        self._asked.discard(host)
-        self._done.add(host)
 
     # Of a sitemap file
 

@@ -93,7 +93,6 @@ class UrlCheck(NamedTuple):
     hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
     most: int  # GBOT_ROBOTS_SITEMAPS_MAX
     refuses_private: bool = False  # GBOT_ROBOTS_REFUSE_PRIVATE
-    resolves: bool = False  # relative URLs in robots.txt files
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
@@ -118,13 +117,10 @@ class UrlCheck(NamedTuple):
         counts: Counter[str] = Counter()
         first = ""
         listed = {*before}
-        file_url = ""
-        if self.resolves:
-            file_url = origin.robots_url
         for line in sitemap_lines_of(robotstxt):
             text = line.raw.decode("utf-8", "replace")
             try:
-                _, url, _ = self.listed(text, file_url)
+                _, url, _ = self.listed(text)
                 if url in listed:
                     counts["duplicate"] += 1
                     continue

@@ -15,7 +15,7 @@ from scrapy_gbot_robots import SitemapDownloaderMiddleware, SitemapSpiderMiddlew
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats
 from ..support.sitemap_web import (
     Links,
     Remembers,
@@ -299,17 +299,3 @@ async def test_requests_of_another_spider_pass_no_middleware_for_sitemaps(site: 
     assert crawler.get_downloader_middleware(SitemapDownloaderMiddleware) is None
     of_sitemaps = await crawl(Sitemaps, start_urls=[site.url()])
     assert of_sitemaps.get_spider_middleware(SitemapSpiderMiddleware) is not None
-
-
-@in_reactor
-async def test_bad_and_surplus_sitemap_lines_are_not_in_the_log_of_another_spider(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps")
-    site.pages["/robots.txt"] = sitemap_lines("/relative", "http://e/", "http://f/")
-    limited = {"GBOT_ROBOTS_SITEMAPS_MAX": 1}
-    crawler = await crawl(Pages, limited, urls=[site.url("/1")])
-    assert site.url("/1") in pages(crawler).crawled
-    assert "sitemaps left out" not in caplog.text
-    await crawl(Pages, {**limited, "GBOT_ROBOTS_SITEMAPS": "collect"}, urls=[site.url("/1")])
-    assert caplog.text.count("sitemaps left out") == 1  # it asked for them

@@ -16,11 +16,12 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.core.robots import SitemapLine, sitemap_lines_of
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import sitemap_found
 from scrapy_gbot_robots.sitemaps import discovery as module
 from scrapy_gbot_robots.sitemaps.discovery import SitemapFeed
-from scrapy_gbot_robots.sitemaps.urls import FoundSitemap, UrlCheck
+from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
 from ..support.crawls import as_scrapy_runs_it, crawl, in_reactor, stats
 from ..support.sitemap_web import (
@@ -46,7 +47,7 @@ def feed_with(**settings: Any) -> SitemapFeed:
 
 async def read(feed: SitemapFeed, host: str, *numbers: int) -> list[FoundSitemap]:
     robots_txt = RobotsTxt.parse(sitemap_lines(*(f"https://e/{number}" for number in numbers)))
-    return (await feed.take(Origin.of(f"https://{host}"), robots_txt, None))[0]
+    return await feed.take(Origin.of(f"https://{host}"), robots_txt, is_fed=False)
 
 
 @as_scrapy_runs_it
@@ -54,20 +55,18 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
     feed = feed_with()
     news = [await read(feed, "e", *numbers) for numbers in ((1, 2), (1, 2), (2, 3), ())]
     assert [[int(sitemap.url[-1]) for sitemap in new] for new in news] == [[1, 2], [], [3], []]
-    assert feed.listed == {
-        "https://e/robots.txt": "https://e/robots.txt https://e/1 https://e/2 https://e/3"
-    }
+    assert feed.listed == {"https://e/robots.txt": [f"https://e/{number}" for number in (1, 2, 3)]}
 
 
 @as_scrapy_runs_it
 async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/robots.txt https://e/1"))
+    monkeypatch.setattr(module, "_MOST_CHARS", 3 * len("https://e/robots.txthttps://e/1"))
     feed = feed_with()
-    for host in "abcb":
+    for host in "abc":
         await read(feed, host, 1)
-    assert list(feed.listed) == [f"https://{host}/robots.txt" for host in "acb"]
+    assert list(feed.listed) == [f"https://{host}/robots.txt" for host in "abc"]
     await read(feed, "d", 1, 2)
-    assert list(feed.listed) == ["https://b/robots.txt", "https://d/robots.txt"]
+    assert list(feed.listed) == ["https://c/robots.txt", "https://d/robots.txt"]
     for number in range(20):
         await read(feed, f"{number}", *())
     assert len(feed.listed) < 6
@@ -80,13 +79,12 @@ async def test_reactor_runs_while_many_sitemap_lines_are_read(
 ) -> None:
     threads = []
 
-    class Noting(UrlCheck):
-        def choose(self, *args: Any) -> Any:
-            threads.append(threading.current_thread())
-            return super().choose(*args)
+    def noting(robotstxt: RobotsTxt) -> list[SitemapLine]:
+        threads.append(threading.current_thread())
+        return sitemap_lines_of(robotstxt)
 
-    monkeypatch.setattr(module, "UrlCheck", Noting)
-    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.middlewares.UrlCheck", Noting)
+    for name in ("urls", "middlewares"):
+        monkeypatch.setattr(f"scrapy_gbot_robots.sitemaps.{name}.sitemap_lines_of", noting)
     site.pages["/robots.txt"] = sitemap_lines(*[site.url("/s.xml")] * 500)
     names = [site.url("/robots.txt")]
     await crawl(Sitemaps, sitemap_urls=names if named else [], start_urls=names)
@@ -102,18 +100,20 @@ async def test_reactor_runs_while_many_sitemap_lines_are_read(
         (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 left out by GBOT_ROBOTS_SITEMAPS_MAX: http://e/3)"),
     ],
 )  # fmt: skip
+@pytest.mark.parametrize("mode", ["collect", "auto"])
 @as_scrapy_runs_it
-async def test_lines_that_are_not_used_are_said_once(
-    urls: list[str], said: str | None, caplog: pytest.LogCaptureFixture
+async def test_lines_that_are_not_used_are_said_once_if_they_are_asked_for(
+    mode: str, urls: list[str], said: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    feed = feed_with(GBOT_ROBOTS_SITEMAPS_MAX=2)
+    feed = feed_with(GBOT_ROBOTS_SITEMAPS=mode, GBOT_ROBOTS_SITEMAPS_MAX=2)
     for _ in range(2):
-        await feed.take(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)), None)
+        await feed.take(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)), is_fed=False)
     messages = [
         record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()
     ]
-    assert messages == ([f"https://e/robots.txt: sitemaps left out: {said}"] if said else [])
+    is_said = said is not None and mode == "collect"
+    assert messages == [f"https://e/robots.txt: sitemaps left out: {said}"] * is_said
 
 
 class Shown(Sitemaps):

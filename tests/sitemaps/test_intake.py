@@ -10,8 +10,6 @@ import pytest
 from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots.sitemaps import reader
-
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.sitemap_web import Hosts, index, parsed, sitemap_lines, sitemap_stats, urlset, xml
 from ..support.web import Reply, Site
@@ -84,20 +82,6 @@ async def test_sitemaps_and_pages_may_stand_in_one_file(
     site.pages["/below.xml"] = xml(urlset(site.url("/c")))
     crawler = await crawl(spider, hosts=[site.url()])
     assert set(parsed(crawler)) == set(map(site.url, crawled))
-
-
-@in_reactor
-async def test_what_is_read_before_a_filter_fails_is_counted(site: Site) -> None:
-    class Failing(Hosts):
-        def sitemap_filter(self, entries: Any) -> Any:
-            for number, entry in enumerate(entries):
-                yield entry
-                if number == 1:
-                    raise KeyError("mine")
-
-    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(3))))
-    crawler = await crawl(Failing, hosts=[site.url()])
-    assert sitemap_stats(crawler)["entries"] == sitemap_stats(crawler)["entries/crawled"] == 2
 
 
 @in_reactor
@@ -248,16 +232,3 @@ async def test_sitemap_over_the_least_limit_is_not_downloaded(
     crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": limit}, hosts=[site.url()])
     assert parsed(crawler) == {}
     assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
-
-
-@in_reactor
-async def test_sitemap_over_the_limit_is_counted_and_used_up_to_the_limit(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(reader, "MAX_ENTRIES", 2)
-    site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(3))))
-    crawler = await crawl(Hosts, hosts=[site.url()])
-    assert set(parsed(crawler)) == {site.url("/0"), site.url("/1")}
-    assert sitemap_stats(crawler)["failed"] == 1
-    [warning] = own_warnings(caplog)
-    assert "2 URLs read, 0 broken entries; it has more than the 50000 entries" in warning
