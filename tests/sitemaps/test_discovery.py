@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import Rule
 
 from scrapy_gbot_robots import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 from scrapy_gbot_robots.concurrency import pause
@@ -30,7 +28,7 @@ from ..support.sitemap_web import (
     urlset,
     xml,
 )
-from ..support.web import Reply, Site
+from ..support.web import Site
 
 
 @in_reactor
@@ -53,19 +51,6 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
         assert "spider_exceptions/count" not in stats(crawler)
 
 
-@in_reactor
-async def test_crawl_spider_only_collects(site: Site, other: Site) -> None:
-    class Following(Links):
-        rules = (Rule(LinkExtractor(allow="page"), callback="parse"),)
-
-    site.pages["/front"] = Reply(200, b'<a href="/page">page</a>', {"Content-Type": "text/html"})
-    other.pages["/robots.txt"] = b"Sitemap: /not-absolute.xml"
-    crawler = await crawl(Following, start_urls=[site.url("/front"), other.url()])
-    assert site.paths() == ["/robots.txt", "/front", "/page"]
-    assert sitemap_stats(crawler) == {"found": 1}
-    assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
-
-
 @pytest.mark.parametrize("spider", [Sitemaps, Links])
 @in_reactor
 async def test_sitemaps_that_are_left_out_are_in_the_summary(
@@ -85,36 +70,25 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
     assert caplog.text.count("left out") == caplog.text.count(line) == (spider is Sitemaps)
 
 
-@in_reactor
-async def test_own_sitemaps_of_a_host_that_has_others_sitemaps_are_not_fed() -> None:
-    with Web() as web:
-        cdn, shop = web.sites["cdn"], web.sites["shop"]
-        crawler = await crawl(Sitemaps, start_urls=[shop.url()])
-        pages = {
-            url for url in web.pages if web.sites["news"].url() in url
-        }  # news is met by a page: it lists more
-        others = {shop.url("/e"), shop.url("/h"), cdn.url("/not-asked-for")}
-        assert set(parsed(crawler)) == pages | others
-        assert cdn.url("/own.xml") not in web.asked()
-        assert found(crawler)[cdn.url("/robots.txt")] == [cdn.url("/own.xml")]
+class OneByOne:
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for given in start:
+            yield given
+            await pause(0.5)
 
 
+@pytest.mark.parametrize("is_given", [False, True])
 @in_reactor
-async def test_host_among_the_start_urls_is_fed_from_even_if_anothers_sitemap_leads_there_first(
-    site: Site, other: Site
+async def test_host_that_has_others_sitemaps_is_fed_from_only_if_it_is_among_the_start_urls(
+    is_given: bool, site: Site, other: Site
 ) -> None:
-    class OneByOne:
-        async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-            async for given in start:
-                yield given
-                await pause(0.5)
-
     listing(other)
     site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
-    crawler = await crawl(
-        Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=[site.url(), other.url()]
-    )
-    assert set(parsed(crawler)) == {other.url("/page")}
+    start_urls = [site.url(), *([other.url()] if is_given else ())]
+    crawler = await crawl(Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=start_urls)
+    assert set(parsed(crawler)) == ({other.url("/page")} if is_given else set())
+    assert found(crawler)[other.url("/robots.txt")] == [other.url("/s.xml")]
+    assert other.paths().count("/s.xml") == is_given
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from ..support.sitemap_web import (
     Links,
     Remembers,
     Sitemaps,
+    found,
     given,
     index,
     parsed,
@@ -224,7 +225,9 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send(site: 
 
 @pytest.mark.parametrize("spider", [Sitemaps, Hosts])
 @in_reactor
-async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site) -> None:
+async def test_requests_are_made_by_the_spiders_own_hook_which_may_leave_some_out(
+    spider: Any, site: Site
+) -> None:
     made: dict[str, Request] = {}
 
     class Making(spider):  # type: ignore[misc]
@@ -232,47 +235,30 @@ async def test_requests_are_made_by_the_spiders_own_hook(spider: Any, site: Site
 
         def sitemap_request(
             self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
-        ) -> Request:
+        ) -> Request | None:
+            if "no" in loc:
+                return None
             made_from = [source, response.url, entry["loc"], entry.get("lastmod")]
             meta = {**response.meta, "made_from": made_from}
             made[loc] = Request(loc, callback, meta=meta, priority=7)
             return made[loc]
 
-    site.pages["/s.xml"] = xml(index(site.url("/part.xml")))
-    site.pages["/part.xml"] = xml(urlset(site.url("/page"), lastmod="2026-01-02"))
+    robots_url, url, part, listed = map(site.url, ("/robots.txt", "/s.xml", "/part.xml", "/page"))
+    site.pages["/robots.txt"] = sitemap_lines(site.url("/no.xml"), url)
+    site.pages["/s.xml"] = xml(index(site.url("/no/part.xml"), part))
+    site.pages["/part.xml"] = xml(urlset(site.url("/no/page"), listed, lastmod="2026-01-02"))
     crawler = await crawl(Making, **given(spider, site))
-    of_line = made[site.url("/s.xml")]
-    robots_url, url = site.url("/robots.txt"), site.url("/s.xml")
-    assert of_line.meta["made_from"] == ["robotstxt", robots_url, url, None]
-    assert (of_line.priority, of_line.meta["gbot_robots_sitemap"]["line"]) == (7, 3)
-    page = parsed(crawler)[site.url("/page")]
-    if spider is Hosts or hasattr(SitemapSpider, "sitemap_request"):
-        assert made[site.url("/part.xml")].meta["made_from"][0] == "sitemapindex"
-        part, url = site.url("/part.xml"), site.url("/page")
-        assert page.meta["made_from"] == ["urlset", part, url, "2026-01-02"]
+    assert made[url].meta["made_from"] == ["robotstxt", robots_url, url, None]
+    assert (made[url].priority, made[url].meta["gbot_robots_sitemap"]["line"]) == (7, 2)
+    page = parsed(crawler)[listed]
     assert "gbot_robots_sitemap" not in page.meta
     assert "allow_offsite" not in page.meta
-
-
-@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
-@in_reactor
-async def test_hook_leaves_out_what_it_returns_none_for(spider: Any, site: Site) -> None:
-    class Choosy(spider):  # type: ignore[misc]
-        def sitemap_request(
-            self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
-        ) -> Request | None:
-            return None if "no" in loc else Request(loc, callback)
-
-    site.pages["/robots.txt"] = sitemap_lines(site.url("/no.xml"), site.url("/s.xml"))
-    listed = [site.url(path) for path in ("/no/part.xml", "/part.xml")]
-    site.pages["/s.xml"] = xml(index(*listed))
-    pages = [site.url(path) for path in ("/no/page", "/page")]
-    site.pages["/part.xml"] = xml(urlset(*pages))
-    crawler = await crawl(Choosy, **given(spider, site))
-    assert site.url("/page") in parsed(crawler)
-    assert "/no.xml" not in site.paths()
     counted = sitemap_stats(crawler)
     assert (counted["fed"], counted["refused/vetoed"]) == (1, 1)
+    assert "/no.xml" not in site.paths()
+    if spider is Hosts or hasattr(SitemapSpider, "sitemap_request"):
+        assert made[part].meta["made_from"][0] == "sitemapindex"
+        assert page.meta["made_from"] == ["urlset", part, listed, "2026-01-02"]
     if spider is Hosts:
         assert not {"/no/part.xml", "/no/page"} & {*site.paths()}
         assert counted["entries/vetoed"] == 2
@@ -299,7 +285,7 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
 
 @pytest.mark.parametrize("kind", [Sitemaps, Links])
 @in_reactor
-async def test_handler_may_make_a_request_to_the_same_origin_and_gets_none_for_other_spiders(
+async def test_handler_may_make_a_request_to_the_same_origin_and_gets_none_where_it_only_collects(
     kind: type[Remembers], site: Site
 ) -> None:
     class Asking(kind):  # type: ignore[valid-type,misc]
@@ -312,4 +298,8 @@ async def test_handler_may_make_a_request_to_the_same_origin_and_gets_none_for_o
     crawler = await crawl(Asking, start_urls=[site.url("/x")])
     assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}
     assert parsed(crawler)["terms"].status == 200
+    assert (
+        site.paths().count("/s.xml") == sitemap_stats(crawler).get("fed", 0) == (kind is Sitemaps)
+    )
+    assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
     assert not any("refused" in stat for stat in sitemap_stats(crawler))

@@ -35,18 +35,21 @@ async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> Non
     assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
 
 
-@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
+@pytest.mark.parametrize(
+    ("spider", "mode"), [(Sitemaps, "auto"), (Hosts, "auto"), (Hosts, "off"), (Hosts, "collect")]
+)
 @pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
 @in_reactor
 async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
-    hosts: str, read: bool, spider: type[Remembers], site: Site, other: Site
+    hosts: str, read: bool, spider: type[Remembers], mode: str, site: Site, other: Site
 ) -> None:
     site.pages["/robots.txt"] = sitemap_lines(site.url("/moved.xml"), site.url("/i.xml"))
     site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
     site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
     other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
     other.pages["/part.xml"] = xml(urlset(site.url("/2")))
-    crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}, **given(spider, site))
+    settings = {"GBOT_ROBOTS_SITEMAPS": mode, "GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}
+    crawler = await crawl(spider, settings, **given(spider, site))
     assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
     of_index = "entries/host" if spider is Hosts else "refused/host"
     assert sitemap_stats(crawler).get(of_index, 0) == (0 if read else 1 + (spider is Sitemaps))
@@ -176,16 +179,3 @@ async def test_redirect_of_a_sitemap_to_an_impossible_host_is_refused(site: Site
     crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_REFUSE_PRIVATE": True}, start_urls=[site.url()])
     assert sitemap_stats(crawler)["refused/malformed"] == 1
     assert "failed" not in sitemap_stats(crawler)
-
-
-@in_reactor
-async def test_hosts_spider_follows_no_forbidden_redirect_with_discovery_off(
-    site: Site, other: Site
-) -> None:
-    site.pages["/robots.txt"] = sitemap_lines(site.url("/moved.xml"), site.url("/gone.xml"))
-    site.pages |= {"/moved.xml": redirect(other.url("/moved.xml")), "/gone.xml": Reply(404)}
-    other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
-    settings = {"GBOT_ROBOTS_SITEMAPS": "off", "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
-    crawler = await crawl(Hosts, settings, hosts=[site.url()])
-    assert parsed(crawler) == {}
-    assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "refused/host": 1, "failed": 1}

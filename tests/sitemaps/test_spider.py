@@ -17,7 +17,6 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, scope_of
 
 from ..support.crawls import crawl, in_reactor, stats, under_way
@@ -501,39 +500,6 @@ async def test_last_line_accounts_for_no_request_that_no_sitemap_lists(
         f"its robots.txt lists none that can be used; {other.url('/sitemap.xml')} could not be "
         'fetched: Forbidden by robots.txt: disallowed by "Disallow: /sitemap" (line 2, group "*")'
     )
-
-
-@in_reactor
-async def test_host_that_still_waits_when_a_crawl_is_resumed_is_crawled(
-    site: Site, tmp_path: Path
-) -> None:
-    class Stopping(Hosts):
-        async def start(self) -> AsyncIterator[Any]:
-            async for request in super().start():
-                yield request
-            while not site.paths():
-                await pause(0.05)
-            under_way(self.crawler.stop_async())
-
-    settings = {"JOBDIR": str(tmp_path), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
-    answer = site.pages["/robots.txt"]
-    for spider, reply in ((Stopping, Reply(503)), (Hosts, answer)):
-        site.pages["/robots.txt"] = reply
-        crawler = await crawl(spider, settings, hosts=[site.url()])
-    assert set(parsed(crawler)) == {site.url("/page")}
-    assert host_stats(crawler) == {"listed": 1}
-
-
-@in_reactor
-async def test_host_that_is_listed_twice_counts_once_and_a_sitemap_of_the_users_is_no_host(
-    site: Site,
-) -> None:
-    site.pages = {"*": Reply(404)}
-    named = [site.url("/a.xml"), site.url("/b.xml")]
-    hosts = [site.url(), site.url("/again"), site.url()]
-    crawler = await crawl(Hosts, hosts=hosts, sitemap_urls=named)
-    assert host_stats(crawler) == {"without": 1}
-    assert sitemap_stats(crawler) == {}  # "failed" counts what a robots.txt lists
 
 
 STOCK = """
