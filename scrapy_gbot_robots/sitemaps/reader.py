@@ -118,7 +118,7 @@ class SitemapReader:
         if root is not None:  # a program's warning may stand before it
             prefix, name = root.groups("")
             xml = chain((head[root.start() :],), texts)
-            entries = self._xml(_entries_of(xml, _ENTRIES[name.lower()], {"", prefix}))
+            entries = self._xml(xml, _ENTRIES[name.lower()], {"", prefix})
         elif not head.startswith("<"):
             entries = self._lines(chain((head,), texts))
         for entry in entries:
@@ -167,18 +167,30 @@ class SitemapReader:
         self.broken += bool(line)
         return None
 
-    def _xml(self, entries: Iterator[_Entry | int]) -> Entries:
+    def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
+        """Read XML. An entry that is never closed ends where the next one begins."""
+        entry: _Entry | None = None  # that is being read
         barren = 0  # characters since the last entry
-        for entry in entries:
-            if isinstance(entry, _Entry):
-                barren = 0
-                yield self._ended(entry)
-                continue
-            barren += entry
-            if barren > _MOST_BARREN:
-                self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
-                return
-            yield None
+        for tag in tags_of(texts):
+            if not isinstance(tag, Tag):
+                barren += tag
+                if barren > _MOST_BARREN:
+                    self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
+                    return
+                yield None
+            elif tag.local in kinds and tag.prefix in prefixes:
+                if entry is not None:
+                    barren = 0
+                    yield self._ended(entry)
+                    entry = None
+                if not tag.is_end:
+                    entry = _Entry(tag, kinds[tag.local])
+            elif entry is not None:
+                entry.add(tag)
+            elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
+                self.broken += 1
+        if entry is not None:
+            yield self._ended(entry)
 
     def _ended(self, entry: _Entry) -> SitemapEntry | None:
         """Return what an entry lists, if it has a URL; count what is broken of it."""
@@ -190,32 +202,6 @@ class SitemapReader:
             return None
         self.is_index = entry.kind == "sitemap"
         return {**entry.values, "loc": loc}
-
-
-def _entries_of(
-    texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]
-) -> Iterator[_Entry | int]:
-    """Yield the entries of XML, and one without values for a `loc` outside of them.
-
-    An entry that is never closed ends where the next one begins. Between entries, yield how many
-    characters have been read.
-    """
-    entry: _Entry | None = None  # that is being read
-    for tag in tags_of(texts):
-        if not isinstance(tag, Tag):
-            yield tag
-        elif tag.local in kinds and tag.prefix in prefixes:
-            if entry is not None:
-                yield entry
-                entry = None
-            if not tag.is_end:
-                entry = _Entry(tag, kinds[tag.local])
-        elif entry is not None:
-            entry.add(tag)
-        elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
-            yield _Entry(tag, {})
-    if entry is not None:
-        yield entry
 
 
 class _Entry:
