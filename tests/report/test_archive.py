@@ -275,34 +275,24 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
 async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
     tmp_path: Path,
 ) -> None:
-    down, closed = Reply(503, b""), Reply(403, b"")
+    path = tmp_path / "r.jsonl"
+    settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "allow", "GBOT_ROBOTS_REFUSED": "disallow"}
     with (
-        Site({"/robots.txt": down, "*": b"ok"}) as open_site,
-        Site({"/robots.txt": closed, "*": b"ok"}) as refusing,
+        Site({"/robots.txt": Reply(503, b""), "*": b"ok"}) as down,
+        Site({"/robots.txt": Reply(403, b""), "*": b"ok"}) as refusing,
     ):
-        urls = [open_site.url("/yes"), refusing.url("/yes")]
-        storage = in_sqlite(tmp_path / "r.sqlite")
-        settings = {
-            **storage,
-            "GBOT_ROBOTS_UNREACHABLE": "allow",
-            "GBOT_ROBOTS_REFUSED": "disallow",
-        }
+        urls = [down.url("/yes"), refusing.url("/yes")]
         await crawl(Pages, settings, urls=urls)
-        settings["GBOT_ROBOTS_ARCHIVE"] = str(tmp_path / "r.jsonl")
-        crawler = await crawl(Pages, settings, urls=urls)
-    read = by_url(tmp_path / "r.jsonl")
-    down_now, refused = (read[site.url("/robots.txt")] for site in (open_site, refusing))
-    fields = ("state", "status", "unreachable", "why")
-    assert [down_now[field] for field in fields] == [
-        "full allow",
-        503,
-        True,
-        "robots.txt unreachable: HTTP 503",
+        crawler = await crawl(Pages, {**settings, "GBOT_ROBOTS_ARCHIVE": str(path)}, urls=urls)
+    rows = [by_url(path)[site.url("/robots.txt")] for site in (down, refusing)]
+    assert [
+        [row[field] for field in ("state", "status", "unreachable", "why")] for row in rows
+    ] == [
+        ["full allow", 503, True, "robots.txt unreachable: HTTP 503"],
+        ["full disallow", 403, False, "HTTP 403"],
     ]
-    assert [refused[field] for field in fields] == ["full disallow", 403, False, "HTTP 403"]
-    expected = {open_site.url("/yes"): 1, refusing.url("/yes"): 0}
-    assert verdicts(crawler) == expected
-    assert judged(tmp_path / "r.jsonl", urls) == expected
+    assert verdicts(crawler) == judged(path, urls) == {urls[0]: 1, urls[1]: 0}
 
 
 class Absurd(MemoryStorage):

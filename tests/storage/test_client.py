@@ -221,18 +221,16 @@ async def test_storage_that_fails_to_the_end_is_tried_no_more_after_it(opened: O
     await within(5, entries._background.ended())
 
 
-@pytest.mark.parametrize("storage", ["sqlite", "redis", "redis-of-a-client"])
+@pytest.mark.parametrize("storage", ["sqlite", "redis"])
 def test_body_of_the_size_that_the_settings_allow_comes_back(
     storage: str, tmp_path: Path, redis_url: str
 ) -> None:
     settings: dict[str, Any] = {
-        "GBOT_ROBOTS_STORAGE": storage.partition("-")[0],
+        "GBOT_ROBOTS_STORAGE": storage,
         "GBOT_ROBOTS_MAX_BYTES": 1_000_000,
         "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "robots.sqlite"),
         "GBOT_ROBOTS_REDIS_URL": redis_url,
     }
-    if storage == "redis-of-a-client":
-        settings["GBOT_ROBOTS_REDIS_CLIENT"] = f"{__name__}.client_of"
     crawler = get_crawler(settings_dict=settings)
     choice = choice_of(GbotSettings.of(crawler.settings), crawler)
     with closing(choice.opens()) as opened:
@@ -240,10 +238,6 @@ def test_body_of_the_size_that_the_settings_allow_comes_back(
             entry = rules(b"x" * size)
             opened.put(ORIGIN, entry)
             assert (opened.get(ORIGIN) == entry) is comes_back
-
-
-def client_of(settings: Any) -> Any:
-    return redis.Redis.from_url(settings["GBOT_ROBOTS_REDIS_URL"])
 
 
 @as_scrapy_runs_it

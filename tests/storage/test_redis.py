@@ -76,16 +76,24 @@ def test_lease_that_none_of_us_took_is_free(
 
 
 @pytest.mark.parametrize(
-    "value", [b"garbage", encode(rules(b"x" * 1001)), None], ids=["garbage", "too long", "a list"]
+    ("command", "values"),
+    [
+        pytest.param("SET", (b"garbage",), id="garbage"),
+        pytest.param("SET", (encode(rules(b"x" * 1001)),), id="body-over-the-limit"),
+        pytest.param("RPUSH", ("a", "b"), id="a-list"),
+        pytest.param("SETRANGE", (50_000_000, b"x"), id="huge"),
+    ],
 )
-def test_value_that_we_did_not_write_is_a_miss(
-    storage: RedisStorage, client: Any, value: bytes | None
+def test_value_that_we_did_not_write_is_a_miss_and_of_a_huge_one_little_is_read(
+    storage: RedisStorage, client: Any, command: str, values: tuple[Any, ...]
 ) -> None:
-    if value is None:
-        client.rpush(ENTRY, "a", "b")
-    else:
-        client.set(ENTRY, value)
-    assert storage.get(ORIGIN) is None
+    client.execute_command(command, ENTRY, *values)
+    tracemalloc.start()
+    try:
+        assert storage.get(ORIGIN) is None
+        assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
     storage.put(ORIGIN, Entry(RULES))
     assert storage.get(ORIGIN) == Entry(RULES)
 
@@ -98,18 +106,6 @@ def test_keys_of_others_that_are_no_utf8_harm_no_other(storage: RedisStorage, cl
 
 def test_lease_for_less_than_a_millisecond_is_a_lease(storage: RedisStorage) -> None:
     assert storage.lease(ORIGIN, 0.0001)
-
-
-def test_of_a_huge_value_no_more_is_read_than_an_entry_can_have(
-    storage: RedisStorage, client: Any
-) -> None:
-    client.setrange(ENTRY, 50_000_000, b"x")
-    tracemalloc.start()
-    try:
-        assert storage.get(ORIGIN) is None
-        assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -90,24 +90,22 @@ def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path, storage: SqliteSto
     assert execute(path, "PRAGMA journal_mode") == [("wal",)]
 
 
+TOO_LONG = encode(rules(b"x" * 10_001))
+
+
 @pytest.mark.parametrize(
-    "value",
+    ("change", "values"),
     [
-        pytest.param("text", id="text"),
-        pytest.param(encode(rules(b"x" * 10_001)), id="body-over-the-limit"),
+        pytest.param("UPDATE entries SET value = ?", ("text",), id="text"),
+        pytest.param("UPDATE entries SET value = ?", (TOO_LONG,), id="body-over-the-limit"),
+        pytest.param("UPDATE entries SET value = zeroblob(50000000)", (), id="huge"),
     ],
 )
-def test_value_that_we_did_not_write_is_a_miss(
-    path: Path, storage: SqliteStorage, value: object
+def test_value_that_we_did_not_write_is_a_miss_and_nothing_of_a_huge_one_is_read(
+    path: Path, storage: SqliteStorage, change: str, values: tuple[object, ...]
 ) -> None:
     storage.put(ORIGIN, Entry(RULES))
-    execute(path, "UPDATE entries SET value = ?", value)
-    assert storage.get(ORIGIN) is None
-
-
-def test_of_a_huge_value_nothing_is_read(path: Path, storage: SqliteStorage) -> None:
-    storage.put(ORIGIN, Entry(RULES))
-    execute(path, "UPDATE entries SET value = zeroblob(50000000)")
+    execute(path, change, *values)
     tracemalloc.start()
     try:
         assert storage.get(ORIGIN) is None
