@@ -64,16 +64,6 @@ def origins_of(urls: Sequence[str]) -> set[Origin]:
     return {origin for origin in origins if origin is not None}
 
 
-def _origin_at(beginning: str) -> Origin | None:
-    """Return the origin of all URLs that begin like that, None if they may be of several.
-
-    It is known if `beginning` is scheme, authority and a slash, and clients read it as written.
-    """
-    if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
-        return None
-    return _origin_of(beginning)
-
-
 def _origin_of(url: str) -> Origin | None:
     """Return the origin that a client asks for `url`."""
     try:
@@ -136,9 +126,12 @@ class Judge:
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
         """Return what alone decides about URLs that begin like that.
 
-        It is None if they may be of several sites, or if overrides or purposes count, too.
+        It is None if they may be of several sites, or if overrides or purposes count, too. They are
+        of one if `beginning` is scheme, authority and a slash, and clients read it as written.
         """
-        origin = _origin_at(beginning)
+        if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
+            return None
+        origin = _origin_of(beginning)
         if origin is None or self.purposes or self.overrides.of(origin, self.now) is not None:
             return None
         decision = self._decision(origin, robots)
