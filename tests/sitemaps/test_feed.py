@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -150,6 +151,17 @@ async def test_spider_is_shown_each_discovery_and_may_veto_or_change_it(
     assert caplog.text.count("Error caught on signal handler") == (answer is KeyError)
 
 
+def with_handlers(*handlers: Callable[..., Any]) -> type[Sitemaps]:
+    class Listening(Sitemaps):
+        @classmethod
+        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
+            for handler in handlers:
+                crawler.signals.connect(handler, sitemap_found, weak=False)
+            return super().from_crawler(crawler, *args, **kwargs)
+
+    return Listening
+
+
 @in_reactor
 async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_time(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -158,50 +170,31 @@ async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_tim
         "scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0
     )  # nothing else wakes it
 
-    class Listening(Sitemaps):
-        @classmethod
-        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.hear, sitemap_found)
-            return spider
+    async def hear(sitemap: FoundSitemap, request: Request, spider: Sitemaps) -> None:
+        await pause(0.3)
+        spider.parsed[sitemap.url] = Response(request.url)
+        raise IgnoreRequest
 
-        async def hear(self, sitemap: FoundSitemap, request: Request, spider: Any) -> None:
-            await pause(0.3)
-            assert spider is self
-            self.parsed[sitemap.url] = request
-            raise IgnoreRequest
-
-    crawler = await crawl(Listening, {"CLOSESPIDER_TIMEOUT": 120}, start_urls=[site.url()])
+    settings = {"CLOSESPIDER_TIMEOUT": 120}
+    crawler = await crawl(with_handlers(hear), settings, start_urls=[site.url()])
     assert set(parsed(crawler)) == {site.url("/s.xml")}
     assert site.paths() == ["/robots.txt"]
     assert stats(crawler)["finish_reason"] == "finished"
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-@pytest.mark.parametrize("is_vetoed", [False, True])
+@pytest.mark.parametrize(("veto", "asked"), [(None, ["/s.xml?2"]), (False, [])])
 @in_reactor
 async def test_of_several_handlers_any_may_veto_and_the_last_request_counts(
-    is_vetoed: bool, site: Site
+    veto: bool | None, asked: list[str], site: Site
 ) -> None:
-    class Divided(Sitemaps):
-        @classmethod
-        def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            for handler in (spider.change, spider.veto, spider.change_again):
-                crawler.signals.connect(handler, sitemap_found)
-            return spider
-
-        def change(self, request: Request) -> Request:
-            return request.replace(url=site.url("/s.xml?1"))
-
-        def veto(self) -> bool | None:
-            return False if is_vetoed else None
-
-        def change_again(self, request: Request) -> Request:
-            return request.replace(url=site.url("/s.xml?2"))
-
-    await crawl(Divided, start_urls=[site.url()])
-    assert site.paths()[1:] == ([] if is_vetoed else ["/s.xml?2"])
+    spider = with_handlers(
+        lambda request: request.replace(url=site.url("/s.xml?1")),
+        lambda: veto,
+        lambda request: request.replace(url=site.url("/s.xml?2")),
+    )
+    await crawl(spider, start_urls=[site.url()])
+    assert site.paths()[1:] == asked
 
 
 @in_reactor
