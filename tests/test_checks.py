@@ -1,10 +1,12 @@
-"""What makes `python -m tests` and CI red: a check that fails, and one that a signal ends."""
+"""What makes `python -m tests` and CI red: a check that fails, and one that a signal ends. What the tool for mutants finds."""
 
 import os
 import sys
 from pathlib import Path
 
 import pytest
+
+from tools.mutants.rooms import HOME, ROOMS, modules
 
 from .__main__ import COVERAGE, LANES, SLOW, chosen, main
 from .support.documentation import text_of
@@ -67,3 +69,12 @@ def test_ci_runs_all_its_lanes_and_names_each_that_is_red(tmp_path: Path) -> Non
     ended = run(["bash", str(script)], tmp_path)
     assert ended.returncode == 1
     assert "RED: first third" in ended.stdout
+
+
+# Mutants: a rename would leave a room without tests.
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_room_has_modules_and_every_path_of_its_tests_exists(room: str) -> None:
+    assert modules(room)
+    assert [path for path in ROOMS[room].split() if not (HOME / path).exists()] == []

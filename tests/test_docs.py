@@ -26,14 +26,14 @@ from scrapy import Spider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
 
-from .support.crawls import Pages, crawl, in_reactor, pages, stats
+from .support.crawls import Pages, crawl, errors, in_reactor, pages, stats
 from .support.documentation import HOME, PAGES, Block, blocks, text_of
 from .support.documented_shell import run_block
 from .support.processes import run
 from .support.redis_server import redis_server
 from .support.sitemap_web import urlset
 from .support.web import Reply, Site
-from .support.zyte_api import zyte_api
+from .support.zyte_api import ZyteApi
 from .test_doors import DOORS
 
 KINDS = {"console", "pycon", "python", "sh", "text"}
@@ -128,9 +128,8 @@ def documented_stats() -> re.Pattern[str]:
 
 
 def test_every_stat_that_the_code_names_is_documented() -> None:
-    texts = (
-        path.read_text(encoding="utf-8") for path in (HOME / "scrapy_gbot_robots").rglob("*.py")
-    )
+    package = HOME / "scrapy_gbot_robots"
+    texts = [path.read_text(encoding="utf-8") for path in package.rglob("*.py")]
     named = {name for text in texts for name in re.findall(r"\"(gbot_robots/[\w/]+\w)\"", text)}
     assert len(named) > 15
     documented = documented_stats()
@@ -171,7 +170,8 @@ def surroundings(block: Block) -> Iterator[dict[str, Any]]:
         if "redis" in block.text:
             settings["REDIS_URL"] = stack.enter_context(redis_server()).url
         if "zyte_api" in block.text:
-            settings |= {"ZYTE_API_URL": stack.enter_context(zyte_api())[0], "ZYTE_API_KEY": "none"}
+            url = stack.enter_context(ZyteApi()).endpoint
+            settings |= {"ZYTE_API_URL": url, "ZYTE_API_KEY": "none"}
         yield settings
 
 
@@ -220,7 +220,7 @@ async def test_python_does_what_it_is_shown_for(
             crawler = await crawl(Pages, settings, addon=False, urls=urls)
             assert set(pages(crawler).crawled) == {site.url("/yes")}
             assert set(pages(crawler).refused) == {site.url("/no")}
-    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+    assert errors(caplog) == []
 
 
 async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from .support.command import environment, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, blocks
 from .support.web import Reply, Site
-from .support.zyte_api import RULES, zyte_api
+from .support.zyte_api import RULES, ZyteApi
 
 pytestmark = pytest.mark.slow
 
@@ -83,29 +83,23 @@ async def test_robots_txt_goes_through_the_api_as_all_requests_do(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pytest.importorskip("scrapy_zyte_api", reason="scrapy-zyte-api is not installed")
-    urls = [
-        "http://a.example/yes",
-        "http://a.example/no",
-        "http://none.example/no",
-        "http://ill.example/yes",
-    ]
-    with zyte_api() as (url, asked):
+    paths = ("a.example/yes", "a.example/no", "none.example/no", "ill.example/yes")
+    urls = [f"http://{path}" for path in paths]
+    with ZyteApi() as api:
         settings = {
             "ADDONS": {**ADDON, "scrapy_zyte_api.Addon": 500},
             "DOWNLOAD_HANDLERS": {},
             "ZYTE_API_KEY": "none",
-            "ZYTE_API_URL": url,
+            "ZYTE_API_URL": api.endpoint,
             "GBOT_ROBOTS_TIMEOUT_SECS": 6,
         }
         crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {"http://a.example/yes", "http://none.example/no"}
     assert set(pages(crawler).refused) == {"http://a.example/no", "http://ill.example/yes"}
-    robots = [wanted for wanted in asked if wanted["url"] == "http://a.example/robots.txt"]
-    assert len(robots) == 1
-    assert robots[0]["httpResponseBody"] is True
-    assert {header["name"] for header in robots[0]["customHttpRequestHeaders"]} == {
-        "User-Agent"  # which the settings name
-    }
+    (robots,) = [each for each in api.wanted if each["url"] == "http://a.example/robots.txt"]
+    assert robots["httpResponseBody"] is True
+    names = {header["name"] for header in robots["customHttpRequestHeaders"]}
+    assert names == {"User-Agent"}  # which the settings name
     assert "ban-sensitive header Accept-Encoding" not in caplog.text
 
 
@@ -119,9 +113,8 @@ class Suite(MonitorSuite):
 """
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning"
-)  # spidermon uses it
+# spidermon uses it
+@pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")
 @pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAILED")])
 @in_reactor
 async def test_monitors_read_the_stats(
@@ -133,12 +126,9 @@ async def test_monitors_read_the_stats(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pytest.importorskip("spidermon", reason="spidermon is not installed")
-    documented = [
-        block.text
-        for block in blocks(HOME / "docs/other-plugins.md", "python")
-        if "spidermon" in block.text
-    ]
-    (tmp_path / f"monitors_{most}.py").write_text("".join(documented) + SUITE)
+    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
+    documented = "".join(text for text in texts if "spidermon" in text)
+    (tmp_path / f"monitors_{most}.py").write_text(documented + SUITE)
     monkeypatch.syspath_prepend(str(tmp_path))
     caplog.set_level("INFO")
     settings = {
@@ -149,10 +139,7 @@ async def test_monitors_read_the_stats(
         "MOST_CHANGED": 0,
     }
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-    said = [
-        record.getMessage() for record in caplog.records if "[Spidermon]" in record.getMessage()
-    ]
-    assert any(line.startswith(f"[Spidermon] {outcome}") for line in said)
+    assert any(line.startswith(f"[Spidermon] {outcome}") for line in caplog.messages)
 
 
 # Scrapy's own commands
@@ -173,6 +160,7 @@ def crawling(project: Path) -> Path:
     return project
 
 
+SHELL = "shell {0}yes -c [response.status,fetch('{0}no'),response]"
 BLOCKED = 'Forbidden by robots.txt: <GET {0}no>: disallowed by "Disallow: /no" (line 2, group "*")'
 
 
@@ -183,12 +171,7 @@ BLOCKED = 'Forbidden by robots.txt: <GET {0}no>: disallowed by "Disallow: /no" (
         pytest.param("fetch {0}no", "", BLOCKED, id="fetch-what-is-disallowed"),
         pytest.param("fetch --nolog {0}robots.txt", RULES, "", id="fetch-a-robots.txt"),
         pytest.param("parse --spider=titles {0}yes", "{{'title': 'Yes'}}", "", id="parse"),
-        pytest.param(
-            "shell {0}yes -c [response.status,fetch('{0}no'),response]",
-            "[200, None, None]",
-            BLOCKED,
-            id="shell",
-        ),
+        pytest.param(SHELL, "[200, None, None]", BLOCKED, id="shell"),
     ],
 )
 def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(

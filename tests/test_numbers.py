@@ -52,20 +52,16 @@ NUMBERS = [
 @pytest.mark.parametrize(("name", "says", "number"), NUMBERS)
 def test_page_says_the_number_of_the_code(name: str, says: str, number: float | str) -> None:
     text = " ".join((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8").split())
-    spellings = (
-        [number] if isinstance(number, str) else [f"{number:,.0f}", WORDS.get(int(number), "?")]
-    )
+    spellings = [str(number)]
+    if not isinstance(number, str):
+        spellings = [f"{number:,.0f}", WORDS.get(int(number), "?")]
     assert any(says.format(spelling) in text for spelling in spellings)
 
 
 def test_readme_says_what_the_benchmarks_have_measured() -> None:
     benchmarks = (HOME / "benchmarks" / "README.md").read_text(encoding="utf-8")
     readme = " ".join((HOME / "README.md").read_text(encoding="utf-8").split())
-    rows = re.findall(
-        r"^\| (?:one host, 3,000 pages as links|600 hosts)[^|]*\| ([\d.]+) \|",
-        benchmarks,
-        re.MULTILINE,
-    )
-    one, many = rows
+    row = r"^\| (?:one host, 3,000 pages as links|600 hosts)[^|]*\| ([\d.]+) \|"
+    one, many = re.findall(row, benchmarks, re.MULTILINE)
     assert f"A crawl of one host takes {one} times the processor time" in readme
     assert f"a crawl of 600 hosts {many} times" in readme

@@ -39,37 +39,31 @@ FORGED = "\r\n2026-01-01 00:00:00 [forged] INFO: forged\x1b[31m\x9b31m\u202e\u20
 AS_BYTES = FORGED.encode()
 IN_A_HEADER = FORGED.replace("\r\n", "").encode()
 
+HEADS = {
+    "location": b"302 Found\r\nLocation: /x<forged>\r\n\r\n",
+    "reason-phrase": b"503 Busy<forged>\r\nContent-Length: 0\r\n\r\n",
+    "status-line": b"2x0<forged>\r\n\r\n",
+    "header-name": b"200 OK\r\nX<forged>: 1\r\nContent-Length: 0\r\n\r\n",
+    "content-length": b"200 OK\r\nContent-Length: 1<forged>\r\n\r\n",
+    "content-encoding": b"200 OK\r\nContent-Encoding: gzip<forged>\r\n\r\nxx",
+    "content-encoding-blank": b"200 OK\r\nContent-Encoding: gzip\x0b\x1f,\x0c gzip\r\n\r\nxx",
+    "transfer-encoding": b"200 OK\r\nTransfer-Encoding: <forged>\r\n\r\nxx",
+    "chunk": b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<forged>\r\n",
+    "retry-after": b"503 Busy\r\nRetry-After: 9<forged>\r\nContent-Length: 0\r\n\r\n",
+}
 ROBOTS: dict[str, Content] = {
-    "rules": b"user-agent: testbot"
-    + IN_A_HEADER
-    + b"\ndisallow: /no"
-    + IN_A_HEADER[:-1]
-    + b"*\nsitemap: x"
-    + AS_BYTES,
+    "rules": b"user-agent: testbot%b\ndisallow: /no%b*\nsitemap: x%b"
+    % (IN_A_HEADER, IN_A_HEADER[:-1], AS_BYTES),
     "sitemap-lines": b"".join(
         b"sitemap: %b%b\n" % (start, IN_A_HEADER)
         for start in b"http://a http://a\xff.example/ gopher:// http://[::1 \xe2\x80\xae http://%zz".split()
     ),
-    "location": raw(b"HTTP/1.1 302 Found\r\nLocation: /x" + IN_A_HEADER + b"\r\n\r\n"),
     "location-c1": redirect("/\x9b31m\u0085forged"),
-    "reason-phrase": raw(b"HTTP/1.1 503 Busy" + IN_A_HEADER + b"\r\nContent-Length: 0\r\n\r\n"),
-    "status-line": raw(b"HTTP/1.1 2x0" + IN_A_HEADER + b"\r\n\r\n"),
+    **{
+        name: raw(b"HTTP/1.1 " + answer.replace(b"<forged>", IN_A_HEADER))
+        for name, answer in HEADS.items()
+    },
     "protocol": raw(b"HTP" + IN_A_HEADER + b" 200 OK\r\n\r\n"),
-    "header-name": raw(b"HTTP/1.1 200 OK\r\nX" + IN_A_HEADER + b": 1\r\nContent-Length: 0\r\n\r\n"),
-    "content-length": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1" + IN_A_HEADER + b"\r\n\r\n"),
-    "content-encoding": raw(
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip" + IN_A_HEADER + b"\r\n\r\nxx"
-    ),
-    "content-encoding-blank": raw(
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\x0b\x1f,\x0c gzip\r\n\r\nxx"
-    ),
-    "transfer-encoding": raw(
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + IN_A_HEADER + b"\r\n\r\nxx"
-    ),
-    "chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + IN_A_HEADER + b"\r\n"),
-    "retry-after": raw(
-        b"HTTP/1.1 503 Busy\r\nRetry-After: 9" + IN_A_HEADER + b"\r\nContent-Length: 0\r\n\r\n"
-    ),
     "cache-control": Reply(200, b"", {"Cache-Control": "max-age=\x1b[31m"}),
     "soft-404": Reply(500, b"<title>Not found" + AS_BYTES),
     "too-long": AS_BYTES * 20_000,
@@ -80,11 +74,8 @@ PATHS = ["/no" + FORGED, "/\x1b[31m", "/\x9b31m\u202e", "/%0d%0aforged"]
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The lines that the plugin and its spiders have logged. The summary has several."""
-    ours = [
-        record
-        for record in caplog.records
-        if record.name.split(".")[0] in {"scrapy_gbot_robots", "forger"}
-    ]
+    names = {"scrapy_gbot_robots", "forger"}
+    ours = [record for record in caplog.records if record.name.split(".")[0] in names]
     return [line for record in ours for line in record.getMessage().split("\n")]
 
 
@@ -118,9 +109,8 @@ async def test_nothing_forged_reaches_the_log(
     assert_nothing_forged(messages(caplog))
     for site in hostile:
         assert any(f":{site.port}" in line for line in messages(caplog))
-    assert any(
-        "Forbidden by robots.txt: <GET" in line and "2026" in line for line in messages(caplog)
-    )
+    refusals = [line for line in messages(caplog) if "Forbidden by robots.txt: <GET" in line]
+    assert any("2026" in line for line in refusals)
     for error in pages(crawler).refused.values():
         assert_nothing_forged([str(error)])
 
@@ -131,9 +121,9 @@ class Forger(Remembers, RobotsSitemapSpider):
 
 SITEMAP_FILES: dict[str, bytes] = {
     "urlset": urlset(
-        "http://a" + FORGED, "gopher://x\x9b31m", "/\u202e", "http://\x85.example/"
-    ).replace(b"\x00", b""),
-    "index": index("http://a\x9b31m", "gopher:\u2028", "http://%ff/").replace(b"\x00", b""),
+        "http://a" + FORGED[:-1], "gopher://x\x9b31m", "/\u202e", "http://\x85.example/"
+    ),
+    "index": index("http://a\x9b31m", "gopher:\u2028", "http://%ff/"),
     "broken": b"<urlset><url><loc>http://a/</loc></u\xe2\x80\xaerl\x1b[31m>" + AS_BYTES,
     "text": b"http://a" + AS_BYTES,
 }
@@ -152,9 +142,8 @@ async def test_nothing_forged_in_a_sitemap_reaches_the_log(
         }
     urls = [site.url() for site in hostile]
     with caplog.at_level("DEBUG"):
-        await crawl(
-            spider, **({"hosts": ",".join(urls)} if spider is Forger else {"start_urls": urls})
-        )
+        given = {"hosts": ",".join(urls)} if spider is Forger else {"start_urls": urls}
+        await crawl(spider, **given)
     assert all("/s.xml" in site.paths() for site in hostile)
     assert_nothing_forged(messages(caplog))
 
@@ -176,25 +165,14 @@ def store(redis_url: str) -> Iterator[Any]:
         yield client
 
 
-def copied(fetched_at: float, fresh_until: float, **facts: Any) -> bytes:
-    all_facts = {
-        "kind": Kind.RULES,
-        "status": 200,
-        "url": "http://evil.example/robots.txt",
-        "body": b"",
-        **facts,
-    }
-    return encode(
-        Entry(
-            Copy(
-                cut=False,
-                why="HTTP 200",
-                fetched_at=fetched_at,
-                fresh_until=fresh_until,
-                **all_facts,
-            )
-        )
-    )
+def copied(
+    fetched_at: float,
+    fresh_until: float,
+    url: str = "http://evil.example/robots.txt",
+    body: bytes = b"",
+) -> bytes:
+    facts = (Kind.RULES, 200, url, body, False, "HTTP 200", fetched_at, fresh_until)
+    return encode(Entry(Copy(*facts)))
 
 
 NOW, YEAR_9999, FIRST = time.time(), 253_370_764_800.0, -1e308
@@ -231,9 +209,8 @@ async def test_poisoned_entry_is_a_miss_and_a_forged_one_rules_for_no_longer_tha
     store.mset({key: value for key, (_, value) in poisoned.items()})
     store.set(key_of(forged), copied(NOW - 80_000, YEAR_9999))
     urls = {path: {site.url(path) for site, _ in poisoned.values()} for path in ("/yes", "/no")}
-    crawler = await crawl(
-        Pages, in_redis(redis_url), urls=[*urls["/yes"], *urls["/no"], forged.url("/no")]
-    )
+    asked = [*urls["/yes"], *urls["/no"], forged.url("/no")]
+    crawler = await crawl(Pages, in_redis(redis_url), urls=asked)
     assert set(pages(crawler).crawled) == {*urls["/yes"], forged.url("/no")}
     assert "gbot_robots/storage/errors" not in stats(crawler)
     assert [key for key, (_, value) in poisoned.items() if store.get(key) == value] == []
@@ -246,12 +223,8 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
 ) -> None:
     now = time.time()
     with Site({}) as site, caplog.at_level("DEBUG"):
-        store.set(
-            key_of(site),
-            encode(
-                Entry(None, Outage(now - 9, 1, None, FORGED, now + 600, failure=Failure.TIMEOUT))
-            ),
-        )
+        outage = Outage(now - 9, 1, None, FORGED, now + 600, failure=Failure.TIMEOUT)
+        store.set(key_of(site), encode(Entry(None, outage)))
         by_the_plugin = Request(site.url("/robots.txt"), meta={PROBE: True})
         crawler = await crawl(Pages, in_redis(redis_url), urls=[site.url("/a"), by_the_plugin])
     errors = [str(error) for error in pages(crawler).refused.values()]
@@ -285,17 +258,11 @@ def test_command_shows_a_poisoned_storage_in_printable_text(
     alone = run_here("cache", "list", *settings, cwd=project)  # whatever comes before it in a list
     assert (alone.status, alone.err) == (0, "")
     assert "1 origin in " in alone.out
-    store.set(
-        b"gbot_robots:entry:{http://b.example}",
-        encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW))),
-    )
-    store.set(b"gbot_robots:entry:{http://c.example}", copied(NOW, NOW, url=FORGED, body=AS_BYTES))
-    for asked in (
-        ["list"],
-        ["list", "--json"],
-        ["show", "http://b.example"],
-        ["show", "http://c.example"],
-    ):
+    outage = encode(Entry(None, Outage(NOW, 1, 503, FORGED, NOW)))
+    store.set(b"gbot_robots:entry:{http://b.example}", outage)
+    store.set(b"gbot_robots:entry:{http://c.example}", copied(NOW, NOW, FORGED, AS_BYTES))
+    for line in ("list", "list --json", "show http://b.example", "show http://c.example"):
+        asked = line.split()
         ended = run_here("cache", *asked, *settings, cwd=project)
         assert "forged" in ended.out
         assert_nothing_forged((ended.out + ended.err).split("\n"))

@@ -1,7 +1,7 @@
 """Settings: defaults, what may be set, and errors that name the setting, the rule and the value."""
 
+import ast
 import errno
-import json
 import os
 import re
 from dataclasses import fields
@@ -12,20 +12,13 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.settings import (
-    AGENTS,
-    ARCHIVE,
-    REDIS_URL,
-    GbotSettings,
-    archive_named,
-    mistakes,
-)
+from scrapy_gbot_robots import settings as module
+from scrapy_gbot_robots.settings import GbotSettings, archive_named, mistakes
 
 
 def read(**settings: Any) -> GbotSettings:
-    return GbotSettings.of(
-        Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})
-    )
+    named = {f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}
+    return GbotSettings.of(Settings(named))
 
 
 @pytest.mark.parametrize(
@@ -88,18 +81,18 @@ STORAGE_RULE = (
             ("SQLITE_PATH", path, SQLITE_RULE)
             for path in (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")
         ),
-        ("REDIS_URL", "redis+cluster://a", REDIS_URL.rule),
+        ("REDIS_URL", "redis+cluster://a", module.REDIS_URL.rule),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
         *(
             ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
             for name in "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
         ),
         *(
-            ("ARCHIVE", name, ARCHIVE.rule)
+            ("ARCHIVE", name, module.ARCHIVE.rule)
             for name in (7, *"r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split())
         ),
         *(
-            ("AGENTS", names, AGENTS.rule)
+            ("AGENTS", names, module.AGENTS.rule)
             for names in (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
         ),
     ],
@@ -111,9 +104,8 @@ def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule
 
 
 def test_wrong_url_of_scrapy_redis_is_named() -> None:
-    with pytest.raises(
-        ValueError, match=" and so must REDIS_URL in its place, got 'localhost:6379'"
-    ):
+    wrong = " and so must REDIS_URL in its place, got 'localhost:6379'"
+    with pytest.raises(ValueError, match=wrong):
         GbotSettings.of(Settings({"REDIS_URL": "localhost:6379"}))
 
 
@@ -195,17 +187,11 @@ def test_every_setting_is_documented_with_its_default() -> None:
     defaults = {row.name.upper(): row.metadata["default"] for row in fields(GbotSettings)}
     assert documented.keys() == defaults.keys()
     for name, default in defaults.items():
-        shown = (
-            documented[name]
-            .strip("`")
-            .replace("True", "true")
-            .replace("False", "false")
-            .replace("None", "null")
-        )
-        assert callable(default) or json.loads(shown) == default, name
+        assert callable(default) or ast.literal_eval(documented[name].strip("`")) == default, name
 
 
 LEFT = "is no setting any more: "
+FIRST = "the first of GBOT_ROBOTS_AGENTS that a group names counts"
 MEANT = "is no setting; did you mean GBOT_ROBOTS_"
 
 
@@ -225,10 +211,7 @@ MEANT = "is no setting; did you mean GBOT_ROBOTS_"
         # It is one that left, and what to write instead is said.
         ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_ARCHIVE keeps each answer"),
         ({"GBOT_ROBOTS_MAX_REDIRECTS": 9}, f"MAX_REDIRECTS {LEFT}five redirects are followed"),
-        (
-            {"GBOT_ROBOTS_AGENTS_MODE": "all"},
-            f"AGENTS_MODE {LEFT}the first of GBOT_ROBOTS_AGENTS that a group names counts",
-        ),
+        ({"GBOT_ROBOTS_AGENTS_MODE": "all"}, f"AGENTS_MODE {LEFT}{FIRST}"),
     ],
 )
 def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str) -> None:

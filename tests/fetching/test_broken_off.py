@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
-from ..support.handlers import by_each_handler
+from ..support.crawls import Pages, by_each_handler, crawl, in_reactor, pages
 from ..support.web import Site, raw
 from .scenarios import head
 

@@ -12,8 +12,16 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from ..support.crawls import DOWNLOAD_HANDLERS, QUIET, Pages, crawl, in_reactor, own_warnings, pages
-from ..support.handlers import by_each_handler
+from ..support.crawls import (
+    DOWNLOAD_HANDLERS,
+    QUIET,
+    Pages,
+    by_each_handler,
+    crawl,
+    in_reactor,
+    own_warnings,
+    pages,
+)
 from ..support.web import Reply, Site
 from .scenarios import RULES
 

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 
 import pytest
-from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
-from scrapy_gbot_robots.report.summary import CrawlCounts
 
 
 def answer(name: str, weight: int = 1000) -> CachedAnswer:
@@ -41,26 +39,6 @@ def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> N
     assert cache.get(b.origin) is b
     cache.put(new)
     assert cached(cache, "abc") == "ab"
-
-
-def test_settled_origin_takes_five_objects_in_memory_and_one_more_in_the_report() -> None:
-    """The garbage collector visits the origin, its answer, the rules of the one crawler, and what holds them."""
-    cache, counts, crawler = AnswerCache(2000), CrawlCounts(get_crawler()), Crawler.of("testbot")
-    rules = Decision(State.RULES, "", False, 0.0, 0.0)
-
-    def settle(numbers: range) -> None:
-        for number in numbers:
-            settled = CachedAnswer(Origin.of(f"http://{number}.example/"), rules)
-            settled.add_rules(RobotsTxt.parse(b"user-agent: *\ndisallow: /x"), [crawler])
-            cache.put(settled)
-            counts.count_answer(settled, None)
-
-    settle(range(100))
-    gc.collect()
-    before = len(gc.get_objects())
-    settle(range(100, 1100))
-    gc.collect()
-    assert (len(gc.get_objects()) - before) / 1000 <= 6.1
 
 
 @pytest.mark.parametrize(

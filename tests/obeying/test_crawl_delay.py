@@ -34,9 +34,8 @@ class Paced(Pages):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.waits: list[float] = []
-        self.sent: dict[
-            str, float
-        ] = {}  # when the slot let it go: it may be sent late, and come later
+        # When the slot let it go: it may be sent late, and come later.
+        self.sent: dict[str, float] = {}
 
     async def start(self) -> AsyncIterator[Request]:
         around_sending(self.crawler, self.send)
@@ -67,12 +66,8 @@ class Paced(Pages):
         return self.crawler.engine.downloader.slots
 
 
-async def paced(
-    urls: list[str | Request], settings: dict[str, Any], spider: type[Paced] = Paced
-) -> Any:
-    crawler = await crawl(spider, {**ON, **settings}, urls=urls)
-    assert isinstance(crawler.spider, Paced)
-    return crawler
+async def paced(urls: list[Any], settings: dict[str, Any], spider: type[Paced] = Paced) -> Any:
+    return await crawl(spider, {**ON, **settings}, urls=urls)
 
 
 AUTOTHROTTLE = {
@@ -81,6 +76,7 @@ AUTOTHROTTLE = {
     "AUTOTHROTTLE_MAX_DELAY": 0.1,
 }
 SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
+LARGER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}
 
 
 @pytest.mark.parametrize(
@@ -94,9 +90,7 @@ SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
         pytest.param(AUTOTHROTTLE, DELAY, id="AutoThrottle"),
         pytest.param({"CONCURRENT_REQUESTS": 1}, DELAY, id="one-at-a-time"),
         pytest.param({"DOWNLOAD_DELAY": 0.4}, 0.4, id="larger-DOWNLOAD_DELAY"),
-        pytest.param(
-            {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}, 0.4, id="larger-DOWNLOAD_SLOTS"
-        ),
+        pytest.param(LARGER, 0.4, id="larger-DOWNLOAD_SLOTS"),
     ],
 )
 @in_reactor
@@ -130,16 +124,12 @@ async def test_largest_delay_of_the_origins_in_one_slot_counts() -> None:
         Site({"/robots.txt": DELAYED, "*": b"a"}) as a,
         Site({"/robots.txt": robots, "*": b"b"}) as b,
     ):
-        crawler = await paced(
-            [site.url(f"/{number}") for number in range(4) for site in (a, b)], {}
-        )
-        times = sorted(
-            at for url, at in crawler.spider.sent.items() if not url.endswith("/robots.txt")
-        )
+        crawler = await paced([site.url(f"/{n}") for n in range(4) for site in (a, b)], {})
+        sent = crawler.spider.sent.items()
+        times = sorted(at for url, at in sent if not url.endswith("/robots.txt"))
         between = [later - earlier for earlier, later in pairwise(times)]
-        assert (
-            min(between[1:]) >= DELAY - SLACK
-        )  # the first two may come before the other robots.txt does
+        # The first two may come before the other robots.txt does.
+        assert min(between[1:]) >= DELAY - SLACK
 
 
 @in_reactor
@@ -166,7 +156,7 @@ async def test_delay_is_kept_among_redirects_between_hosts_and_slots_of_the_user
     delay = 0.05
     site.pages["/robots.txt"] = f"user-agent: *\ncrawl-delay: {delay}"
     with Site(site.pages, host="127.0.0.2") as other:
-        urls: list[str | Request] = []
+        urls: list[Any] = []
         for number in range(24):
             one, two = dice.sample([site, other], 2)
             one.pages[f"/to-{number}"] = redirect(two.url(f"/{number}"))
@@ -176,12 +166,10 @@ async def test_delay_is_kept_among_redirects_between_hosts_and_slots_of_the_user
         crawler = await paced(urls, {"CONCURRENT_REQUESTS": 16})
         hosts = site.url(""), other.url("")
     assert len(crawler.spider.crawled) == 48
-    own = {
-        url for url, page in crawler.spider.crawled.items() if page.meta["download_slot"] == "own"
-    }
+    slot_of = {url: page.meta["download_slot"] for url, page in crawler.spider.crawled.items()}
+    own = {url for url, slot in slot_of.items() if slot == "own"}
     assert len(own) >= 5
-    for url in crawler.spider.crawled.keys() - own:  # a redirected request, too
-        assert crawler.spider.crawled[url].meta["download_slot"] in url
+    assert all(slot_of[url] in url for url in slot_of.keys() - own)  # a redirected request, too
     by_host = {url: at for url, at in crawler.spider.sent.items() if url not in own}
     slots = [sorted(by_host[url] for url in by_host if url.startswith(host)) for host in hosts]
     slots.append(sorted(crawler.spider.sent[url] for url in own))

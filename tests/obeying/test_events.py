@@ -4,7 +4,6 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
 from pathlib import Path
 from socket import socket
 from types import SimpleNamespace
@@ -26,7 +25,7 @@ from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, errors, in_reactor, in_sqlite, own_warnings, pages, stats
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port, redirect
@@ -35,12 +34,8 @@ RULES = b"user-agent: *\ndisallow: /no"
 
 
 def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]:
-    name = f"scrapy_gbot_robots.{module}"
-    return [
-        record.getMessage()
-        for record in caplog.records
-        if record.name == name and record.levelno == level
-    ]
+    found = [each for each in caplog.records if each.name == f"scrapy_gbot_robots.{module}"]
+    return [each.getMessage() for each in found if each.levelno == level]
 
 
 @in_reactor
@@ -48,28 +43,22 @@ async def test_log_warns_of_the_first_unreachable_files_only(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MOST_WARNED", 2)
-    with ExitStack() as stack:
-        sites = [
-            stack.enter_context(Site({"/robots.txt": Reply(503), "*": b"ok"})) for _ in range(3)
-        ]
+    with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
+        urls = [f"http://127.0.0.{number}:{site.port}/robots.txt" for number in (1, 2, 3)]
 
         async def script(visitor: Visitor) -> None:
-            for site in sites:
-                assert not await visitor.may(site.url("/"))
+            for url in urls:
+                assert not await visitor.may(url.replace("robots.txt", ""))
 
         await visit(script)
-    for warning, site in zip(own_warnings(caplog), sites[:2], strict=True):
-        assert f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By" in warning
+    for warning, url in zip(own_warnings(caplog), urls[:2], strict=True):
+        assert f"{url}: robots.txt unreachable: HTTP 503. By" in warning
 
 
 @pytest.mark.parametrize(
     ("page", "what"),
     [
-        pytest.param(
-            b"<html><body><pre>User-agent: *\nDisallow: /no\n</pre></body></html>",
-            "a web page",
-            id="page",
-        ),
+        pytest.param(b"<pre>User-agent: *\nDisallow: /no\n</pre>", "a web page", id="page"),
         pytest.param("User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text", id="utf-16"),
     ],
 )
@@ -102,18 +91,14 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         Site({"/robots.txt": redirect("/gone"), "/gone": Reply(404), "*": b"ok"}) as d,
     ):
         began = time.monotonic()
-        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
-        crawler = await crawl(
-            Pages,
-            settings,
-            urls=[site.url(f"/{page}") for page in range(3) for site in (a, b, c, d)],
-        )
-        found = stats(crawler, "gbot_robots/")
-        assert {name: found[name] for name in found if name.startswith("gbot_robots/origins/")} == {
+        urls = [site.url(f"/{page}") for page in range(3) for site in (a, b, c, d)]
+        crawler = await crawl(Pages, urls=urls)
+        assert stats(crawler, "gbot_robots/origins/") == {
             "gbot_robots/origins/rules": 2,
             "gbot_robots/origins/full_allow": 1,
             "gbot_robots/origins/full_disallow": 1,
         }
+        found = stats(crawler, "gbot_robots/")
         outcomes = ("fetched", "unavailable", "unreachable")
         assert [found[f"gbot_robots/{outcome}"] for outcome in outcomes] == [2, 1, 1]
         assert stats(crawler, "robotstxt/") == {
@@ -127,13 +112,13 @@ async def test_stats_say_what_was_fetched_and_in_which_state_origins_are() -> No
         assert found["gbot_robots/bytes"] == len(RULES) + len(b"ok")
         lasted_ms = 1000 * (time.monotonic() - began)
         assert 1200 <= found["gbot_robots/fetch_ms/max"] <= lasted_ms
-        assert (
-            found["gbot_robots/fetch_ms/max"] <= found["gbot_robots/fetch_ms/sum"] <= 4 * lasted_ms
-        )
+        assert found["gbot_robots/fetch_ms/max"] <= found["gbot_robots/fetch_ms/sum"]
+        assert found["gbot_robots/fetch_ms/sum"] <= 4 * lasted_ms
         assert all(isinstance(value, int) for value in found.values())
 
 
-REDIS = {"GBOT_ROBOTS_STORAGE": "redis"}
+STORAGE = "GBOT_ROBOTS_STORAGE"
+REDIS = {STORAGE: "redis"}
 REDIS_HOST = {**REDIS, "REDIS_HOST": "queue", "REDIS_PARAMS": {"password": "secret"}}
 REDIS_URL = {**REDIS, "REDIS_URL": "redis://:secret@127.0.0.1:7/3"}
 UNUSED = {"GBOT_ROBOTS_SQLITE_PATH": "unused.sqlite"}
@@ -146,62 +131,60 @@ NO_PROJECT = (
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        (
-            {"GBOT_ROBOTS_STORAGE": "memory", **UNUSED},
-            "memory: kept until the crawl ends, for this process",
-        ),
-        ({"GBOT_ROBOTS_STORAGE": "sqlite"}, NO_PROJECT),
-        (
-            {"GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"},
-            f"sqlite at {Path.cwd() / 'robots.sqlite'}",
-        ),
+        ({STORAGE: "memory", **UNUSED}, "memory: kept until the crawl ends, for this process"),
+        ({STORAGE: "sqlite"}, NO_PROJECT),
+        ({"GBOT_ROBOTS_SQLITE_PATH": "r.sqlite"}, "sqlite at {path}"),
         ({**REDIS_URL, **UNUSED}, "redis at 127.0.0.1:7, database 3"),
         (REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings"),
-        ({"GBOT_ROBOTS_STORAGE": "own.Storage", **UNUSED}, "own.Storage"),
+        ({STORAGE: "own.Storage", **UNUSED}, "own.Storage"),
     ],
     ids=["memory", "no-project", "relative-path", "redis-url", "redis-host", "own"],
 )
 def test_storage_is_named_without_passwords(
-    settings: dict[str, Any], named: str, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, Any], named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "own", SimpleNamespace(Storage=MemoryStorage))
     crawler = get_crawler(settings_dict=settings)
-    assert choice_of(GbotSettings.of(crawler.settings), crawler).words == named
+    words = choice_of(GbotSettings.of(crawler.settings), crawler).words
+    assert words == named.format(path=Path.cwd() / "r.sqlite")
 
 
 @in_reactor
-async def test_log_names_the_storage_and_says_what_may_help_if_it_fails(
+async def test_log_names_the_storage(
     site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    path, nowhere = tmp_path / "robots.sqlite", tmp_path / "notes" / "robots.sqlite"
-    nowhere.parent.write_text("a file, and no directory")
+    path = tmp_path / "robots.sqlite"
     crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/page")])
     (message,) = said(caplog, "storage.client", logging.INFO)
     assert message.startswith(f"This crawl stores robots.txt files in sqlite at {path}")
     assert stats(crawler)["gbot_robots/storage/sqlite"] == 1
-    away = f"redis://user:secret@127.0.0.1:{free_port()}/0"
-    for settings, says, setting in (
-        (
-            {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": away},
-            "Redis at",
-            "GBOT_ROBOTS_REDIS_URL",
-        ),
-        (in_sqlite(nowhere), str(nowhere), "GBOT_ROBOTS_SQLITE_PATH"),
-        (
-            {"GBOT_ROBOTS_STORAGE": f"{__name__}.Broken"},
-            "the disk is on fire",
-            "GBOT_ROBOTS_STORAGE",
-        ),
-    ):
-        caplog.clear()
-        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
-        assert pages(crawler).crawled
-        (warning,) = said(caplog, "storage.client", logging.WARNING)
-        assert says in warning
-        assert setting in warning
-        assert "secret" not in warning
-        assert stats(crawler)["gbot_robots/storage/fallback"] == 1
+
+
+AWAY = {**REDIS, "GBOT_ROBOTS_REDIS_URL": f"redis://user:secret@127.0.0.1:{free_port()}/0"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "says", "setting"),
+    [
+        (AWAY, "Redis at", "GBOT_ROBOTS_REDIS_URL"),
+        (in_sqlite(Path(__file__, "robots.sqlite")), __file__, "GBOT_ROBOTS_SQLITE_PATH"),
+        ({STORAGE: f"{__name__}.Broken"}, "the disk is on fire", STORAGE),
+    ],
+    ids=["redis", "sqlite", "own"],
+)
+@in_reactor
+async def test_storage_that_fails_is_named_with_what_may_help_and_without_passwords(
+    settings: dict[str, Any], says: str, setting: str, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+    assert pages(crawler).crawled
+    (warning,) = said(caplog, "storage.client", logging.WARNING)
+    assert says in warning
+    assert setting in warning
+    assert "secret" not in warning
+    assert stats(crawler)["gbot_robots/storage/fallback"] == 1
 
 
 class Broken(MemoryStorage):
@@ -236,10 +219,10 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
 
     def changed(origin: Origin, old: RobotsTxt, new: RobotsTxt, spider: Visitor) -> None:
         seen.append((str(origin), old.allowed("/a", "testbot"), spider))
-        assert (groups_of(new), new.fields("content-signal")) != (
-            groups_of(old),
-            old.fields("content-signal"),
-        )
+        assert all_of(new) != all_of(old)
+
+    def all_of(robotstxt: RobotsTxt) -> object:
+        return groups_of(robotstxt), robotstxt.fields("content-signal")
 
     async def script(visitor: Visitor) -> None:
         visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)
@@ -296,19 +279,17 @@ async def test_signals_tell_of_each_response_each_outage_each_robots_txt_and_eac
     ]
 
 
-@pytest.mark.parametrize("signal", ["robotstxt_known", "sitemap_found"])
 @in_reactor
 async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(
-    signal: str, site: Site
+    site: Site,
 ) -> None:
-    site.pages["/robots.txt"] = "user-agent: *\nsitemap: https://example.com/s.xml"
     ended: list[bool] = []
 
     class Asking(Pages):
         """Requests one more page at a signal, and takes its time."""
 
         async def start(self) -> AsyncIterator[Request]:
-            self.crawler.signals.connect(self.ask, getattr(signals, signal))
+            self.crawler.signals.connect(self.ask, robotstxt_known)
             async for request in super().start():
                 yield request
 
@@ -349,10 +330,9 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
 
     await visit(script)
     assert told == [(Origin.of(site.url("")), ["/robots.txt"])]  # before the page was asked for
-    (error,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert error.getMessage().startswith(
-        "Unexpected error in background" if waits else "Error caught on signal handler"
-    )
+    (error,) = errors(caplog)
+    where = "Unexpected error in background" if waits else "Error caught on signal handler"
+    assert error.startswith(where)
     assert "ZeroDivisionError" in caplog.text
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
-from scrapy.pqueues import DownloaderAwarePriorityQueue, DownloaderInterface, ScrapyPriorityQueue
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 from scrapy_gbot_robots import RobotsScheduler
 from scrapy_gbot_robots.meta import RETURNED
@@ -18,7 +17,7 @@ from scrapy_gbot_robots.obeying.subject import returned
 
 from ..support.crawls import own_warnings
 from ..support.rooms import World, path_of
-from ..support.schedulers import Fifo, Prefetches, ReplacesItsQueue
+from ..support.schedulers import Fifo, OwnPriorityQueue, Prefetches, ReplacesItsQueue
 
 CONCURRENT = 4
 
@@ -75,20 +74,6 @@ def test_more_and_more_are_held_of_hosts_that_are_late(shared: World) -> None:
     assert sizes == [20, 20, 40, 80, 160, 320, 640, 1280]
 
 
-def test_hosts_that_hang_do_not_block_the_head_of_a_queue(shared: World) -> None:
-    fill(shared, "a", "b", pages=100)
-    fill(shared, "good", pages=3)
-    shared.pull()
-    pulled: list[str] = []
-    for _ in range(12):
-        shared.waits(0.55)
-        pulled += shared.pull()
-        if "good.x" in shared.asked:
-            shared.end("good.x")
-            pulled += shared.pull()
-    assert pulled == ["good.x/0", "good.x/1", "good.x/2"]
-
-
 def test_no_more_requests_are_held_than_a_bound_though_their_hosts_are_unreachable(
     shared: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,13 +98,18 @@ def test_what_is_ready_goes_on_before_more_is_taken(shared: World) -> None:
     assert len(shared.scheduler.requests) == 2000 - 20
 
 
+def hold_all(world: World, pages: int) -> None:
+    """Let the front hold all pages of a host that is unreachable, and may be asked again."""
+    fill(world, "a", pages=pages)
+    assert held(world) == 20
+    world.fails("a.x", secs=10)
+    while world.scheduler.requests:
+        assert world.pull() == []
+    world.waits(11)
+
+
 def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) -> None:
-    fill(shared, "a", pages=500)
-    assert held(shared) == 20
-    shared.fails("a.x", secs=10)
-    while shared.scheduler.requests:
-        assert shared.pull() == []
-    shared.waits(11)
+    hold_all(shared, 500)
     shared.end("a.x")
     request = shared.next()
     assert request is not None
@@ -130,12 +120,7 @@ def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) ->
 
 
 def test_what_cannot_go_back_stays_and_is_served(shared: World) -> None:
-    fill(shared, "a", pages=100)
-    assert held(shared) == 20
-    shared.fails("a.x", secs=10)
-    while shared.scheduler.requests:
-        assert shared.pull() == []
-    shared.waits(11)
+    hold_all(shared, 100)
     shared.scheduler.is_away = True
     shared.end("a.x")
     assert sorted(shared.pull()) == sorted(f"a.x/{number}" for number in range(100))
@@ -173,57 +158,20 @@ def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.Mo
     assert (world.room.occupancy.size, len(world.scheduler)) == (2, 2)
 
 
-class HasAnotherQueue(ScrapyPriorityQueue):
-    """A priority queue of the project's own."""
-
-
 @pytest.mark.parametrize(
     ("scheduler", "queue"),
     [
-        pytest.param(
-            with_front(ReplacesItsQueue), DownloaderAwarePriorityQueue, id="replaces-its-queue"
-        ),
-        pytest.param(with_front(Prefetches), DownloaderAwarePriorityQueue, id="prefetches"),
-        pytest.param(RobotsScheduler, HasAnotherQueue, id="another-priority-queue"),
+        (with_front(ReplacesItsQueue), DownloaderAwarePriorityQueue),
+        (with_front(Prefetches), DownloaderAwarePriorityQueue),
+        (RobotsScheduler, OwnPriorityQueue),
     ],
 )
 def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
     scheduler: type, queue: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(monkeypatch, queue, scheduler)
-    urls = [f"{host}.x/{number}" for number in range(5) for host in "ab"]
-    world.push(*urls)
-    assert world.room.occupancy.size == 0
-    assert world.pull() == []
-    assert world.room.occupancy.size > 1
-    assert world.scheduler.has_pending_requests()
-    world.end("a.x")
-    world.end("b.x")
-    assert sorted(world.pull()) == sorted(urls)
-    assert not world.scheduler.has_pending_requests()
-    world.push("a.x/later")
-    assert world.pull() == ["a.x/later"]
-
-
-def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    plain = ScrapyPriorityQueue.__init__
-
-    def renamed(queue: Any, *args: Any, **named: Any) -> None:
-        plain(queue, *args, **named)
-        del queue._start_queue_cls
-
-    monkeypatch.setattr(ScrapyPriorityQueue, "__init__", renamed)
-    monkeypatch.setattr(ScrapyPriorityQueue, "_start_queue_cls", None, raising=False)
-    monkeypatch.delattr(ScrapyPriorityQueue, "_start_queue_cls")
-    world = World(monkeypatch, ScrapyPriorityQueue, SCHEDULER_START_MEMORY_QUEUE=None)
-    (warning,) = own_warnings(caplog)
-    assert "Scrapy's scheduler is not as the plugin knows it" in warning
-    assert "_start_queue_cls" in warning
-    monkeypatch.setattr(ScrapyPriorityQueue, "_start_queue_cls", None, raising=False)
     world.push("a.x/1", "b.x/1")
-    assert (world.room.occupancy.size, world.pull(), world.room.occupancy.size) == (0, [], 2)
+    assert (world.room.occupancy.size, world.pull()) == (0, [])
     world.end("a.x")
     assert world.pull() == ["a.x/1"]
 
@@ -259,18 +207,21 @@ def test_queue_on_disk_brings_slots_first_of_which_least_is_held(
     assert world.room.occupancy.by_slot == {"a.x": 6, **{f"{host}.x": 2 for host in "bcdefgh"}}
 
 
-def test_requests_are_taken_from_a_disk_of_a_scrapy_whose_private_names_have_changed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("asked", ["memory_queues", "count_held"])
+def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
+    asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(
-        DownloaderInterface, "stats", lambda interface, slots: [(0, slot) for slot in slots]
-    )
-    monkeypatch.delattr(DownloaderInterface, "_active_downloads")
-    world = World(monkeypatch, JOBDIR=str(tmp_path))
+    def fail(*_: object) -> None:
+        raise AttributeError("there is no _start_queue_cls")
+
+    monkeypatch.setattr(front, asked, fail)
+    # The requests on disk are counted.
+    world = World(monkeypatch, JOBDIR=str(tmp_path) if asked == "count_held" else None)
     (warning,) = own_warnings(caplog)
-    assert "_active_downloads" in warning
+    assert "Scrapy's scheduler is not as the plugin knows it" in warning
+    assert "_start_queue_cls" in warning
     world.push("a.x/1", "b.x/1")
-    assert (world.pull(), world.room.occupancy.size) == ([], 2)
+    assert (world.room.occupancy.size, world.pull(), world.room.occupancy.size) == (0, [], 2)
     world.end("a.x")
     assert world.pull() == ["a.x/1"]
 
@@ -300,10 +251,3 @@ def test_jobdir_goes_from_scrapys_scheduler_to_ours_and_back(
     assert len(got) == 80
     got += crawl(Scheduler, 1000)
     assert sorted(got) == sorted(f"{'abc'[number % 3]}.x/{number}" for number in range(120))
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Any:
-    yield
-    while World.opened:
-        World.opened.pop().scheduler.close("finished")

@@ -2,7 +2,7 @@
 
 import gzip
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
-from scrapy.spiders import SitemapSpider
 
 from scrapy_gbot_robots.meta import ANSWERED, PROBE
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
@@ -25,9 +23,8 @@ RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff
 
 def asking(url: str, *, times: int = 1) -> list[Request]:
     """Requests for a robots.txt whose answer is shown to the spider whatever its status."""
-    return [
-        Request(url, dont_filter=True, meta={"handle_httpstatus_all": True}) for _ in range(times)
-    ]
+    meta = {"handle_httpstatus_all": True}
+    return [Request(url, dont_filter=True, meta=dict(meta)) for _ in range(times)]
 
 
 @in_reactor
@@ -111,12 +108,8 @@ class Members(Site):
     """Gives its robots.txt to members alone."""
 
     def _content(self, path: str, headers: Mapping[str, str]) -> Content:
-        who = {
-            headers.get("x-api-key"),
-            headers.get("authorization"),
-            *headers.get("cookie", "").split("; "),
-            headers.get("user-agent"),
-        }
+        names = ("x-api-key", "authorization", "cookie", "user-agent")
+        who = {headers.get(name) for name in names}
         if path == "/robots.txt" and who.isdisjoint({"key", "Bearer token", "member=1", "Ours/1"}):
             return self.pages["refusal"]
         return super()._content(path, headers)
@@ -143,34 +136,6 @@ async def test_spider_gets_the_robots_txt_that_it_asks_for_with_headers_of_its_o
         assert site.paths().count("/robots.txt") == 2  # the plugin has none of these headers
 
 
-class NamesOne(SitemapSpider):
-    """Names a robots.txt, and has the credentials for it."""
-
-    name = "names-one"
-
-    def __init__(self, site: Site) -> None:
-        super().__init__()
-        self.sitemap_urls = [site.url("/robots.txt")]
-        self.crawled: list[str] = []
-
-    async def start(self) -> AsyncIterator[Any]:
-        async for request in super().start():
-            yield request.replace(headers={"Authorization": "Bearer token"})
-
-    def parse(self, response: Response, **kwargs: Any) -> None:
-        self.crawled.append(response.url)
-
-
-@in_reactor
-async def test_sitemap_spider_that_names_a_robots_txt_reads_it_with_its_own_headers() -> None:
-    with Members({"refusal": Reply(403), "*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}"
-        site.pages["/s.xml"] = f"<urlset><url><loc>{site.url('/page')}</loc></url></urlset>"
-        crawler = await crawl(NamesOne, site=site)
-        assert isinstance(crawler.spider, NamesOne)
-        assert crawler.spider.crawled == [site.url("/page")]
-
-
 @in_reactor
 async def test_redirected_robots_txt_comes_under_the_url_that_was_asked_for() -> None:
     with Site({"/robots.txt": redirect("/elsewhere"), "/elsewhere": RULES}) as site:
@@ -185,23 +150,17 @@ async def test_no_answer_is_an_ignored_request_that_says_why_and_for_which_no_pr
 ) -> None:
     with Site({}) as site:
         url = site.url("/robots.txt")
-    crawler = await crawl(
-        Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, urls=[Request(url, meta={PROBE: True})]
-    )
+    plain = pages(await crawl(Pages, urls=[url]))
+    assert not isinstance(plain.refused[url], IgnoreRequest)  # the spider's own request
+    caplog.clear()
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    crawler = await crawl(Pages, settings, urls=[Request(url, meta={PROBE: True})])
     refusal = pages(crawler).refused[url]
     assert type(refusal) is IgnoreRequest
     assert str(refusal).startswith(f"{url}: robots.txt unreachable: connection refused")
     assert stats(crawler)["robotstxt/request_count"] == 1
     (warning,) = own_warnings(caplog)
     assert warning.endswith("this means full disallow for now")  # not: requests wait
-
-
-@in_reactor
-async def test_error_of_a_server_that_does_not_answer_reaches_the_spider() -> None:
-    with Site({}) as site:
-        url = site.url("/robots.txt")
-    crawler = await crawl(Pages, urls=[url])
-    assert not isinstance(pages(crawler).refused[url], IgnoreRequest)
 
 
 @pytest.mark.parametrize(
@@ -226,9 +185,8 @@ class Forgetful(MemoryStorage):
 
 @in_reactor
 async def test_robots_txt_that_the_storage_lost_is_fetched_for_the_request(site: Site) -> None:
-    crawler = await crawl(
-        Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}, urls=[site.url("/robots.txt")]
-    )
+    settings = {"GBOT_ROBOTS_STORAGE": f"{__name__}.Forgetful"}
+    crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt")])
     response = pages(crawler).crawled[site.url("/robots.txt")]
     assert response.body == RULES
     assert ANSWERED not in response.flags
@@ -249,11 +207,7 @@ async def test_status_is_that_of_the_answer_that_counts_though_asking_again_has_
 ) -> None:
     (request,) = asking(site.url("/robots.txt"))
     request.meta[PROBE] = False
-    crawler = await crawl(
-        Pages, {"GBOT_ROBOTS_STORAGE": f"{__name__}.Missing"}, urls=[request, site.url("/no")]
-    )
-    crawled = pages(crawler).crawled
-    assert {url: page.status for url, page in crawled.items()} == {
-        site.url("/robots.txt"): 404,
-        site.url("/no"): 200,
-    }
+    settings = {"GBOT_ROBOTS_STORAGE": f"{__name__}.Missing"}
+    crawler = await crawl(Pages, settings, urls=[request, site.url("/no")])
+    statuses = {url: page.status for url, page in pages(crawler).crawled.items()}
+    assert statuses == {site.url("/robots.txt"): 404, site.url("/no"): 200}

@@ -27,17 +27,14 @@ from ..support.web import Reply, Site
 
 # For how long an answer is good
 
+ON_THE_WAY = {"Cache-Control": "max-age=900", "Age": "600"}
+
 
 @pytest.mark.parametrize(
     ("headers", "kept", "gone"),
     [
         pytest.param({}, 22.9 * HOUR, 24.1 * HOUR, id="S3.1-a-day"),
-        pytest.param(
-            {"Cache-Control": "max-age=900", "Age": "600"},
-            250,
-            310,
-            id="S3.4-time-on-the-way-counts",
-        ),
+        pytest.param(ON_THE_WAY, 250, 310, id="S3.4-time-on-the-way-counts"),
     ],
 )
 @in_reactor
@@ -60,24 +57,6 @@ async def test_answer_is_good_for(
         "gbot_robots/lookup/fetched": 2,
         "gbot_robots/lookup/memory": 1,
     }
-
-
-@in_reactor
-async def test_answer_is_good_for_as_long_in_the_next_run(
-    tmp_path: Path, clock: Clock, site: Site
-) -> None:
-    site.pages["/robots.txt"] = Reply(200, CLOSED.encode(), {"Cache-Control": "max-age=300"})
-
-    async def script(visitor: Visitor) -> None:
-        assert not await visitor.may(site.url("/"))
-
-    lookups: list[str] = []
-    for _ in range(4):
-        crawler = await visit(script, **in_sqlite(tmp_path / "robots.sqlite"))
-        lookups += stats(crawler, "gbot_robots/lookup/")
-        clock.goes_on(200)
-    storage, fetched = "gbot_robots/lookup/storage", "gbot_robots/lookup/fetched"
-    assert lookups == [fetched, storage, fetched, storage]
 
 
 # Refreshing ahead of time
@@ -144,6 +123,12 @@ async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_goo
     await visit(script)
 
 
+def fetched(site: Site, status: int, body: bytes, now: float) -> Entry:
+    """The entry of a process that has fetched the robots.txt of `site`."""
+    kind, why = Kind.RULES if body else Kind.NONE, f"HTTP {status}"
+    return Entry(Copy(kind, status, site.url("/robots.txt"), body, False, why, now, now + DAY))
+
+
 @pytest.mark.parametrize("has_fetched", [True, False], ids=["has-fetched", "has-the-lease"])
 @in_reactor
 async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
@@ -156,11 +141,7 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
         clock.goes_on(23.5 * HOUR)
         with closing(SqliteStorage(path)) as other:
             if has_fetched:
-                url, now = site.url("/robots.txt"), clock.time()
-                other.put(
-                    site.url(""),
-                    Entry(Copy(Kind.RULES, 200, url, CLOSED.encode(), False, "", now, now + DAY)),
-                )
+                other.put(site.url(""), fetched(site, 200, CLOSED.encode(), clock.time()))
             else:
                 assert other.lease(site.url(""), DAY)
         assert await visitor.may(site.url("/"))  # the first one starts the refresh
@@ -240,10 +221,8 @@ async def test_cancelling_requests_strands_no_other_and_costs_no_answer(
     site.pages["/robots.txt"] = gate = Gate("user-agent: *\ndisallow: /no")
 
     async def script(visitor: Visitor) -> None:
-        waiting = [
-            under_way(visitor.may(site.url(path)))
-            for path in ("/first", "/second", "/no", "/third")
-        ]
+        paths = ("/first", "/second", "/no", "/third")
+        waiting = [under_way(visitor.may(site.url(path))) for path in paths]
         await until(lambda: fetches(site) == 1)
         for each in waiting[:cancelled]:
             each.cancel()
@@ -289,9 +268,8 @@ async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and
     async def script(visitor: Visitor) -> None:
         with closing(SqliteStorage(tmp_path / "robots.sqlite")) as other:
             assert other.lease(site.url(""), 1.0)
-        assert await together(
-            *(under_way(visitor.may(site.url(path))) for path in ("/", "/no"))
-        ) == [True, False]
+        waiting = [under_way(visitor.may(site.url(path))) for path in ("/", "/no")]
+        assert await together(*waiting) == [True, False]
 
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
     monkeypatch.setattr(lookups, "pause", noted)
@@ -315,21 +293,15 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
         async def script(visitor: Visitor) -> None:
             waiting = [under_way(visitor.may(each.url("/"))) for each in (site, left)]
             await until(lambda: stats(visitor.crawler).get("gbot_robots/lease/waited") == 2)
-            url, now = site.url("/robots.txt"), time.time()
-            other.put(
-                site.url(""),
-                Entry(Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now, now + DAY)),
-            )
+            other.put(site.url(""), fetched(site, 404, b"", time.time()))
             for each, lease in zip((site, left), leases, strict=True):
                 other.release(each.url(""), lease)  # of the second one as if its holder had died
             assert await together(*waiting) == [True, True]
 
         await visit(script, **in_sqlite(path))
     assert [fetches(site), fetches(left)] == [0, 1]
-    assert (
-        f"{site.url('/robots.txt')}: full allow, HTTP 404 (fetched by another process"
-        in caplog.text
-    )
+    url = site.url("/robots.txt")
+    assert f"{url}: full allow, HTTP 404 (fetched by another process" in caplog.text
 
 
 # What is held
@@ -363,10 +335,8 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
 
         async def script(visitor: Visitor) -> None:
             began = time.monotonic()
-            assert await together(*(under_way(visitor.may(site.url("/"))) for site in (a, b))) == [
-                False,
-                False,
-            ]
+            waiting = [under_way(visitor.may(site.url("/"))) for site in (a, b)]
+            assert await together(*waiting) == [False, False]
             assert 1.2 < time.monotonic() - began < 30
 
         await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
@@ -409,9 +379,8 @@ async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stor
 async def test_only_a_large_robots_txt_is_read_off_the_reactor(
     rules: int, off: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.pages["/robots.txt"] = b"user-agent: *\n" + b"".join(
-        b"disallow: /%d\n" % number for number in range(rules)
-    )
+    lines = [b"disallow: /%d" % number for number in range(rules)]
+    site.pages["/robots.txt"] = b"\n".join([b"user-agent: *", *lines])
     threads, rules_for = list[threading.Thread](), RobotsTxt.rules_for
 
     def noted(robotstxt: RobotsTxt, agent: Any) -> Any:

@@ -1,6 +1,5 @@
 """The middleware in real crawls: which requests go on, which are ignored, and what the crawl is told."""
 
-import logging
 import threading
 from pathlib import Path
 from socket import socket
@@ -18,7 +17,7 @@ from scrapy_gbot_robots.core.rules import Rules
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import State
 
-from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.crawls import Pages, crawl, errors, in_reactor, in_sqlite, own_warnings, pages, stats
 from ..support.web import Reply, Site, free_port
 
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
@@ -29,9 +28,8 @@ async def test_rules_decide_and_the_refusal_names_the_rule(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "scrapy_gbot_robots")
-    crawler = await crawl(
-        Pages, urls=[site.url("/yes"), site.url("/no/way"), site.url("/robots.txt")]
-    )
+    urls = [site.url(path) for path in ("/yes", "/no/way", "/robots.txt")]
+    crawler = await crawl(Pages, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
     refusal = pages(crawler).refused[site.url("/no/way")]
     assert isinstance(refusal, ForbiddenByRobotsTxt)
@@ -124,7 +122,7 @@ async def test_url_without_an_origin_is_refused(caplog: pytest.LogCaptureFixture
         assert isinstance(refusal, ForbiddenByRobotsTxt)
         assert refusal.origin is None
     assert stats(crawler)["robotstxt/forbidden"] == len(WITHOUT_ORIGIN)
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert errors(caplog) == []
 
 
 @in_reactor
@@ -154,12 +152,11 @@ async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(
     assert set(pages(crawler).refused) == {site.url("/no")}
     assert stats(crawler)["gbot_robots/held"] == 152
     assert site.paths().count("/robots.txt") == 3
-    assert [
-        record.getMessage() for record in caplog.records if record.name.endswith(".events")
-    ] == [
-        f"{site.url('/robots.txt')}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
+    url = site.url("/robots.txt")
+    assert [each.getMessage() for each in caplog.records if each.name.endswith(".events")] == [
+        f"{url}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
         "full disallow for now; requests wait up to 20 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
-        f"{site.url('/robots.txt')} answers again",
+        f"{url} answers again",
     ]
 
 
@@ -234,9 +231,8 @@ async def test_question_that_hostile_rules_make_long_is_asked_in_a_thread(
 
     monkeypatch.setattr(Rules, "allowed", watched)
     rules = [f"disallow: /*{'a' * 20}{number:04}ba" for number in range(1_000)]
-    site.pages["/robots.txt"] = "\n".join(
-        ["user-agent: *", "disallow: /no", f"disallow: /*{'a' * 30}end", *rules]
-    )
+    rules += ["disallow: /no", f"disallow: /*{'a' * 30}end"]
+    site.pages["/robots.txt"] = "\n".join(["user-agent: *", *rules])
     urls = [site.url("/" + "a" * 3_000 + end) for end in ("yes", "end")] + [site.url("/no")]
     crawler = await crawl(Pages, {"URLLENGTH_LIMIT": 0}, urls=urls)
     assert list(pages(crawler).crawled) == [urls[0]]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 from scrapy import Request, signals
-from scrapy.core.scheduler import Scheduler
 from scrapy.http import Response
 
 from scrapy_gbot_robots.concurrency import pause
@@ -17,51 +15,27 @@ from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
     crawl,
+    errors,
     in_reactor,
     own_warnings,
     pages,
     stats,
     together,
 )
-from ..support.schedulers import (
-    CannotCount,
-    Duck,
-    Fifo,
-    NamesItself,
-    OwnAwareQueue,
-    OwnPriorityQueue,
-    Prefetches,
-    ReplacesItsQueue,
-    SaysNone,
-    Slotted,
-    TooLong,
-    TooShort,
-)
+from ..support.random_worlds import SCHEDULERS
+from ..support.schedulers import Duck, Fifo, Prefetches, ReplacesItsQueue, SaysNone
 from ..support.until import until
-from ..support.visits import Gate, fetches
-from ..support.watched import Watched, hosts
+from ..support.visits import Gate, Watched, fetches, hosts
 from ..support.web import Reply, Site
 
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.6)
 
 
-class Renamed(Scheduler):
-    """A subclass of Scrapy's."""
-
-
 KINDS: dict[str, dict[str, Any]] = {
-    "fifo": {"SCHEDULER": Fifo},
-    "names itself": {"SCHEDULER": NamesItself},
-    "duck": {"SCHEDULER": Duck},
-    "slots": {"SCHEDULER": Slotted},
-    "too long": {"SCHEDULER": TooLong},
-    "too short": {"SCHEDULER": TooShort},
-    "says none": {"SCHEDULER": SaysNone},
-    "cannot count": {"SCHEDULER": CannotCount},
+    **{kind: SCHEDULERS[kind] for kind in SCHEDULERS if not kind.startswith("redis-")},
+    "says-none": {"SCHEDULER": SaysNone},
     "prefetches": {"SCHEDULER": Prefetches},
-    "replaces its queue": {"SCHEDULER": ReplacesItsQueue},
-    "own queue by slots": {"SCHEDULER_PRIORITY_QUEUE": OwnAwareQueue},
-    "own queue across": {"SCHEDULER": Renamed, "SCHEDULER_PRIORITY_QUEUE": OwnPriorityQueue},
+    "replaces-its-queue": {"SCHEDULER": ReplacesItsQueue},
 }
 
 
@@ -82,7 +56,8 @@ async def test_requests_wait_before_any_scheduler_and_come_as_they_were(kind: st
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 4
     assert crawler.spider.scheduled == 50
-    least = 0 if kind == "says none" else 4  # while some are held, it is not asked for more
+    assert len(site.asked) == 10 + 40
+    least = 0 if kind == "says-none" else 4  # while some are held, it is not asked for more
     assert stats(crawler)["gbot_robots/waiting_most"] > least
     assert stats(crawler)["gbot_robots/waiting"] == 0
     crawled = [response.request for response in pages(crawler).crawled.values()]
@@ -134,37 +109,6 @@ class Failing(Fifo):
             raise ConnectionError("the queue is away")
 
 
-async def crawl_of_which_25_are_held(
-    site: Site, monkeypatch: pytest.MonkeyPatch, ask_again_secs: float, **settings: Any
-) -> tuple[Any, Gate, list[str]]:
-    """Start a crawl of 40 pages; return it, the gate before its robots.txt, and the URLs."""
-    monkeypatch.setattr(front, "ASK_AGAIN_SECS", ask_again_secs)
-    monkeypatch.setattr(front, "MOST_HELD", 25)
-    monkeypatch.setattr(front, "USABLE", 25)
-    site.pages["/robots.txt"] = gate = Gate("")
-    urls = [site.url(f"/{number}") for number in range(40)]
-    running = crawl(Pages, {"SCHEDULER": Failing, **settings}, urls=urls)
-    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
-    return running, gate, urls
-
-
-@as_scrapy_runs_it
-async def test_requests_that_are_held_stay_while_their_scheduler_fails(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    running, gate, urls = await crawl_of_which_25_are_held(
-        site, monkeypatch, 0.5, CONCURRENT_REQUESTS=4
-    )
-    await pause(0.2)
-    Failing.fails, Failing.asked = True, 0
-    gate.open()
-    await until(lambda: len(site.paths()) == 1 + 25)  # what is held goes on
-    await until(lambda: Failing.asked >= 2)
-    Failing.fails = False
-    (crawler,) = await together(running)
-    assert set(pages(crawler).crawled) == set(urls)
-
-
 @in_reactor
 async def test_engine_does_not_wait_while_the_front_takes_what_has_to_wait(
     site: Site, monkeypatch: pytest.MonkeyPatch
@@ -214,10 +158,15 @@ async def test_scheduler_that_is_empty_is_asked_for_no_request_while_some_are_he
 
 
 @as_scrapy_runs_it
-async def test_scheduler_that_fails_is_asked_again_each_few_seconds_and_the_log_says_it_once(
+async def test_scheduler_that_fails_is_asked_again_each_few_seconds_while_what_is_held_goes_on(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    running, gate, urls = await crawl_of_which_25_are_held(site, monkeypatch, 0.1)
+    for name, value in {"ASK_AGAIN_SECS": 0.1, "MOST_HELD": 25, "USABLE": 25}.items():
+        monkeypatch.setattr(front, name, value)
+    site.pages["/robots.txt"] = gate = Gate("")
+    urls = [site.url(f"/{number}") for number in range(40)]
+    running = crawl(Pages, {"SCHEDULER": Failing}, urls=urls)
+    await until(lambda: Failing.enqueued == 40 and fetches(site) == 1)
     monkeypatch.setattr(front, "MOST_HELD", 30)
     Failing.fails, Failing.asked = True, 0
     await until(lambda: Failing.asked >= 4)
@@ -226,8 +175,9 @@ async def test_scheduler_that_fails_is_asked_again_each_few_seconds_and_the_log_
     await until(lambda: Failing.asked > asked)
     await pause(1.0)  # the engine wants requests all the time
     assert Failing.asked == asked + 1
-    Failing.fails = False
     gate.open()
+    await until(lambda: len(site.paths()) == 1 + 25)  # what is held
+    Failing.fails = False
     (crawler,) = await together(running)
     assert set(pages(crawler).crawled) == set(urls)
     (warning,) = [line for line in own_warnings(caplog) if "scheduler failed" in line]
@@ -319,10 +269,6 @@ async def test_what_cannot_go_back_is_counted_in_the_log(
     urls = [site.url(f"/{number}") for number in range(30)]
     settings = {"SCHEDULER": Stumbling, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
     await together(crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls))
-    (error,) = [
-        record.getMessage()
-        for record in caplog.records
-        if record.levelno == logging.ERROR and "as the crawl closed" in record.getMessage()
-    ]
+    (error,) = [line for line in errors(caplog) if "as the crawl closed" in line]
     assert f" {lost} requests that waited for their robots.txt are lost" in error
     assert len(Fifo.left) == 30 - lost

@@ -1,14 +1,26 @@
-"""Outages of weeks, over many runs: what counts in the end, whatever the clock does and the storage drops."""
+"""Outages over many runs: what counts in the end, whatever the clock does and the storage drops; hosts that are gone."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+
 from ..support.clock import DAY, Clock
-from ..support.crawls import in_reactor, in_sqlite
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    in_reactor,
+    in_sqlite,
+    pages,
+    stats,
+    together,
+)
+from ..support.redis_server import redis_server
 from ..support.visits import Visitor, visit
-from ..support.web import Reply, Site
+from ..support.web import Reply, Site, free_port
 
 RULES = b"user-agent: *\ndisallow: /no"
 
@@ -76,3 +88,30 @@ async def test_google_2026_opens_in_half_a_day_and_again_after_a_month(  # S2.23
     site.pages["/robots.txt"] = Reply(503)
     days = [1.5, 15, 29, 31.9, 32.1, 60, 90]
     assert await visits(site, clock, days, **settings) == [SHUT, *[AS_THE_COPY] * 3, *[OPEN] * 3]
+
+
+@as_scrapy_runs_it
+async def test_each_run_finds_soon_that_hosts_are_gone_and_the_next_that_one_is_back(
+    site: Site, settings: dict[str, Any]
+) -> None:
+    port = free_port()
+    # the name is in the error's own words, which say nothing of a redirect
+    gone = [f"http://127.0.0.1:{port}/a", "http://redirected.invalid/a"]
+    urls = [*gone, site.url("/page")]
+    site.pages["/page"] = Reply(200, b"ok", after_secs=1.0)  # so the network is up
+    waits = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
+    with redis_server() as server:
+        redis = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": server.url}
+        storages = [{**waits, **settings}, {**waits, **redis}, waits]
+        for tries, kept_in in ((6, storages), (2, storages[:2])):
+            crawls = [crawl(Pages, each, urls=urls) for each in kept_in]
+            for crawler in await together(*crawls):
+                refused = pages(crawler).refused.values()
+                assert {type(error) for error in refused} == {ForbiddenByRobotsTxt}
+                names = ("gone", "unreachable", "given_up")
+                assert [stats(crawler)[f"gbot_robots/{name}"] for name in names] == [2, tries, 2]
+                assert set(pages(crawler).crawled) == {site.url("/page")}
+        with Site({"/robots.txt": RULES, "*": b"ok"}, port=port):
+            for each in storages[:2]:
+                (crawler,) = await together(crawl(Pages, each, urls=gone[:1]))
+                assert set(pages(crawler).crawled) == {gone[0]}

@@ -9,11 +9,10 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
-from typing_extensions import Self
 
-from scrapy_gbot_robots import Origin, RobotsSitemapSpider
+from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, read_overrides
+from scrapy_gbot_robots.policy.overrides import Action, read_overrides
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
@@ -26,26 +25,9 @@ RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no
 PATHS = ("/yes", "/no", "/other", "/own")
 
 
-class Watched(Pages):
-    """Remembers the uses of overrides."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.uses = []  # type: ignore[attr-defined]
-        crawler.signals.connect(spider._used, override_used)
-        return spider
-
-    def _used(self, **use: Any) -> None:
-        self.uses.append(use)  # type: ignore[attr-defined]
-
-
 def paths_of(crawler: Crawler, site: Site) -> set[str]:
-    return {
-        url.removeprefix(site.url(""))
-        for url in pages(crawler).crawled
-        if url.startswith(site.url(""))
-    }
+    here = site.url("")
+    return {url.removeprefix(here) for url in pages(crawler).crawled if url.startswith(here)}
 
 
 @in_reactor
@@ -69,9 +51,14 @@ async def test_each_host_obeys_its_override_and_is_not_asked_for_its_robots_txt(
             "GBOT_ROBOTS_OVERRIDES": overrides,
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 3600,  # which no request of these hosts waits
         }
-        crawler = await crawl(
-            Watched, settings, urls=[site.url(path) for site in sites for path in PATHS]
-        )
+        uses: list[tuple[str, bool]] = []
+        hears: dict[object, Any] = {
+            override_used: lambda override, refusal: uses.append(
+                (override.key, refusal is not None)
+            )
+        }
+        urls = [site.url(path) for site in sites for path in PATHS]
+        crawler = await crawl(Pages, settings, hears=hears, urls=urls)
         assert [paths_of(crawler, site) for site in sites] == [
             {"/yes", "/no", "/other", "/own"},
             set(),
@@ -93,29 +80,10 @@ async def test_each_host_obeys_its_override_and_is_not_asked_for_its_robots_txt(
         assert said[late.url("/own")] == (
             'disallowed by "Disallow: /own" (line 2, group "*"): override for 127.0.0.6 (often away)'
         )
-        uses = crawler.spider.uses  # type: ignore[union-attr]
         assert len(uses) == 20
-        assert {use["override"].key for use in uses if use["refusal"] is not None} == {
+        assert {key for key, refused in uses if refused} == {
             "127.0.0.2", text.url("/"), "127.0.0.6"
         }  # fmt: skip
-
-
-@in_reactor
-async def test_override_of_an_origin_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Origin] = []
-    plain = Overrides.of
-
-    def noted(overrides: Overrides, origin: Origin, now: float) -> Override | None:
-        asked.append(origin)
-        return plain(overrides, origin, now)
-
-    monkeypatch.setattr(Overrides, "of", noted)
-    with Site({"*": b"ok"}, host="0.0.0.0") as site:
-        urls = [f"http://127.0.2.1:{site.port}/{number}" for number in range(20)]
-        overrides = {"127.0.2.1": {"rules": "ignore", "reason": "contract"}}
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=urls)
-    assert set(pages(crawler).crawled) == set(urls)
-    assert len(asked) == 1
 
 
 @in_reactor
@@ -151,11 +119,8 @@ async def test_own_rules_are_read_for_each_user_agent_that_asks() -> None:
 
 
 def refusals(crawler: Crawler) -> dict[str, ForbiddenByRobotsTxt]:
-    return {
-        url: error
-        for url, error in pages(crawler).refused.items()
-        if isinstance(error, ForbiddenByRobotsTxt)
-    }
+    refused = pages(crawler).refused.items()
+    return {url: error for url, error in refused if isinstance(error, ForbiddenByRobotsTxt)}
 
 
 @in_reactor
@@ -167,17 +132,14 @@ async def test_spider_s_own_request_for_a_robots_txt_gets_the_site_s_own_and_a_d
             "127.0.0.1": {"rules": "user-agent: *\ndisallow: /own", "reason": "late"},
             "127.0.0.2": {"rules": "disallow", "reason": "asked us to stop"},
         }
-        settings, urls = (
-            {"GBOT_ROBOTS_OVERRIDES": overrides},
-            [each.url("/robots.txt") for each in (site, never)],
-        )
+        settings = {"GBOT_ROBOTS_OVERRIDES": overrides}
+        urls = [each.url("/robots.txt") for each in (site, never)]
         crawler = await crawl(Pages, settings, urls=urls)
         await crawl(ByHost, settings, hosts=f"127.0.0.2:{never.port}")  # by no scheme
         assert never.asked == []
     assert pages(crawler).crawled[urls[0]].body == RULES
-    assert str(refusals(crawler)[urls[1]]).endswith(
-        "disallowed: override for 127.0.0.2 (asked us to stop)"
-    )
+    refusal = str(refusals(crawler)[urls[1]])
+    assert refusal.endswith("disallowed: override for 127.0.0.2 (asked us to stop)")
 
 
 class ByHost(RobotsSitemapSpider):
@@ -230,25 +192,22 @@ async def test_log_names_at_the_start_what_is_in_force_and_what_has_run_out_and_
 
 
 def settings_of(**settings: Any) -> GbotSettings:
-    return GbotSettings.of(
-        Settings({f"GBOT_ROBOTS_{name}": value for name, value in settings.items()})
-    )
+    named = {f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}
+    return GbotSettings.of(Settings(named))
 
 
 def test_overrides_may_stand_on_the_command_line() -> None:
     text = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}'
     settings = settings_of(OVERRIDES=text)
     (override,) = read_overrides(settings.overrides, settings.parse).values()
-    assert (override.key, override.action, str(override.until)) == (
-        "a.example",
-        Action.IGNORE,
-        "2999-01-01",
-    )
+    assert (override.key, override.action) == ("a.example", Action.IGNORE)
+    assert str(override.until) == "2999-01-01"
 
 
-@pytest.mark.parametrize(
-    "value", ["o.json", 7, "[1]", '{"a": 1} x', '{"a": ' * 100_000], ids=range(5)
-)
+NO_DICTS = ["o.json", 7, "[1]", '{"a": 1} x', '{"a": ' * 100_000]
+
+
+@pytest.mark.parametrize("value", NO_DICTS, ids=range(5))
 def test_value_that_is_no_dict_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must be a dict, got"):
         settings_of(OVERRIDES=value)
@@ -256,9 +215,8 @@ def test_value_that_is_no_dict_is_refused(value: Any) -> None:
 
 @in_reactor
 async def test_wrong_override_stops_the_crawl_at_its_start() -> None:
-    with pytest.raises(
-        ValueError, match=r"\['127.0.0.1'\]\['reason'\] must be a text that says why, got None"
-    ):
+    wrong = r"\['127.0.0.1'\]\['reason'\] must be a text that says why, got None"
+    with pytest.raises(ValueError, match=wrong):
         await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"rules": "ignore"}}})
 
 

@@ -31,19 +31,13 @@ def trouble(
     origin: Origin,
     outage: Outage | None,
     since: float = 0.0,
-    asked_at: float | None = None,
+    asked_at: float = 0.0,
     ask_at: float = 9e9,
 ) -> Any:
     """The answer for an unreachable robots.txt, as far as patience depends on it."""
-    return SimpleNamespace(
-        origin=origin,
-        outage=outage,
-        since=since,
-        asked_at=since if asked_at is None else asked_at,
-        ask_again_at=ask_at,
-        portion=0,
-        next_portion_at=0.0,
-    )
+    case = SimpleNamespace(origin=origin, outage=outage, since=since, portion=0)
+    case.asked_at, case.ask_again_at, case.next_portion_at = max(since, asked_at), ask_at, 0.0
+    return case
 
 
 class Story:
@@ -86,39 +80,25 @@ class Story:
 def nothing(_: float) -> None: ...
 
 
+IN_AN_HOUR = Unreachable("HTTP 503", 503, 3600.0)
+REDIRECTED = after_redirect(failed(Failure.DNS), "http://b.example/")
+PORTIONS = [(63, 64), (127, 64), (255, 64), (300, 108)]
+PORTIONS_OF_DAYS = [*((86_895 + DAY * n, 64) for n in range(4)), (5 * DAY, 144)]
+
+
 @pytest.mark.parametrize(
     ("wait_secs", "outcome", "requests", "given_up"),
     [
         pytest.param(0, BUSY, 100, [(0, 100)], id="no-wait"),
-        pytest.param(
-            60, BUSY, 300, [(63, 64), (127, 64), (255, 64), (300, 108)], id="a-busy-server"
-        ),
+        pytest.param(60, BUSY, 300, PORTIONS, id="a-busy-server"),
         pytest.param(60, BUSY, 10, [(63, 10)], id="few-requests"),
-        pytest.param(
-            60,
-            Unreachable("HTTP 503", 503, 3600.0),
-            80,
-            [(60, 64), (300, 16)],
-            id="retry-after-an-hour",
-        ),
-        pytest.param(
-            DAY,
-            BROKEN,
-            400,
-            [*((86_895 + DAY * n, 64) for n in range(4)), (5 * DAY, 144)],
-            id="days-of-a-broken-server",
-        ),
+        pytest.param(60, IN_AN_HOUR, 80, [(60, 64), (300, 16)], id="retry-after-an-hour"),
+        pytest.param(DAY, BROKEN, 400, PORTIONS_OF_DAYS, id="days-of-a-broken-server"),
         pytest.param(60, UNKNOWN, 100, [(3, 100)], id="gone-after-three-tries"),
         pytest.param(60, REFUSED, 100, [(3, 100)], id="refused-three-times"),
         pytest.param(DAY, UNKNOWN, 100, [(3, 100)], id="gone-however-long-the-wait"),
         pytest.param(2, UNKNOWN, 100, [(3, 100)], id="gone-however-short-the-wait"),
-        pytest.param(
-            60,
-            after_redirect(failed(Failure.DNS), "http://b.example/"),
-            10,
-            [(63, 10)],
-            id="redirected-to-a-host-that-does-not-resolve",
-        ),
+        pytest.param(60, REDIRECTED, 10, [(63, 10)], id="redirected-to-a-host-without-an-address"),
         pytest.param(60, failed(Failure.PROXY), 10, [(63, 10)], id="a-proxy-that-is-gone"),
         pytest.param(60, failed(Failure.TIMEOUT), 10, [(63, 10)], id="no-answer"),
     ],

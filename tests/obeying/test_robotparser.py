@@ -24,10 +24,8 @@ def parser(text: str, settings: dict[str, Any] | None = None) -> GbotRobotParser
     [("/a", "one", False), ("/b", "one", True), ("/a", "Üni", True), ("/b", "Üni", False)],
 )
 def test_urls_and_agents_may_be_str_or_bytes(path: str, agent: str, allowed: bool) -> None:
-    robots, url = (
-        parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b"),
-        f"https://site.local{path}",
-    )
+    robots = parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b")
+    url = f"https://site.local{path}"
     assert robots.allowed(url, agent) is robots.allowed(url.encode(), agent.encode()) is allowed
 
 
@@ -61,9 +59,8 @@ def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
 def rows_of_the_page() -> list[tuple[str, str, str, str]]:
     """Of docs/migration.md: a robots.txt, a path, what Protego says, and what we say."""
     page = (HOME / "docs" / "migration.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"^\| (`.*`) \| `([^`]*)` \| (refused|allowed) \| (refused|allowed) \|", page, re.MULTILINE
-    )
+    verdict = "(refused|allowed)"
+    rows = re.findall(rf"^\| (`.*`) \| `([^`]*)` \| {verdict} \| {verdict} \|", page, re.MULTILINE)
     assert len(rows) == 15
     return rows
 

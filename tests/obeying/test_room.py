@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Origin, RobotsScheduler
+from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.obeying import room as room_module
@@ -24,16 +22,11 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lines import Standing
 from scrapy_gbot_robots.obeying.subject import returned
 from scrapy_gbot_robots.policy.outages import Decision, State
-from scrapy_gbot_robots.policy.outcome import Failure, Unreachable, after_redirect, failed
+from scrapy_gbot_robots.policy.outcome import Failure, failed
 
-from ..support.rooms import SLOT, STARTS, WAIT, World, path_of, slot
+from ..support.rooms import SLOT, STARTS, World, path_of, slot
 
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    while World.opened:
-        World.opened.pop().scheduler.close("finished")
+ALLOWED = Decision(State.FULL_ALLOW, "", False, 9e9, 9e9)
 
 
 @pytest.fixture
@@ -45,6 +38,13 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world in which priorities count in each slot for itself, or in all."""
     return World(monkeypatch, request.param)
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world in which one look-up runs at a time, and priorities count across hosts."""
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    return World(monkeypatch, ScrapyPriorityQueue, CONCURRENT_REQUESTS=1)
 
 
 def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> None:
@@ -80,13 +80,8 @@ def test_order_within_an_origin_is_exactly_scrapys(
 ) -> None:
     dice = random.Random(7)
     ours = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
-    alone = get_crawler(
-        settings_dict={
-            "SCHEDULER_PRIORITY_QUEUE": queue,
-            **STARTS,
-            "SCHEDULER_MEMORY_QUEUE": memory,
-        }
-    )
+    settings = {"SCHEDULER_PRIORITY_QUEUE": queue, "SCHEDULER_MEMORY_QUEUE": memory, **STARTS}
+    alone = get_crawler(settings_dict=settings)
     alone.engine = ours.crawler.engine
     scrapys: Any = Scheduler.from_crawler(alone)
     scrapys.open(alone._create_spider("any"))
@@ -110,13 +105,7 @@ def test_slots_with_the_fewest_requests_come_first_and_others_take_turns(world: 
     for host in "abc":
         world.end(f"{host}.x")
     assert [url[0] for url in world.pull(3)] == ["a", "b", "c"]
-    world.slots.update(
-        {
-            "a.x": slot("1"),
-            "b.x": slot("12"),
-            "c.x": slot("1"),
-        }
-    )
+    world.slots.update({"a.x": slot("1"), "b.x": slot("12"), "c.x": slot("1")})
     assert [url[0] for url in world.pull(3)] == ["a", "c", "a"]
     world.slots["b.x"].active = ""
     assert [url[0] for url in world.pull(2)] == ["b", "b"]
@@ -134,9 +123,7 @@ def test_no_slot_is_looked_at_again_and_again(
     hosts = [f"h{number}.x" for number in range(300)]
     for host in hosts:
         origin = Origin.of(f"http://{host}/")
-        world.known[origin] = CachedAnswer(
-            origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200
-        )
+        world.known[origin] = CachedAnswer(origin, ALLOWED, 200)
     world.push(*(f"{host}/{number}" for number in range(4) for host in hosts))
     monkeypatch.setattr(DownloadSlots, "of", looked_at)
     pulled = world.pull()
@@ -181,17 +168,15 @@ def test_urgent_request_gives_its_line_no_second_turn(either: World) -> None:
 
 
 def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
-    monkeypatch: pytest.MonkeyPatch,
+    narrow: World,
 ) -> None:
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    world = World(monkeypatch, ScrapyPriorityQueue, CONCURRENT_REQUESTS=1)
     for number in range(5):
-        world.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
+        narrow.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
     for number in (0, 4, 3, 2, 1):
-        world.end(f"h{number}.x")
-        world.room._unused.clear()  # as if their pages had been taken
-        world.room._look_up_more()
-    assert [url[1] for url in world.pull()] == [*"4433221100"]
+        narrow.end(f"h{number}.x")
+        narrow.room._unused.clear()  # as if their pages had been taken
+        narrow.room._look_up_more()
+    assert [url[1] for url in narrow.pull()] == [*"4433221100"]
 
 
 # Look-ups.
@@ -221,20 +206,13 @@ def test_answers_whose_pages_their_slots_keep_back_do_not_keep_back_look_ups(wor
     assert world.order == hosts[:32]
 
 
-def test_look_ups_that_take_longer_than_a_second_do_not_count(world: World) -> None:
-    hosts = [f"h{number}.x" for number in range(100)]
-    world.push(*(f"{host}/" for host in hosts))
-    world.waits(0.9)
-    assert len(world.asked) == 16
-    world.waits(0.2)
-    assert len(world.asked) == 32
-
-
 def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: World) -> None:
     hosts = [f"h{number}.x" for number in range(100)]
     world.push(*(f"{host}/" for host in hosts))
-    world.waits(2)
-    assert world.order == hosts[:32]  # those that are late do not count
+    world.waits(0.9)
+    assert world.order == hosts[:16]
+    world.waits(0.2)
+    assert world.order == hosts[:32]  # those that take longer than a second do not count
     for host in hosts[:32]:
         world.end(host)
     assert world.order == hosts[:32]
@@ -244,44 +222,22 @@ def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: Worl
     assert world.order == hosts[:33]
 
 
-def test_look_up_is_made_as_the_next_request_would_be_fetched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
-    world.push("first.x/", "a.x/low")
-    world.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
-    world.end("first.x")
-    world.pull()
-    assert [request.url for request in world.requests] == ["http://first.x/", "http://a.x/high"]
-    assert world.requests[1].meta["proxy"] == "http://p.x"
+def test_look_up_is_made_as_the_next_request_would_be_fetched(narrow: World) -> None:
+    narrow.push("first.x/", "a.x/low")
+    narrow.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
+    narrow.end("first.x")
+    narrow.pull()
+    assert [request.url for request in narrow.requests] == ["http://first.x/", "http://a.x/high"]
+    assert narrow.requests[1].meta["proxy"] == "http://p.x"
 
 
-def test_start_request_that_is_left_has_its_own_look_up(either: World) -> None:
-    either.push("a.x/warm", "b.x/warm")
-    for host in ("a.x", "b.x"):
-        either.end(host, secs=60)
-    either.pull()
-    either.push("a.x/start", meta={"is_start_request": True, "proxy": "http://p.x"})
-    either.push("a.x/10", priority=10)
-    either.push("b.x/5", priority=5)
-    assert either.pull(2) == ["a.x/10", "b.x/5"]
-    either.waits(61)
-    assert either.pull() == []
-    assert either.requests[-1].meta["proxy"] == "http://p.x"
-
-
-def test_urgent_request_moves_the_look_up_of_its_origin_forward(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    world = World(monkeypatch, ScrapyPriorityQueue, CONCURRENT_REQUESTS=1)
+def test_urgent_request_moves_the_look_up_of_its_origin_forward(narrow: World) -> None:
     hosts = [f"h{number}.x" for number in range(5)]
-    world.push(*(f"{host}/1" for host in hosts))
-    world.push("h4.x/urgent", priority=100)
-    world.end("h0.x")
-    assert world.pull() == ["h0.x/1"]
-    assert world.order == ["h0.x", "h4.x"]
+    narrow.push(*(f"{host}/1" for host in hosts))
+    narrow.push("h4.x/urgent", priority=100)
+    narrow.end("h0.x")
+    assert narrow.pull() == ["h0.x/1"]
+    assert narrow.order == ["h0.x", "h4.x"]
 
 
 def test_answer_that_has_expired_is_asked_for_again(world: World) -> None:
@@ -294,17 +250,13 @@ def test_answer_that_has_expired_is_asked_for_again(world: World) -> None:
     assert world.pull() == ["a.x/1"]
 
 
-def test_answer_that_has_expired_holds_no_place_of_a_look_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
-    world.push("a.x/1", "b.x/1")
-    world.end("a.x", secs=0)
-    world.waits(601)  # for so long it has served
-    assert world.order == ["a.x"]  # its page has not been taken
-    assert world.pull() == []
-    assert world.order == ["a.x", "b.x"]
+def test_answer_that_has_expired_holds_no_place_of_a_look_up(narrow: World) -> None:
+    narrow.push("a.x/1", "b.x/1")
+    narrow.end("a.x", secs=0)
+    narrow.waits(601)  # for so long it has served
+    assert narrow.order == ["a.x"]  # its page has not been taken
+    assert narrow.pull() == []
+    assert narrow.order == ["a.x", "b.x"]
 
 
 def test_answer_that_expires_at_once_serves_the_requests_that_waited(either: World) -> None:
@@ -330,17 +282,13 @@ def test_answer_that_expires_at_once_serves_for_ten_minutes_and_no_longer(either
     assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
 
 
-def test_answer_that_another_way_has_brought_is_taken_without_a_look_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    world = World(monkeypatch, CONCURRENT_REQUESTS=1)
-    world.push("a.x/1", "b.x/1")
+def test_answer_that_another_way_has_brought_is_taken_without_a_look_up(narrow: World) -> None:
+    narrow.push("a.x/1", "b.x/1")
     origin = Origin.of("http://b.x/")
-    world.known[origin] = CachedAnswer(origin, Decision(State.FULL_ALLOW, "", False, 9e9, 9e9), 200)
-    world.end("a.x")
-    assert world.pull() == ["a.x/1", "b.x/1"]
-    assert world.order == ["a.x"]
+    narrow.known[origin] = CachedAnswer(origin, ALLOWED, 200)
+    narrow.end("a.x")
+    assert narrow.pull() == ["a.x/1", "b.x/1"]
+    assert narrow.order == ["a.x"]
 
 
 # Outages.
@@ -379,15 +327,6 @@ def test_in_a_long_outage_no_look_up_comes_before_robots_txt_may_be_asked_again(
     assert [*either.asked] == ["a.x"]
 
 
-def test_robots_txt_that_may_be_asked_too_late_is_not_waited_for(world: World) -> None:
-    world.push("a.x/1")
-    world.fails("a.x", secs=3600)
-    world.waits(WAIT - 1)
-    assert world.pull() == []
-    world.waits(1)
-    assert (world.pull(), world.order) == (["a.x/1"], ["a.x"])
-
-
 def test_outage_that_ends_lets_all_go_on_and_the_next_one_begins_a_wait_of_its_own(
     world: World,
 ) -> None:
@@ -413,22 +352,6 @@ def test_probe_does_not_wait_for_a_server_that_does_not_answer(world: World) -> 
     assert world.pull() == ["a.x/robots.txt"]
 
 
-@pytest.mark.parametrize("answers", [False, True])
-def test_hosts_that_are_gone_together_are_waited_for_unless_another_server_answers(
-    world: World, answers: bool
-) -> None:
-    world.push("a.x/1", "b.x/1")
-    for _ in range(3):
-        for host in ("a.x", "b.x"):
-            world.fails(host, 1.0, outcome=failed(Failure.DNS))
-        if answers:
-            world.crawler.signals.send_catch_log(signals.response_received)
-        pulled = world.pull()
-        world.waits(1.1)
-    assert sorted(pulled) == (["a.x/1", "b.x/1"] if answers else [])
-    assert world.stat("gone") == (2 if answers else 0)
-
-
 def test_later_requests_for_a_host_that_is_gone_do_not_wait(world: World) -> None:
     world.push("a.x/1")
     for secs in (1.0, 1.0, 600.0):
@@ -437,25 +360,6 @@ def test_later_requests_for_a_host_that_is_gone_do_not_wait(world: World) -> Non
     assert world.pull() == ["a.x/1"]
     world.push("a.x/2")
     assert (world.pull(), world.asked, world.stat("held")) == (["a.x/2"], {}, 1)
-
-
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        pytest.param(failed(Failure.TIMEOUT), id="slow"),
-        pytest.param(failed(Failure.PROXY, "connection refused"), id="proxy-gone"),
-        pytest.param(
-            after_redirect(failed(Failure.DNS), "http://b.x/"),
-            id="redirected-to-a-host-that-is-gone",
-        ),
-    ],
-)
-def test_other_trouble_is_waited_for(world: World, outcome: Unreachable) -> None:
-    world.push("a.x/1")
-    for _ in range(4):
-        world.fails("a.x", 1.0, outcome=outcome)
-        world.waits(1.1)
-    assert world.pull() == []
 
 
 def test_unreachable_origin_without_requests_keeps_its_date(either: World) -> None:
@@ -545,24 +449,17 @@ def test_requests_that_another_middleware_has_dropped_take_no_places(world: Worl
     assert handed_out == 9
 
 
-def slots_with_a_delay(world: World) -> list[str]:
-    """Give all slots a delay of half a second, and let the engine pull when it is told; return what it gets."""
-    pulled: list[str] = []
-    world.slots.update({host: slot(delay=0.5) for host in ("a.x",)})
+def test_slot_with_a_delay_gets_little_ahead(world: World) -> None:
+    pulled: list[Request] = []
+    world.slots["a.x"] = slot(delay=0.5)
 
     def pull() -> None:
-        while (request := world.next()) is not None:
-            pulled.append(path_of(request))
-            world.arrived(request)
-            world.slots[request.url.split("/")[2]].queue.append(request)
+        """What the engine does when it is told."""
+        while sent := world.take(1):
+            pulled.extend(sent)
+            world.slots["a.x"].queue.extend(sent)
 
-    world.engine_is_told = pull  # type: ignore[method-assign]
     world.crawler.engine._slot.nextcall.schedule = pull
-    return pulled
-
-
-def test_slot_with_a_delay_gets_little_ahead(world: World) -> None:
-    pulled = slots_with_a_delay(world)
     world.push(*(f"a.x/{number}" for number in range(9)))
     world.end("a.x")
     assert len(pulled) == 2  # a second's worth
@@ -590,57 +487,6 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
     assert len(world.room.ready._heaps) <= 1
     assert not world.room.ready.on_the_way
     assert set(world.room.occupancy.by_slot) == {"late.x"}
-
-
-# What the front asks.
-
-
-def test_room_knows_how_many_requests_can_be_used_and_how_many_are_late(world: World) -> None:
-    def counts() -> tuple[int, int, int]:
-        return world.room.occupancy.usable, world.room.occupancy.late, world.room.occupancy.waiting
-
-    world.push("a.x/1", "b.x/1", "b.x/2", "c.x/1", "c.x/2", "c.x/3")
-    world.push("free.x/1", meta={"dont_obey_robotstxt": True})
-    assert counts() == (7, 0, 6)
-    world.end("a.x")
-    world.fails("b.x")
-    assert counts() == (5, 0, 5)
-    world.waits(1.1)
-    assert counts() == (2, 3, 5)
-    world.push("c.x/4", "b.x/3")
-    assert counts() == (2, 4, 7)
-    world.end("c.x")
-    assert counts() == (6, 0, 3)
-    assert len(world.pull()) == 6
-    assert counts() == (0, 0, 3)
-
-
-def test_all_can_be_taken_out_whether_it_waits_or_not(world: World) -> None:
-    world.push("a.x/1", "b.x/1", "b.x/2")
-    world.end("a.x")
-    assert sorted(path_of(request) for request in world.room.take_all()) == [
-        "a.x/1",
-        "b.x/1",
-        "b.x/2",
-    ]
-    assert world.room.occupancy.size == 0
-
-
-def test_queued_host_takes_few_more_objects_than_in_scrapys_queue(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def objects(scheduler: type, hosts: range) -> float:
-        """How many objects a queued host adds, which the garbage collector visits."""
-        world = World(monkeypatch, scheduler=scheduler)
-        world.push(*(f"h{number}.x/" for number in hosts[:100]))
-        gc.collect()
-        before = len(gc.get_objects())
-        world.push(*(f"h{number}.x/" for number in hosts[100:]))
-        gc.collect()
-        return (len(gc.get_objects()) - before) / len(hosts[100:])
-
-    ours = objects(RobotsScheduler, range(1100))
-    assert ours <= objects(Scheduler, range(2000, 3100)) + 2.8
 
 
 # Whatever happens.
@@ -714,10 +560,8 @@ class Wild:
         assert room.occupancy.waiting == sum(site.size for site in shut)
         assert room.occupancy.waiting == self.world.stat("waiting")
         due = {site for _, _, site in room._due}
-        asked = {str(site.origin).removeprefix("http://"): site for site in sites}
         for site in shut:
-            is_asked = asked.get(str(site.origin).removeprefix("http://")) is site
-            is_asked = is_asked and str(site.origin).removeprefix("http://") in self.world.asked
+            is_asked = str(site.origin).removeprefix("http://") in self.world.asked
             assert is_asked + (site in due) + (site.queued_rank is not None) == 1
         handed = set(self.under_way)
         assert handed <= set(room.ready._handed)
@@ -738,20 +582,13 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
     for _ in range(600):
         dice.choice(things)()
         wild.check()
-    for _ in range(200):
-        for host in [*world.asked]:
-            world.end(host)
-        wild.pull()
-        wild.arrive()
-        wild.check()
-        if not (world.room.occupancy.size or wild.under_way):
-            break
-        world.waits(3)
     while world.room.occupancy.size or wild.under_way:
         for host in [*world.asked]:
             world.end(host)
         wild.pull()
         wild.arrive()
+        wild.check()
+        world.waits(3)
     assert set(wild.outcomes.values()) <= {1}
     assert len(wild.outcomes) == wild.number
     assert set(wild.returned.values()) <= {1}

@@ -8,8 +8,7 @@ from scrapy import Request
 from scrapy_gbot_robots import GbotRobotParser
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
-from ..support.handlers import by_each_handler
+from ..support.crawls import Pages, by_each_handler, crawl, in_reactor, pages
 from ..support.web import Site
 
 RULES = b"user-agent: *\ndisallow: /private\ndisallow: /secret$"
@@ -39,17 +38,15 @@ async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
     verbatim = [Request(url, meta={"verbatim_url": True}, dont_filter=True) for url in odd]
     crawler = await crawl(Pages, settings, urls=[*map(site.url, SPELLINGS), *open_ones, *verbatim])
     assert len(pages(crawler).crawled) == len(open_ones)
-    assert len(pages(crawler).refused) == len(SPELLINGS) + len(
-        {request.url for request in verbatim}
-    )
+    different = {request.url for request in verbatim}
+    assert len(pages(crawler).refused) == len(SPELLINGS) + len(different)
     assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}
     assert str(pages(crawler).refused[site.url("/x/../private/2")]).endswith(
         'disallowed by "Disallow: /private" (line 2, group "*"): '
         f"some download handlers send it as {site.url('/private/2')}"
     )
-    assert {path for path in site.paths() if "ublic" not in path and "open" not in path} == {
-        "/robots.txt"
-    }
+    others = {path for path in site.paths() if "ublic" not in path and "open" not in path}
+    assert others == {"/robots.txt"}
 
 
 @pytest.mark.parametrize("settings", by_each_handler())
@@ -62,15 +59,11 @@ async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(
         Site({"/robots.txt": b"user-agent: *\ndisallow: /", "*": b"ok"}, host="127.0.0.2") as other,
     ):
         a, b = (site.url("").removeprefix("http://") for site in (allowed, other))
-        urls = [
-            f"http://{host}/private"
-            for host in (rf"{a}\@{b}", rf"{b}\@{a}", rf"me@{a}\@{b}", f"{a}\\", f"\\{a}")
-        ]
+        odd = (rf"{a}\@{b}", rf"{b}\@{a}", rf"me@{a}\@{b}", f"{a}\\", f"\\{a}")
+        urls = [f"http://{host}/private" for host in odd]
         requests = [Request(url, meta={"verbatim_url": True}, dont_filter=True) for url in urls]
         if [request.url for request in requests] != urls:
-            pytest.skip(
-                "this Scrapy has no verbatim URLs: it writes the backslash as another character"
-            )
+            pytest.skip("this Scrapy has no verbatim URLs: it writes another character")
         crawler = await crawl(Pages, settings, urls=requests)
         assert pages(crawler).refused.keys() == set(urls)
         assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}

@@ -1,36 +1,33 @@
 """Projects of the shapes that people write: each gives the same items with the add-on on as with Scrapy alone.
 
-The shapes are those of real projects (stores by sitemap, meetings of cities, laws, gazettes by date, contracts by API, posts of
-a social network, an old news crawler), in our own small words. tests/test_scrapy_redis.py has a fleet.
+The shapes are those of real projects (stores by sitemap, meetings of cities, gazettes by date, an old news crawler), in our
+own small words. tests/test_scrapy_redis.py has a fleet.
 """
 
 # ruff: noqa: RUF012  the attributes are as people write them
+import gzip
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from itemadapter import ItemAdapter
-from scrapy import FormRequest, Request, Spider
-from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy import FormRequest, Spider
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from scrapy.utils.asyncio import call_later
 
-from ..support.crawls import in_reactor
-from ..support.items import items
+from ..support.crawls import in_reactor, items
 from ..support.sitemap_web import index, urlset, xml
 from ..support.web import Reply, Site
 
 pytestmark = pytest.mark.slow
 
 HTML = {"Content-Type": "text/html"}
-STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
 
 def html(body: str) -> Reply:
@@ -58,8 +55,6 @@ def fill(site: Site) -> None:
         "/news/2018/1": html('<h1>News</h1><a href="/news/2018/2">next</a>'),
         "/news/2018/2": html("<h1>More news</h1>"),
         "/tag/all": html('<a href="/news/2018/2">x</a>'),
-        "/api?page=1": json.dumps({"results": [1, 2], "next": "/api?page=2"}),
-        "/api?page=2": json.dumps({"results": [3], "next": None}),
         "/a.pdf": b"%PDF",
         **{f"/law/{n}": html(f"<h1>Law {n}</h1>") for n in (1, 2)},
         **{f"/{path}": store(path) for path in [*stores, "us/store/9", "product/1"]},
@@ -84,12 +79,10 @@ class Structured(SitemapSpider):
         yield item
 
 
-class NamesTheRobotsTxt(Structured):
+class Rendered(Structured):
+    """Names a robots.txt, and marks each request for a browser, as projects with a rendering download handler do."""
+
     sitemap_urls = ["{0}robots.txt"]
-
-
-class Rendered(NamesTheRobotsTxt):
-    """Marks each request for a browser, as projects with a rendering download handler do."""
 
     def _parse_sitemap(self, response: Response) -> Iterator[Any]:
         for request in super()._parse_sitemap(response):
@@ -97,14 +90,6 @@ class Rendered(NamesTheRobotsTxt):
 
     def post_process_item(self, item: dict[str, Any], response: Response) -> Iterator[Any]:
         yield {**item, "rendered": response.meta["rendered"]}
-
-
-class StartsItself(Structured):
-    start_urls = ["{0}sitemap_index.xml"]
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
-            yield Request(url, self._parse_sitemap, headers={"X-Store": "1"})
 
 
 class Meetings(Spider):
@@ -126,23 +111,6 @@ class NoDraft:
         return item
 
 
-@dataclass
-class Law:
-    title: str
-    kind: str = "law"
-
-
-class Laws(CrawlSpider):
-    """Items are dataclasses; Scrapy's HTTP cache is on, as in development."""
-
-    name = "laws"
-    start_urls = ["{0}"]
-    rules = (Rule(LinkExtractor(allow=r"/law/\d"), callback="parse_law"),)
-
-    def parse_law(self, response: Response) -> Iterator[Law]:
-        yield Law(response.css("h1::text").get(""))
-
-
 class Gazettes(Spider):
     """By date: forms, `cb_kwargs`, files."""
 
@@ -159,27 +127,6 @@ class Gazettes(Spider):
         yield {"day": day, "file_urls": [response.urljoin("/a.pdf")]}
 
 
-class Contracts(Spider):
-    """From an API, page by page; errors are items, too."""
-
-    name = "contracts"
-    here = "{0}"
-    handle_httpstatus_list = [404]
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(f"{self.here}api?{urlencode({'page': 1})}", meta={"file_name": "page-1"})
-        yield Request(f"{self.here}nowhere", meta={"file_name": "nowhere"})
-
-    def parse(self, response: Response) -> Iterator[Any]:
-        if response.status != 200:
-            yield {"errors": response.status, "file_name": response.meta["file_name"]}
-            return
-        found = response.json()  # type: ignore[attr-defined]
-        yield {"data": found["results"], "file_name": response.meta["file_name"]}
-        if found["next"]:
-            yield response.follow(found["next"], meta={"file_name": "later"})
-
-
 class OldNews(CrawlSpider):
     """Of 2018: rules that follow tags, and a page that several links name."""
 
@@ -192,22 +139,6 @@ class OldNews(CrawlSpider):
 
     def parse_item(self, response: Response) -> Iterator[Any]:
         yield {"headline": response.css("h1::text").get()}
-
-
-class Agreed(RobotsTxtMiddleware):
-    """A project's own middleware in the place of Scrapy's: one page may be crawled by agreement."""
-
-    async def process_request(self, request: Request, spider: Any = None) -> None:
-        if not request.url.endswith("/private/store/1"):
-            await super().process_request(request)
-
-
-class WithAnAgreement(Laws):
-    start_urls = ["{0}law/1", "{0}private/store/1", "{0}private/law"]
-    rules = (Rule(LinkExtractor(), follow=True),)
-
-    def parse_start_url(self, response: Response, **kwargs: Any) -> Any:
-        return {"url": response.url}
 
 
 def of(spider: type[Spider], site: Site) -> type[Spider]:
@@ -226,13 +157,9 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
     ("spider", "most", "settings"),
     [
         (Rendered, 7, {}),
-        (StartsItself, 6, {}),
         (Meetings, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
-        (Laws, 2, {"HTTPCACHE_ENABLED": True}),
         (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
-        (Contracts, 3, {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}),
         (OldNews, 2, {"DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS": 2}),
-        (WithAnAgreement, 2, {"DOWNLOADER_MIDDLEWARES": {STOCK: None, Agreed: 100}}),
     ],
 )
 @in_reactor
@@ -247,11 +174,8 @@ async def test_project_gives_the_items_that_scrapy_alone_gives(
         fill(site)
         for addon in (False, True):
             path: Path = tmp_path_factory.mktemp("project")
-            own: dict[str, Any] = {
-                "FILES_STORE": str(path / "files"),
-                "HTTPCACHE_DIR": str(path / "cache"),
-            }
-            own |= {"ROBOTSTXT_OBEY": True, **settings}
+            own = {"ROBOTSTXT_OBEY": True, **settings}
+            own["FILES_STORE"] = str(path / "files")
             site.asked.clear()
             crawled.append([*map(repr, await items(of(spider, site), own, addon=addon))])
             crawled.append(sorted({path for path in site.paths() if path != "/robots.txt"}))
@@ -271,3 +195,111 @@ async def test_news_of_a_site_that_is_down_for_a_moment_are_crawled_with_the_add
             settings = {"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
             crawled.append(await items(of(OldNews, site), settings, addon=addon))
     assert [len(each) for each in crawled] == [0, 2]
+
+
+# What Scrapy's documentation and tests promise of a SitemapSpider. The rows are our own.
+
+PAGES = ("/en/1", "/en/2", "/de/1", "/other")
+ALTERNATES = '<x:link xmlns:x="x" rel="alternate" hreflang="de" href="{0}de/1"/><x:link xmlns:x="x" rel="alternate" hreflang="it"/>'
+
+
+def web(site: Site) -> None:
+    """Fill a site with a sitemap of each kind."""
+    here = site.url()
+    english = urlset(f"{here}en/1", f"{here}en/2", lastmod="2024-05-05")
+    bilingual = urlset(f"{here}en/1").replace(
+        b"</url>", ALTERNATES.format(here).encode() + b"</url>"
+    )
+    robots = b"".join(
+        b"Sitemap: %s\n" % line
+        for line in (f"{here}en.xml".encode(), b"/de.xml", b"/\xff.xml", b"/gone.xml")
+    )
+    site.pages |= {
+        "/robots.txt": b"User-agent: *\nDisallow: /private\n" + robots,
+        "/en.xml": xml(english),
+        "/de.xml": xml(urlset(f"{here}de/1", lastmod="2004-01-01")),
+        "/both.xml": xml(bilingual),
+        "/index.xml": xml(index(f"{here}en.xml", f"{here}de.xml")),
+        "/en.xml.gz": Reply(200, gzip.compress(english), {"Content-Type": "application/gzip"}),
+        "/compressed": Reply(
+            200, gzip.compress(english), {"Content-Type": "text/xml", "Content-Encoding": "gzip"}
+        ),
+        "/holes.xml": xml(urlset(f"{here}other", f"{here}private/1")),
+        "/no.xml": xml(b"<some><tag>text</tag></some>"),
+        "/empty.xml": xml(b""),
+        "/page.html": Reply(200, english, {"Content-Type": "text/html"}),
+        "/gone.xml": Reply(404),
+    }
+
+
+class Maps(SitemapSpider):
+    name = "maps"
+
+    def parse(self, response: Response) -> Iterator[dict[str, str]]:
+        yield {"path": response.url.partition("/")[2].partition("/")[2].partition("/")[2]}
+
+
+def marked(response: Response) -> Iterator[dict[str, str]]:
+    yield {"marked": response.url[-4:]}
+
+
+class Recent(Maps):
+    def sitemap_filter(self, entries: Any) -> Any:
+        return (entry for entry in entries if entry.get("lastmod", "") > "2010")
+
+
+class German(Maps):
+    def sitemap_filter(self, entries: Any) -> Any:
+        for entry in entries:
+            for link in entry.get("alternate", ()):
+                yield {**entry, "loc": link}
+
+
+def paths(*names: str) -> list[dict[str, str]]:
+    return [{"path": name} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("spider", "name", "attributes", "expected"),
+    [
+        pytest.param(Maps, "/en.xml", {}, paths("en/1", "en/2"), id="file"),
+        pytest.param(Maps, "/index.xml", {}, paths("de/1", "en/1", "en/2"), id="index"),
+        pytest.param(Maps, "/robots.txt", {}, paths("de/1", "en/1", "en/2"), id="robots-txt-with-relative-lines-and-odd-bytes"),
+        pytest.param(Maps, "/robots.txt", {"sitemap_follow": ["no"]}, paths("de/1", "en/1", "en/2"), id="follow-is-for-indexes"),
+        pytest.param(Maps, "/index.xml", {"sitemap_follow": [re.compile("en.xml$")]}, paths("en/1", "en/2"), id="follow"),
+        pytest.param(Maps, "/index.xml", {"sitemap_follow": ["nowhere"]}, [], id="follow-nothing"),
+        pytest.param(Maps, "/en.xml", {"sitemap_rules": [("2$", "parse")]}, paths("en/2"), id="rule"),
+        pytest.param(Maps, "/en.xml", {"sitemap_rules": [("", marked)]}, [{"marked": "en/1"}, {"marked": "en/2"}], id="callable"),
+        pytest.param(Maps, "/both.xml", {}, paths("en/1"), id="without-alternates"),
+        pytest.param(Maps, "/both.xml", {"sitemap_alternate_links": True}, paths("de/1", "en/1"), id="alternates"),
+        pytest.param(German, "/both.xml", {}, paths("de/1"), id="filter-of-alternates"),
+        pytest.param(Recent, "/robots.txt", {}, paths("en/1", "en/2"), id="filter"),
+        pytest.param(Maps, "/en.xml.gz", {}, paths("en/1", "en/2"), id="gzip"),
+        pytest.param(Maps, "/compressed", {}, paths("en/1", "en/2"), id="content-encoding"),
+        pytest.param(Maps, "/no.xml", {}, [], id="no-sitemap"),
+        pytest.param(Maps, "/empty.xml", {}, [], id="empty-file"),
+        pytest.param(Maps, "/page.html", {}, [], id="html"),
+    ],
+)  # fmt: skip
+@in_reactor
+async def test_items_are_those_without_the_add_on(
+    spider: type[Maps], name: str, attributes: dict[str, Any], expected: list[Any]
+) -> None:
+    with Site(dict.fromkeys(PAGES, b"ok")) as site:
+        web(site)
+        kind = type("Kind", (spider,), {"sitemap_urls": [site.url(name)], **attributes})
+        plain, added = [await items(kind, {}, addon=addon) for addon in (False, True)]
+        assert plain == added == expected
+
+
+@in_reactor
+async def test_page_that_robots_txt_forbids_is_the_only_difference() -> None:
+    with Site({"*": b"ok"}) as site:
+        web(site)
+        kind = type("Kind", (Maps,), {"sitemap_urls": [site.url("/holes.xml")]})
+        assert await items(kind, {}, addon=False) == paths("other", "private/1")
+        assert (
+            await items(kind, {}, addon=True)
+            == await items(kind, {"ROBOTSTXT_OBEY": True}, addon=False)
+            == paths("other")
+        )

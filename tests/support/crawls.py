@@ -4,12 +4,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import pytest
 import pytest_twisted
-from scrapy import Request, Spider
+from _pytest.mark.structures import ParameterSet
+from pydispatch import dispatcher
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -41,6 +44,8 @@ DOWNLOAD_HANDLERS = {
     "httpx": f"{_HANDLERS}._httpx.HttpxDownloadHandler",
 }
 
+_NEEDS = {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}
+
 
 def download_with(handler: str) -> None:
     """Let all crawls of this run use the download handler that `DOWNLOAD_HANDLERS` calls `handler`."""
@@ -51,6 +56,21 @@ def handler_in_use() -> str:
     """The name in `DOWNLOAD_HANDLERS` of the handler that all crawls of this run use for https."""
     handlers = {name: handler for handler, name in DOWNLOAD_HANDLERS.items()}
     return handlers[QUIET.get("DOWNLOAD_HANDLERS", {}).get("https", DOWNLOAD_HANDLERS["http11"])]
+
+
+def by_each_handler() -> list[ParameterSet]:
+    """Settings, for `parametrize`: of Scrapy's default handler, or `--download-handler`, and of each other."""
+    cases = [pytest.param({}, id="default")]
+    if "TWISTED_REACTOR" in QUIET:  # another reactor, without asyncio, which the others need
+        return cases
+    for name, needs in _NEEDS.items():
+        handler = DOWNLOAD_HANDLERS[name]
+        is_there = find_spec(handler.rpartition(".")[0]) and any(map(find_spec, needs))
+        lacks = f"this Scrapy has no {name} handler, or it lacks {' or '.join(needs)}"
+        settings = {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), handler)}
+        lacking = pytest.mark.skipif(not is_there, reason=lacks)
+        cases.append(pytest.param(settings, id=name, marks=lacking))
+    return cases
 
 
 def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
@@ -151,6 +171,11 @@ def warnings_and_worse(caplog: pytest.LogCaptureFixture) -> list[logging.LogReco
     return [each for each in caplog.records if each.levelno >= logging.WARNING and counts(each)]
 
 
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The messages of all errors."""
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
+
+
 def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The plugin's own warnings."""
     of_ours = (record for record in caplog.records if record.name.startswith("scrapy_gbot_robots."))
@@ -160,3 +185,15 @@ def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 def pages(crawler: Crawler) -> Pages:
     assert isinstance(crawler.spider, Pages)
     return crawler.spider
+
+
+async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool) -> list[Any]:
+    """The items of a crawl, as its pipelines have left them, sorted by what they look like."""
+    kept: list[Any] = []
+
+    def keep(item: Any) -> None:
+        kept.append(item)
+
+    dispatcher.connect(keep, signals.item_scraped)  # of any crawler
+    await crawl(spider, settings, addon=addon)
+    return sorted(kept, key=repr)

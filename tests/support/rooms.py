@@ -77,7 +77,7 @@ class World:
         middlewares = SimpleNamespace(middlewares=[middleware])
         downloader = SimpleNamespace(slots=self.slots, active=set(), middleware=middlewares)
         downloader.get_slot_key = slot_of
-        nextcall = SimpleNamespace(schedule=self.engine_is_told)
+        nextcall = SimpleNamespace(schedule=lambda: None)
         parts = SimpleNamespace(closing=None, inprogress=self.in_progress, nextcall=nextcall)
         engine: Any = SimpleNamespace(downloader=downloader, _slot=parts)
         self.crawler.engine = engine
@@ -86,9 +86,6 @@ class World:
         self.scheduler.open(self.crawler.spider)
         self.opened.append(self)
         self.room.start()
-
-    def engine_is_told(self) -> None:
-        """Called when the engine is to ask for requests."""
 
     # What the room asks.
 

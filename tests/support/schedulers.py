@@ -44,35 +44,11 @@ class NamesItself(Fifo):
         return NamesItself()
 
 
-class TooLong(Fifo):
-    """Says that it has more requests than it has."""
-
-    def __len__(self) -> int:
-        return len(self.requests) + 1000
-
-
-class TooShort(Fifo):
-    """Says that it has fewer."""
-
-    def __len__(self) -> int:
-        return len(self.requests) // 2
-
-
 class SaysNone(Fifo):
     """Says that it has none."""
 
-    def __len__(self) -> int:
-        return 0
-
     def has_pending_requests(self) -> bool:
         return False
-
-
-class CannotCount(Fifo):
-    """Cannot say how many it has."""
-
-    def __len__(self) -> int:
-        raise ConnectionError("the queue is away")
 
 
 class Prefetches(Scheduler):

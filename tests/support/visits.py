@@ -1,17 +1,18 @@
-"""Crawls that run a test's script, step by step, and helpers to watch the sites meanwhile."""
+"""Crawls that run a test's script, step by step, and spiders and helpers that watch the crawl and the sites meanwhile."""
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from socket import socket
 from typing import Any
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from twisted.python.failure import Failure
+from typing_extensions import Self
 
 from .crawls import Pages, crawl
 from .web import Reply, Site
@@ -73,7 +74,7 @@ class Gate:
 
 
 class Opening(Pages):
-    """Opens a gate when `after` pages are crawled, and notes the URLs in the order in which they end."""
+    """Opens a gate when `after` pages are crawled."""
 
     name = "opening"
 
@@ -81,18 +82,44 @@ class Opening(Pages):
         super().__init__(**kwargs)
         self.gate = gate
         self.after = after
-        self.ended: list[str] = []
 
     def parse(self, response: Response, **kwargs: Any) -> None:
         super().parse(response, **kwargs)
-        self.ended.append(response.url)
         if len(self.crawled) == self.after:
             self.gate.open()
-
-    def failed(self, failure: Failure) -> None:
-        super().failed(failure)
-        self.ended.append(failure.request.url)  # type: ignore[attr-defined]  # Scrapy puts it there
 
 
 def fetches(site: Site) -> int:
     return site.paths().count("/robots.txt")
+
+
+class Watched(Pages):
+    """Counts requests that are scheduled, and notes the most pages that were under way in the downloader, by their hosts."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scheduled, self.under_way, self.most = 0, Counter[str](), Counter[str]()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.reached, signals.request_reached_downloader)
+        crawler.signals.connect(spider.left, signals.request_left_downloader)
+        crawler.signals.connect(spider.was_scheduled, signals.request_scheduled)
+        return spider
+
+    def was_scheduled(self) -> None:
+        self.scheduled += 1
+
+    def reached(self, request: Request) -> None:
+        if not request.url.endswith("/robots.txt"):
+            self.under_way.update(["all", request.url.split("/")[2]])
+            self.most |= self.under_way
+
+    def left(self, request: Request) -> None:
+        if not request.url.endswith("/robots.txt"):
+            self.under_way.subtract(["all", request.url.split("/")[2]])
+
+
+def hosts(number: int, site: Site) -> list[str]:
+    return [f"http://127.0.1.{last}:{site.port}" for last in range(1, number + 1)]

@@ -64,6 +64,7 @@ class Asked:
     headers: Mapping[str, str]
     at: float
     body: bytes = b""
+    host: str = ""  # the address that was asked
 
 
 def free_port() -> int:
@@ -173,7 +174,7 @@ class Site(Server):
             if not got:
                 return
             body += got
-        asked = Asked(path, headers, at, body)
+        asked = Asked(path, headers, at, body, connection.getsockname()[0])
         self.asked.append(asked)
         content = self._answer(asked)
         if isinstance(content, str):

@@ -1,9 +1,7 @@
-"""A stand-in for the Zyte API on loopback."""
+"""A stand-in for the Zyte API on loopback: `with ZyteApi() as api`, whose `endpoint` is the setting ZYTE_API_URL."""
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from .web import Asked, Reply, Site
@@ -17,6 +15,7 @@ class ZyteApi(Site):
 
     def __init__(self) -> None:
         super().__init__({})
+        self.endpoint = self.url("/v1/")
         self.wanted: list[dict[str, Any]] = []
 
     def _answer(self, asked: Asked) -> Reply:
@@ -35,10 +34,3 @@ class ZyteApi(Site):
             answer = {"type": "/download/internal-error", "status": 500}
         body = json.dumps(answer).encode()
         return Reply(500 if ill else 200, body, {"Content-Type": "application/json"})
-
-
-@contextmanager
-def zyte_api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A stand-in for the API: its URL, and a list of the requests to it."""
-    with ZyteApi() as api:
-        yield api.url("/v1/"), api.wanted
