@@ -59,15 +59,6 @@ def is_private(host: str) -> bool | None:
         return None
 
 
-def is_private_address(text: str) -> bool:
-    """Whether an IP address, as a resolver gives it, is private.
-
-    Raises:
-        ValueError: `text` is no IP address.
-    """
-    return _is_private(ip_address(text.partition("%")[0]))
-
-
 def _is_private(address: IPv4Address | IPv6Address) -> bool:
     """Whether no public host can have `address`.
 
@@ -118,7 +109,8 @@ async def _are_private(host: str) -> list[bool]:
     by_text = is_private(host)
     if by_text is not None:
         return [by_text]
-    return [is_private_address(address) for address in await _addresses(host)]
+    addresses = [text.partition("%")[0] for text in await _addresses(host)]  # without a zone
+    return [_is_private(ip_address(address)) for address in addresses]
 
 
 async def _addresses(name: str) -> list[str]:

@@ -118,19 +118,16 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
 
     Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
 
-    Anything else after the end is padding. `begun` is one byte that may begin another file, whose
-    rest is in the next piece.
+    Anything else after the end is padding.
     """
     stream = zlib.decompressobj(wbits)
-    begun = b""
+    waiting = b""
     for piece in pieces:
-        waiting = begun + piece
-        begun = b""
+        waiting += piece
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
-                if len(waiting) < len(_GZIP_MAGIC) and _GZIP_MAGIC.startswith(waiting):
-                    begun = waiting
+                if _GZIP_MAGIC.startswith(waiting):  # the next piece says whether a file begins
                     break
                 if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):
                     return
@@ -141,7 +138,7 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
                 waiting = stream.unused_data
         while not stream.eof and (rest := stream.decompress(b"", _PIECE)):
             yield rest
-    if not stream.eof or (begun and wbits == _GZIP):
+    if not stream.eof or (waiting and wbits == _GZIP):
         raise EOFError
 
 

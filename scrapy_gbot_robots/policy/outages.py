@@ -305,14 +305,11 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     retry_at = _retry_at(outage, now)
     if state is State.FULL_DISALLOW:
         return Decision(state, why, True, retry_at, retry_at, outage=outage)
-    counting = None
-    if state is State.RULES:
-        counting = copy
-        state = State.FULL_ALLOW
-    if counting is not None:
-        why = f"{why}; the last answer counts"
-        state = _state_by(counting, policy)
-    return Decision(state, why, True, retry_at, retry_at + _GRACE, counting, outage)
+    ask_at = retry_at + _GRACE
+    if state is State.FULL_ALLOW or copy is None:
+        return Decision(State.FULL_ALLOW, why, True, retry_at, ask_at, outage=outage)
+    why = f"{why}; the last answer counts"
+    return Decision(_state_by(copy, policy), why, True, retry_at, ask_at, copy, outage)
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:

@@ -168,12 +168,11 @@ def outcome_of(
         return failed(Failure.PROXY, f"HTTP {status}")
     why = f"HTTP {status}"
     meaning = meaning_of(status)
-    if meaning is Unreachable:
-        if not soft_404 or status not in _SERVER_ERRORS:
-            return Unreachable(why, status, retry_after)
-        if not says_not_found(body, headers.get("content-type", "")):
-            return Unreachable(why, status, retry_after)
+    may_be_404 = soft_404 and status in _SERVER_ERRORS
+    if may_be_404 and says_not_found(body, headers.get("content-type", "")):
         return Unavailable(status, url, f'{why} that says "not found", as 404', max_age)
+    if meaning is Unreachable:
+        return Unreachable(why, status, retry_after)
     wall = wall_of(status, headers, body)
     if wall:
         return Unavailable(status, url, f"{why} of {wall}", max_age, wall)

@@ -32,9 +32,11 @@ NAMES = {
     "other.example": ["1.1.1.1"],
     "inside.example": ["1.1.1.1", "10.0.0.7"],
     "both.example": ["10.0.0.8", "1.1.1.1"],
+    "zone.example": ["fe80::1%eth0"],
+    "mapped.example": ["::ffff:10.0.0.1"],
     **{
         f"{name}.example": ["93.184.216.34"]
-        for name in ("loopback", "metadata", "name", "another", "nowhere")
+        for name in ("loopback metadata name another nowhere zone-next mapped-next").split()
     },
 }
 
@@ -80,6 +82,8 @@ REDIRECTS = {  # where the robots.txt of a public site leads, and whether that i
     "metadata.example": ("http://169.254.169.254/latest/meta-data", True),
     "name.example": ("http://inside.example/r", True),
     "both.example": ("http://127.0.0.1/r", True),
+    "zone-next.example": ("http://zone.example/r", True),
+    "mapped-next.example": ("http://mapped.example/r", True),
     "another.example": ("http://other.example/r", False),
     "nowhere.example": ("http://unknown.example/r", False),
 }

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots.fetching.private_hosts import is_private, is_private_address
+from scrapy_gbot_robots.fetching.private_hosts import is_private
 
 # Loopback, link-local, shared, reserved and multicast addresses, in all spellings, also those that carry
 # an IPv4 address; then names.
@@ -32,19 +32,6 @@ def test_host_is_private_public_or_a_name_that_may_be_either(
     host: str, private: bool | None
 ) -> None:
     assert is_private(host) is private
-
-
-@pytest.mark.parametrize(
-    ("address", "private"),
-    [("127.0.0.1", True), ("fe80::1%eth0", True), ("::ffff:10.0.0.1", True), ("1.1.1.1", False)],
-)
-def test_address_of_a_resolver_is_judged(address: str, private: bool) -> None:
-    assert is_private_address(address) is private
-
-
-def test_what_is_no_address_is_an_error() -> None:
-    with pytest.raises(ValueError, match="localhost"):
-        is_private_address("localhost")
 
 
 @given(st.text(max_size=40))
