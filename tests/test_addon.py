@@ -51,13 +51,6 @@ def test_one_line_switches_everything_on(caplog: pytest.LogCaptureFixture) -> No
     assert [ext for ext in crawler.extensions.middlewares if isinstance(ext, SitemapDiscovery)]
 
 
-@pytest.mark.parametrize("named", ["DownloaderAwarePriorityQueue", "ScrapyPriorityQueue"])
-def test_priority_queue_that_the_user_has_named_stays(named: str) -> None:
-    settings = switched_on(SCHEDULER_PRIORITY_QUEUE=f"scrapy.pqueues.{named}").settings
-    assert settings["SCHEDULER_PRIORITY_QUEUE"] == f"scrapy.pqueues.{named}"
-    assert settings["SCHEDULER"] is RobotsScheduler
-
-
 def test_scheduler_with_a_front_that_a_project_has_named_stays() -> None:
     class Own(RobotsScheduler):
         pass

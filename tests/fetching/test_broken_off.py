@@ -87,22 +87,3 @@ async def test_compressed_body_of_no_bytes_is_an_empty_file_only_if_the_answer_s
         crawler = await crawl(Pages, {**RETRIED, **settings}, urls=urls.values())
     crawled = {host for host, url in urls.items() if url in pages(crawler).crawled}
     assert crawled == ENDS.keys() - BROKEN_OFF
-
-
-@pytest.mark.parametrize(
-    ("headers", "reset"),
-    [
-        pytest.param(head("Content-Length: 9", status="404 No"), True, id="S2.11-404-reset"),
-        pytest.param(
-            head("Transfer-Encoding: chunked", status="410 Gone"),
-            False,
-            id="S2.11-410-chunked-closed",
-        ),
-        pytest.param(
-            head("Content-Length: 9", "Location: /r", status="301 Go"), True, id="S2.5-301-reset"
-        ),
-    ],
-)
-@in_reactor
-async def test_status_decides_as_soon_as_it_is_there(headers: bytes, *, reset: bool) -> None:
-    assert await crawled(headers + b"12345", reset=reset) == [False] * len(headers) + [True] * 6

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 from typing_extensions import Self
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
@@ -282,37 +282,12 @@ class TimesOut(Faulty):
     error = type("DownloadTimeoutError", (Exception,), {})("no proxy was free")  # as Scrapy's
 
 
-class OwnDownloads:
-    """A download handler with exceptions that no table knows."""
-
-    lazy = True
-    error: ClassVar[Exception] = type("BannedError", (Exception,), {})("try again later")
-
-    async def download_request(self, request: Request) -> Response:
-        raise self.error
-
-    async def close(self) -> None: ...
-
-
-class CancelledDownloads(OwnDownloads):
-    """A download handler that is cancelled."""
-
-    error = CancelledError()
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param({"DOWNLOADER_MIDDLEWARES": {TimesOut: 600}}, id="middleware-times-out"),
-        pytest.param({"DOWNLOAD_HANDLERS": {"http": OwnDownloads}}, id="handler-of-ones-own"),
-        pytest.param({"DOWNLOAD_HANDLERS": {"http": CancelledDownloads}}, id="cancelled"),
-    ],
-)
 @in_reactor
-async def test_failed_download_is_no_fault(
-    settings: dict[str, Any], caplog: pytest.LogCaptureFixture
+async def test_middleware_that_ends_a_request_as_a_download_may_end_is_not_at_fault(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({}) as site:
+        settings = {"DOWNLOADER_MIDDLEWARES": {TimesOut: 600}}
         crawler = await crawl(Pages, settings, urls=[site.url("/free")])
         assert set(pages(crawler).refused) == {site.url("/free")}
     assert not faults(caplog)

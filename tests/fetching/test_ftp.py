@@ -1,4 +1,4 @@
-"""robots.txt files and sitemaps over FTP, by Scrapy's own FTP handler from a real FTP server."""
+"""robots.txt files and sitemaps over FTP, by Scrapy's own FTP handler."""
 
 import contextlib
 import socket
@@ -6,13 +6,8 @@ import socketserver
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
-from twisted.cred.checkers import AllowAnonymousAccess
-from twisted.cred.portal import Portal
-from twisted.protocols.ftp import FTPFactory, FTPRealm
 
 from scrapy_gbot_robots import RobotsSitemapSpider
 
@@ -21,36 +16,21 @@ from ..support.sitemap_web import Remembers, Sitemaps, urlset
 from ..support.web import Site
 from .scenarios import RULES
 
-FILES = ("free", "page")
-
-
-@contextmanager
-def ftp_site(root: Path) -> Iterator[str]:
-    """Serve `root` to anybody; gives the URL, without a trailing slash."""
-    from twisted.internet import reactor
-
-    for name in FILES:
-        (root / name).write_bytes(b"ok")
-    untyped: Any = (reactor, Portal, FTPRealm, FTPFactory, AllowAnonymousAccess)
-    loop, portal, realm, factory, anybody = untyped
-    port = loop.listenTCP(0, factory(portal(realm(str(root)), [anybody()])), interface="127.0.0.1")
-    try:
-        yield f"ftp://127.0.0.1:{port.getHost().port}"
-    finally:
-        port.stopListening()
-
 
 class OddFtp(socketserver.ThreadingTCPServer):
-    """An FTP server that gives some of the `answers` to lines that begin so, in place of the usual ones."""
+    """An FTP server that gives some of the `answers` to lines that begin so, in place of the usual ones.
+
+    It has `files`; any other is b"ok".
+    """
 
     daemon_threads = True
     block_on_close = False
 
     def __init__(self, answers: Mapping[bytes, bytes]) -> None:
         self.answers = answers
-        self.logins: list[
-            tuple[str, list[str]]
-        ] = []  # what each file was asked for, after which USER and PASS
+        self.files = {"/robots.txt": RULES}
+        # what each file was asked for, after which USER and PASS
+        self.logins: list[tuple[str, list[str]]] = []
         super().__init__(("127.0.0.1", 0), _Session)
 
 
@@ -71,20 +51,16 @@ class _Session(socketserver.StreamRequestHandler):
                 verb, _, name = line.strip().partition(b" ")
                 if verb in {b"USER", b"PASS"}:
                     login.append(name.decode())
-                odd = next(
-                    (
-                        reply
-                        for start, reply in self.server.answers.items()
-                        if line.startswith(start)
-                    ),
-                    None,
-                )
-                self.connection.sendall((odd or replies.get(verb, b"200 fine")) + b"\r\n")
-                if verb == b"RETR" and odd is None:
+                reply = replies.get(verb, b"200 fine")
+                for start, odd in self.server.answers.items():
+                    if line.startswith(start):
+                        reply = odd
+                self.connection.sendall(reply + b"\r\n")
+                if reply == b"150 coming":
                     self.server.logins.append((name.decode(), login))
                     data, _ = listening.accept()
                     with data:
-                        data.sendall(RULES if b"robots" in name else b"ok")
+                        data.sendall(self.server.files.get(name.decode(), b"ok"))
                     self.connection.sendall(b"226 done\r\n")
 
 
@@ -134,11 +110,10 @@ async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> No
 
 
 @in_reactor
-async def test_rules_of_an_ftp_site_decide_as_far_as_the_limit(tmp_path: Path) -> None:
-    with ftp_site(tmp_path) as site:
-        (tmp_path / "robots.txt").write_bytes(RULES)
+async def test_rules_of_an_ftp_site_decide_as_far_as_the_limit() -> None:
+    with odd_ftp({}) as (_, site):
         for limit, cut in ((len(RULES), 0), (len(RULES) - 1, 1)):
-            urls = [f"{site}/{name}" for name in FILES]
+            urls = [f"{site}/{name}" for name in ("free", "page")]
             crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": limit}, urls=urls)
             assert set(pages(crawler).crawled) == {f"{site}/free"}
             assert stats(crawler).get("gbot_robots/cut", 0) == cut
@@ -158,12 +133,11 @@ class Given(Remembers, RobotsSitemapSpider):
 )
 @in_reactor
 async def test_sitemap_on_an_ftp_server_leads_to_pages(
-    fed: bool, robots_txt: bytes, crawled: bool, tmp_path: Path
+    fed: bool, robots_txt: bytes, crawled: bool
 ) -> None:
-    with ftp_site(tmp_path) as ftp, Site({"*": b"ok"}) as site:
+    with odd_ftp({}) as (server, ftp), Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/map%20one.xml".encode()
-        (tmp_path / "robots.txt").write_bytes(robots_txt)
-        (tmp_path / "map one.xml").write_bytes(urlset(site.url("/page")))
+        server.files = {"/robots.txt": robots_txt, "/map one.xml": urlset(site.url("/page"))}
         crawler = (
             await crawl(Sitemaps, start_urls=[site.url()])
             if fed

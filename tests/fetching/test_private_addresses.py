@@ -230,10 +230,17 @@ async def test_sitemaps_on_private_addresses_are_refused(
     assert asked(proxy) >= REFUSED  # by default they may live anywhere
 
 
+NAMED = {"sitemap_urls": ["http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml"]}
+
+
 @pytest.mark.parametrize(
     ("spider", "arguments"),
-    [(Sitemaps, {"start_urls": ["http://10.0.0.1/"]}), (Guided, {"hosts": "http://10.0.0.1/"})],
-    ids=["SitemapSpider", "RobotsSitemapSpider"],
+    [
+        pytest.param(Sitemaps, {"start_urls": ["http://10.0.0.1/"]}, id="SitemapSpider"),
+        pytest.param(Guided, {"hosts": "http://10.0.0.1/"}, id="RobotsSitemapSpider"),
+        pytest.param(Sitemaps, NAMED, id="SitemapSpider-by-the-user"),
+        pytest.param(Guided, NAMED, id="RobotsSitemapSpider-by-the-user"),
+    ],
 )
 @in_reactor
 async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public_one(
@@ -277,31 +284,10 @@ async def test_sitemap_that_the_user_lists_does_not_lead_inside(
     assert stats(crawler)["gbot_robots/sitemaps/entries/private"] == 1  # a page
 
 
-@pytest.mark.parametrize("spider", [Sitemaps, Guided])
-@in_reactor
-async def test_sitemap_that_the_user_names_is_not_redirected_inside(
-    proxy: Site, spider: Any
-) -> None:
-    proxy.pages = {
-        f"{PUBLIC}/moved.xml": redirect("http://10.0.0.1/s.xml"),
-        f"{PUBLIC}/again.xml": redirect(f"{PUBLIC}/moved.xml"),
-        "http://10.0.0.2/s.xml": redirect(f"{PUBLIC}/far.xml"),
-        "*": Reply(404),
-    }
-    named = [f"{PUBLIC}/moved.xml", f"{PUBLIC}/again.xml", "http://10.0.0.2/s.xml"]
-    crawler = await crawl(spider, REFUSE, sitemap_urls=named)
-    assert asked(proxy) == {*named, f"{PUBLIC}/far.xml"}
-    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
-
-
 def test_names_are_resolved_without_a_reactor_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_hosts, "is_reactor_installed", lambda: False)
+    names = [private_hosts._addresses(name) for name in ("localhost", "no-such-name.invalid")]
     with ThreadPoolExecutor() as elsewhere:  # where no event loop runs
-        assert (
-            "127.0.0.1"
-            in elsewhere.submit(asyncio.run, private_hosts._addresses("localhost")).result()
-        )
-        assert (
-            elsewhere.submit(asyncio.run, private_hosts._addresses("no-such-name.invalid")).result()
-            == []
-        )
+        local, nowhere = elsewhere.map(asyncio.run, names)
+    assert "127.0.0.1" in local
+    assert nowhere == []

@@ -118,21 +118,27 @@ def test_output_that_a_decoder_keeps_back_is_not_lost() -> None:
         assert decoded(gzip.compress(data), "gzip", EVERYTHING) == (data, False)
 
 
+PACKED = gzip.compress(TEXT, mtime=0)
+
+
 @pytest.mark.parametrize(
-    ("coding", "body"),
+    ("coding", "body", "why"),
     [
-        ("compress", b"\x1f\x9d\x90u\xe6\x94)s"),
-        ("snappy", b"\xff\x06\x00\x00sNaPpY"),
-        ("gzip, gzip", gzip.compress(gzip.compress(TEXT, mtime=0), mtime=0)),
-        ("gzip, br", TEXT),
-        *(
-            (coding, gzip.compress(TEXT, mtime=0))
-            for coding in ["utf-8", "own-coding", "UTF-8, identity"]
-        ),
+        ("compress", b"\x1f\x9d\x90u\xe6\x94)s", "is not understood"),
+        ("snappy", b"\xff\x06\x00\x00sNaPpY", "is not understood"),
+        ("gzip, gzip", gzip.compress(PACKED, mtime=0), "is not understood"),
+        ("gzip, br", TEXT, "is not understood"),
+        ("utf-8", PACKED, "is not understood"),
+        ("own-coding", PACKED, "is not understood"),
+        ("UTF-8, identity", PACKED, "is not understood"),
+        ("gzip", PACKED + b"\x1f", "ends too early"),  # half a member
+        ("gzip", b"\xff\xfe\xfd" * 100, "is broken"),
+        ("br", b"\xff\xfe\xfd" * 100, "is broken"),
+        ("deflate", b"\xff\xfe\xfd" * 100, "is broken"),
     ],
 )
-def test_coding_that_is_not_undone_is_an_error(coding: str, body: bytes) -> None:
-    with pytest.raises(DecodeError, match="is not understood"):
+def test_coding_that_is_not_undone_is_an_error(coding: str, body: bytes, why: str) -> None:
+    with pytest.raises(DecodeError, match=why):
         decoded(body, coding, EVERYTHING)
 
 
@@ -149,17 +155,6 @@ def test_raw_deflate_whose_checksum_is_that_of_zlib_by_chance_is_read() -> None:
     found = [text for text in texts if int.from_bytes(raw_deflate(text)[:2], "big") % 31 == 0]
     assert found
     assert all(decoded(raw_deflate(text), "deflate", EVERYTHING) == (text, False) for text in found)
-
-
-def test_half_a_member_at_the_end_is_an_early_end() -> None:
-    with pytest.raises(DecodeError, match="ends too early"):
-        decoded(gzip.compress(TEXT) + b"\x1f", "gzip", EVERYTHING)
-
-
-@pytest.mark.parametrize("coding", ["gzip", "br", "deflate"])
-def test_broken_bytes_are_an_error(coding: str) -> None:
-    with pytest.raises(DecodeError, match="is broken"):
-        decoded(b"\xff\xfe\xfd" * 100, coding, EVERYTHING)
 
 
 @pytest.mark.parametrize(("window_log", "fits"), [(23, True), (24, False)])
