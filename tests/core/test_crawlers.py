@@ -184,24 +184,6 @@ def test_hostile_header_has_an_answer(header: str) -> None:
     Crawler.of(header.encode())
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        pytest.param("bot2000", id="D43-digits"),
-        pytest.param("bot.news", id="D43-dot"),
-        "bot/2.1",
-        "bot (new)",
-    ],
-)
-def test_name_is_cut_at_the_first_character_that_no_token_has(named: str) -> None:
-    robots = RobotsTxt.parse(
-        f"user-agent: {named}\ndisallow: /x\n\nuser-agent: *\ndisallow: /".encode()
-    )
-    assert robots.verdict("/", named).group == "bot"
-    assert robots.allowed("/", "bot9000/1.0")
-    assert [remark.kind for remark in robots.remarks] == ["user agent cut"] * ("/" not in named)
-
-
 # Several names of a crawler
 
 BODY = (

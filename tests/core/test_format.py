@@ -105,11 +105,6 @@ def test_misspelt_sitemap_fields_are_heeded_and_named_by_lint() -> None:
     assert [one.line for one in findings(body) if one.kind == "typo"] == [1, 2]
 
 
-def test_unknown_field_ends_no_run_of_agents() -> None:
-    body = b"user-agent: foobot\nsomething: /y\nuser-agent: other\ndisallow: /x"
-    assert blocks(body)
-
-
 def test_line_counts_up_to_its_limit() -> None:
     value = b"/" + b"x" * (MAX_LINE_BYTES - len(b"disallow: /"))
     url = "http://example.com" + value.decode()

@@ -56,15 +56,6 @@ def test_odd_bytes_of_a_sitemap_line_do_no_harm(raw: bytes, url: str | None) -> 
     assert sitemap_lines_of(RobotsTxt.parse(b"\n\r\nsitemap: " + raw)) == [(3, url, raw)]
 
 
-def test_sitemap_lines_have_the_numbers_of_the_file() -> None:
-    body = b"\xef\xbb\xbfsitemap: http://e.com/1\r\rsitemap: x\r\nfoo\n\tSiteMap : http://e.com/4"
-    assert [tuple(line)[:2] for line in sitemap_lines_of(RobotsTxt.parse(body))] == [
-        (1, "http://e.com/1"),
-        (3, None),
-        (5, "http://e.com/4"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("body", "may"),
     [
