@@ -85,11 +85,10 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
                 change = unknown
         if change != AgentChange():
             agents_of.setdefault(change, []).extend(agents)
-    every = [
-        change._replace(agents=tuple(sorted(agents)))  # "*" comes before all tokens
-        for change, agents in agents_of.items()
-    ]
-    return sorted(every, key=lambda change: change.agents[0])
+    # "*" comes before all tokens
+    return sorted(
+        change._replace(agents=tuple(sorted(agents))) for change, agents in agents_of.items()
+    )
 
 
 def _alike(old: RobotsTxt, new: RobotsTxt) -> dict[tuple[object, object, str], list[str]]:

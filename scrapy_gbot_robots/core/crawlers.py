@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple, TypeAlias
 
 from .lines import GLOBAL, MAX_LINE_BYTES
@@ -125,13 +125,10 @@ def _one_token(token: str) -> Crawler:
 def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
     if not crawlers:
         raise ValueError("no crawler is named")
-    tokens: dict[str, str] = {}
-    for crawler in crawlers:
-        for token in crawler.tokens:
-            tokens.setdefault(token.lower(), token)
+    tokens = dict.fromkeys(chain.from_iterable(crawler.tokens for crawler in crawlers))
     heeds_global = any(crawler.heeds_global for crawler in crawlers)
     names = dict.fromkeys(crawler.name for crawler in crawlers if crawler.name)
-    return Crawler(", ".join(names), tuple(tokens.values()), heeds_global)
+    return Crawler(", ".join(names), tuple(tokens), heeds_global)
 
 
 RobotsAgent: TypeAlias = Crawler  # where Scrapy's `Crawler` is known, too

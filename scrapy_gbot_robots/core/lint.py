@@ -76,7 +76,7 @@ def findings(
     *,
     max_bytes: int | None = MAX_BYTES,
     truncated: bool = False,
-    more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] | None = None,
+    more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
     """Return what is odd about a robots.txt, the greatest harm first, then by line.
 
@@ -94,12 +94,12 @@ def findings(
         return [other]
     all_lines = lines_of(robotstxt)
     groups = groups_of(robotstxt)
-    unsorted = {*on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt))}
-    if more is not None:
-        for line, kind, text in more(robotstxt):
-            # one that says nothing means nothing to others, too
-            unsorted = {one for one in unsorted if (one.line, one.level) != (line, NOTE)}
-            unsorted.add(finding(line, kind, what=text))
+    unsorted = {finding(line, kind, what=text) for line, kind, text in more(robotstxt)}
+    told = {one.line for one in unsorted}
+    for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
+        # a line that says nothing means nothing to others, too
+        if one.level != NOTE or one.line not in told:
+            unsorted.add(one)
     unsorted.update(_on_groups(robotstxt, groups, all_lines))
     unsorted.update(_on_crawlers(groups))
     return sorted(unsorted, key=lambda one: (_RANKS.index(one.kind), one.line, one.text))

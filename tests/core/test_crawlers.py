@@ -218,7 +218,7 @@ def test_crawl_delay_is_that_of_the_group_that_is_followed() -> None:
 
 def test_several_names_are_a_value_that_can_be_a_key() -> None:
     assert Crawler.of(["Googlebot-News"]) == Crawler.of("Googlebot-News")
-    assert Crawler.of(("a", "b", "A")) == Crawler("a, b, A", ("a", "b"))
+    assert Crawler.of(("a", "b", "a")) == Crawler("a, b", ("a", "b"))
 
 
 @pytest.mark.parametrize(

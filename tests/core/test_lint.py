@@ -459,6 +459,7 @@ AGENTS = [b"user-agent: %s\n" % (b"a" * n) for n in range(1, 900)]
             b"".join(b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in AGENTS),
             id="merging",
         ),
+        pytest.param(HEAD + b"content-usage: X\n" * 29_000, id="preferences-that-say-nothing"),
         pytest.param(
             b"%bdisallow: /\n%b" % (b"".join(AGENTS[:300]), b"disallow: /\n" * 5000)
             + b"".join(b"%ballow: /x\n" % agent for agent in AGENTS[:300]),
