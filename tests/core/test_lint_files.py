@@ -98,33 +98,6 @@ Crawl-delay: 10
 User-agent: Pinterest
 Crawl-delay: 1
 """,
-    "wix": """\
-User-agent: *
-Allow: /
-
-User-agent: AdsBot-Google
-Disallow: /_api/*
-
-# Block PetalBot
-User-agent: PetalBot
-Disallow: /
-
-# Crawl delay for overly enthusiastic bots
-User-agent: dotbot
-Crawl-delay: 10
-User-agent: AhrefsBot
-Crawl-delay: 10
-""",
-    "drupal": """\
-User-agent: *
-Allow: /core/*.css$
-Allow: /core/*.css?
-Allow: /core/*.js$
-Disallow: /core/
-Disallow: /README.md
-Disallow: /*/media/oembed
-Disallow: /index.php/admin/
-""",
     "cloudflare": """\
 # BEGIN Cloudflare Managed content
 User-agent: *
@@ -141,13 +114,6 @@ Disallow: /
 User-agent: *
 Disallow: /wp-admin/
 Allow: /wp-admin/admin-ajax.php
-""",
-    "next": """\
-User-Agent: *
-Allow: /
-Disallow: /_next/
-
-Host: https://acme.com
 """,
 }
 
