@@ -33,9 +33,8 @@ class UrlList:
     """A list while it is read.
 
     Attributes:
-        names: the columns of the list, those of its first line: `url`, then the others in their
-            order. They are known as soon as the first piece is read. Later objects of JSON lines
-            may have others.
+        names: the columns of the list, those of its first line, in their order. They are known as
+            soon as the first piece is read. Later objects of JSON lines may have others.
         left_out: how many rows have no URL, or one that is longer than `MAX_URL` bytes.
     """
 
@@ -117,7 +116,7 @@ class UrlList:
     def _take_names(self, names: Sequence[str]) -> None:
         """Take the names of the columns. They must be different, and one is `url`."""
         need(names, [URL, *names], self._name)
-        self.names += [name for name in names if name != URL]
+        self.names = list(names)
 
     def _lines(self) -> Iterator[bytes]:
         """Yield each line with its end, and nothing, b"", after those that have come."""

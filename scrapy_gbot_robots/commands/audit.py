@@ -26,7 +26,6 @@ from ..bulk.judging import (
     BulkError,
     Decisions,
     Judge,
-    decision_on,
     origins_of,
 )
 from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
@@ -112,7 +111,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         try:
             if options.versions:
                 new_first = reversed(versions(options.versions, settings, err))
-                robots = [decision_on(200, file.copy.body, gbot.policy) for file in new_first]
+                robots = [version.decision for version in new_first]
                 for rows in audit.pieces():
                     audit.take(rows, robots)
             else:
@@ -143,7 +142,6 @@ class _Audit:
         self._names = [crawler.name or "*" for crawler in judge.crawlers]
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
-        self._columns = ["ANSWER", "CRAWLER", "RULE", "URL"]
         self._began = time.monotonic()
         self._judged = 0  # URLs
         self._example = ""  # the first line that is no URL, behind a colon
@@ -210,11 +208,13 @@ class _Audit:
     def _begin(self) -> None:
         """Write the titles. Raises BulkError if two columns would have the same name."""
         form = self._options.format
-        if form != "text":
-            self._columns = [*self._urls.names, *self._names]
-            need(self._columns, self._columns, f"--format {form}")
-        if form != "jsonl":
-            self._write(self._columns)
+        if form == "text":
+            self._write(["ANSWER", "CRAWLER", "RULE", "URL"])
+            return
+        columns = [*self._urls.names, *self._names]
+        need(columns, columns, f"--format {form}")
+        if form == "csv":
+            self._write(columns)
 
     def _write_row(self, row: Row, answers: Sequence[int]) -> None:
         """Write a row of the list with its answers, for programs.

@@ -232,15 +232,12 @@ def _show(check: Check, out: Terminal) -> None:
 
 def show_line(check: Check, out: Terminal) -> None:
     """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
-    rule, reason, where = check.verdict.rule, check.verdict.reason, check.state.where
+    rule, where = check.verdict.rule, check.state.where
     marks = {}
-    about_group = reason
+    if check.group_line is not None:
+        marks[check.group_line] = ("the group that was used", "strong")
     if rule is not None:
         where += f":{rule.line}"
-        about_group = "the group that was used"
-    if check.group_line is not None:
-        marks[check.group_line] = (about_group, "strong")
-    if rule is not None:
-        marks[rule.line] = (reason, _ANSWERS[rule.allow][1])
+        marks[rule.line] = (check.verdict.reason, _ANSWERS[rule.allow][1])
     out.say((" --> ", "faint"), where)
     out.excerpt(split_lines(check.state.rules), marks)

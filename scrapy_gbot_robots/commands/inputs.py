@@ -15,13 +15,14 @@ from typing import Any
 
 from scrapy.settings import BaseSettings, Settings
 
+from ..bulk.judging import decision_on
 from ..core.asker import NAMED, Asker, hints_on, names_in
 from ..core.crawlers import Crawler, cut_token
 from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
 from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
-from ..policy.outages import Copy, Decision, Kind, State
+from ..policy.outages import Kind, Policy, State
 from ..settings import GbotSettings
 from .ending import CommandError
 from .output import Terminal
@@ -229,9 +230,8 @@ def version_of(
     """
     version = sites.get(name)
     if version is None:
-        hint = "; a site is named by its URL, such as https://example.com"
-        copy = Copy(Kind.RULES, 200, name, read(name, hint), False, "", 0.0, 0.0)
-        return RobotsState(name, Decision(State.RULES, "", False, 0.0, 0.0, copy))
+        body = read(name, "; a site is named by its URL, such as https://example.com")
+        return RobotsState(name, decision_on(200, body, Policy()))
     outage = version.entry.outage
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")

@@ -13,7 +13,6 @@ import time
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from scrapy import Spider
@@ -26,11 +25,10 @@ from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
 from ..concurrency import pause
-from ..core.urls import DEFAULT_PORTS, Origin
+from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
 from ..policy.outages import Copy, Decision, Entry, Kind, State, decide, renew
-from ..policy.outcome import Failure
 from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -39,9 +37,6 @@ from .ending import CommandError
 _T = TypeVar("_T")
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-
-# How servers without TLS may take a request by https: some wait for an end of its first line.
-_OF_SERVERS_WITHOUT_TLS = {Failure.TIMEOUT, Failure.RESET, Failure.TLS}
 
 # What this crawl must not do, though the project's crawls may.
 _NOTHING_ELSE: dict[str, Any] = {
@@ -197,24 +192,15 @@ class ProjectCrawl:
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
-        is_stored = True
+        storage: str | None = self._settings.storage
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
             await self._storage.store_and_release(str(origin), entry)
-            is_stored = False
+            storage = None
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:
-            is_stored = True  # the fetch has failed, and an older answer counts
-        outage = decision.outage
-        may_lack_tls = origin.scheme == "https" and origin.port != DEFAULT_PORTS["https"]
-        if may_lack_tls and outage is not None and outage.failure in _OF_SERVERS_WITHOUT_TLS:
-            url = f"http{str(origin).removeprefix('https')}"
-            why = f"{decision.why}; if the server speaks no TLS, try {url}"
-            decision = replace(decision, why=why)
+            storage = self._settings.storage  # the fetch has failed, and an older answer counts
         override = self._overrides.of(origin, time.time())
-        storage = None
-        if is_stored:
-            storage = self._settings.storage
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
     async def close(self) -> None:

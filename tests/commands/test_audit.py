@@ -297,7 +297,7 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     assert f"{LEFT_OUT}\n" in ended.err
     rows = audit(files, f"{words} csv").out
     cell = '"{""a"": [1, null]}"'
-    assert rows == f"url,id,more,a\n{URLS[0]},1,{cell},0\n{URLS[5]},,caf\u00e9,1\n"
+    assert rows == f"id,url,more,a\n1,{URLS[0]},{cell},0\n,{URLS[5]},caf\u00e9,1\n"
     (files / "urls.csv").write_text(f"\ufeff{rows}", encoding="utf-8")
     again = table(audit(files, "--urls urls.csv --robots old.txt --as b --format csv"))
     assert [row["a"] + row["b"] for row in again] == ["00", "11"]

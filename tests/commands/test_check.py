@@ -4,13 +4,11 @@ import json
 import re
 import signal
 import sys
-import threading
 import time
 from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from socket import socket
-from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import pytest
@@ -232,27 +230,6 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
         ):
             assert said in ended.out
     assert not list(tmp_path.iterdir()), "outside a project, nothing is left behind"
-
-
-@pytest.mark.parametrize("way", ["waits", "hangs-up", "answers"])
-def test_server_without_tls_gets_a_hint(way: str, tmp_path: Path) -> None:
-    """Such a server may wait for the end of what it takes for a line."""
-
-    class Plain(BaseRequestHandler):
-        def handle(self) -> None:
-            while self.request.recv(1_000) and way == "waits":
-                pass
-            if way == "answers":
-                self.request.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
-
-    with ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        host = f"127.0.0.1:{server.server_address[1]}"
-        ended = run("check", f"https://{host}/", "-s", "GBOT_ROBOTS_TIMEOUT_SECS=2", cwd=tmp_path)
-        server.shutdown()
-    assert ended.status == 2
-    assert f" --> https://{host}/robots.txt\n" in ended.out
-    assert f"; if the server speaks no TLS, try http://{host}\n" in ended.out
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import jsonschema
 import pytest
 
 from ..support.command import run, run_here
+from ..support.documentation import text_of
 from ..support.web import Reply, Site
 
 BAD = b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
@@ -31,14 +34,6 @@ def test_source_that_is_named_twice_is_linted_once(tmp_path: Path) -> None:
         once = run_here("lint", source, "--json", cwd=tmp_path, stdin=BAD)
         assert once.out
         assert run_here("lint", source, source, "--json", cwd=tmp_path, stdin=BAD) == once
-
-
-def test_settings_of_the_project_count(tmp_path: Path) -> None:
-    body = b"user-agent: *\ndissallow: /x\ndisallow: /y\n"
-    assert (
-        "cut here"
-        in run_here("-s", "GBOT_ROBOTS_MAX_BYTES=30", "lint", "-", cwd=tmp_path, stdin=body).out
-    )
 
 
 def test_several_files_and_sites_are_linted_in_one_run(tmp_path: Path) -> None:
@@ -77,27 +72,44 @@ def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("body", "level", "status"),
+    ("body", "option", "status"),
     [
-        (BAD, "error", 1),
-        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "error", 0),
-        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "warning", 1),
-        (b"user-agent: bot\ndisallow: /a$b\n", "note", 1),
-        (b"user-agent: *\ndisallow: /\n", "error,whole-site-disallowed", 1),
-        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "unused-field", 1),
-        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "unused field", 1),
+        (BAD, "--fail-on error", 1),
+        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "--fail-on error", 0),
+        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "", 1),
+        (b"user-agent: *\ncrawl-delay: 3\nrequest-rate: 1/5\ndisallow: /x\n", "", 0),
+        (b"user-agent: bot\ndisallow: /a$b\n", "--fail-on note", 1),
+        (b"user-agent: *\ndisallow: /\n", "--fail-on error,whole-site-disallowed", 1),
+        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on unused-field", 1),
+        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on 'unused field'", 1),
     ],
 )
-def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, level: str, status: int) -> None:
-    ended = run_here("lint", "-", "--fail-on", level, cwd=tmp_path, stdin=body)
+def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, option: str, status: int) -> None:
+    ended = run_here("lint", "-", *shlex.split(option), cwd=tmp_path, stdin=body)
     assert ended.status == status
     assert "clean" not in ended.out, "all findings are shown"
 
 
-def test_notes_alone_end_with_0(tmp_path: Path) -> None:
-    body = b"user-agent: *\ncrawl-delay: 3\nrequest-rate: 1/5\ndisallow: /x\n"
-    ended = run_here("lint", "-", cwd=tmp_path, stdin=body)
-    assert (ended.status, ended.out.count(": note: ")) == (0, 2)
+@pytest.mark.parametrize(
+    ("name", "field", "status"),
+    [
+        pytest.param("robots.txt", "disalllow: /x", 1, id="error"),
+        pytest.param("public/robots.txt", "disallow: /", 0, id="warning"),
+    ],
+)
+def test_hook_of_pre_commit_fails_on_an_error_in_a_robots_txt(
+    name: str, field: str, status: int, tmp_path: Path
+) -> None:
+    hook = dict(re.findall(r"^  (\w+): (.*)$", text_of(".pre-commit-hooks.yaml"), re.MULTILINE))
+    assert re.search(hook["files"], name)
+    assert not re.search(hook["files"], f"my-{name}.bak")
+    (tmp_path / "public").mkdir()
+    (tmp_path / name).write_text(f"user-agent: *\n{field}\n")
+    command, *words = hook["entry"].split()
+    assert command == "gbot-robots"
+    words += hook["args"].strip("[]").split(", ")
+    ended = run_here(*words, name, cwd=tmp_path)
+    assert (ended.status, ended.err) == (status, "")
 
 
 def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
