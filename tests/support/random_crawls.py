@@ -76,7 +76,7 @@ class Wanderer(Spider):
             self.parse,
             errback=self.failed,
             priority=page.priority,
-            headers={"User-Agent": page.agent, "X-Worker": self.order["worker"], **headers},
+            headers={"User-Agent": page.agent, **headers},
             meta={"download_slot": page.slot} if page.slot else {},
         )
 
@@ -253,7 +253,7 @@ class Trial:
             worker = f"{2 if again else 1}{number}"
             direct = [] if again or number else order["world"]["direct"]  # no filter knows them
             path = self.directory / f"{worker}.json"
-            runs.append(Run({**order, "worker": worker, "direct": direct}, path))
+            runs.append(Run({**order, "direct": direct}, path))
         return runs
 
     def stop_in_time(self, runs: list[Run]) -> None:
@@ -327,10 +327,9 @@ class Trial:
         return "" if (served, outcomes) == (1, ["page"]) else asks
 
     def _judge_limits(self) -> None:
-        limit = self.world.settings["CONCURRENT_REQUESTS"]
-        for worker, most in self.server.most.items():
-            if worker and most > limit:
-                self.problems.append(f"{most} pages under way in {worker}, but {limit} may be")
+        limit = self.world.workers * self.world.settings["CONCURRENT_REQUESTS"]
+        if self.server.most > limit:
+            self.problems.append(f"{self.server.most} pages under way, but {limit} may be")
 
     def _judge_counts(self) -> None:
         counts = [report["stats"] for report in self.reports]

@@ -191,7 +191,7 @@ class Server(Site):
     def __init__(self, world: World) -> None:
         super().__init__({}, host="0.0.0.0")
         self.world = world
-        self.now, self.most = Counter[str](), Counter[str]()  # pages under way, by worker
+        self.now = self.most = 0  # pages under way, but those that go past the scheduler
         self.is_well = False  # from then on no host is down, silent or reset, whatever its time
         self._counting = Lock()
         self._hosts = {host.name: host for host in world.hosts}
@@ -203,14 +203,13 @@ class Server(Site):
             return self._robots_txt(self._hosts[asked.host])
         if asked.path.startswith("/rules/"):
             return RULES
-        # Scrapy lets those past the scheduler by at any time.
-        worker = "" if "x-direct" in asked.headers else asked.headers["x-worker"]
+        counts = "x-direct" not in asked.headers
         with self._counting:
-            self.now[worker] += 1
-            self.most[worker] = max(self.most[worker], self.now[worker])
+            self.now += counts
+            self.most = max(self.most, self.now)
         time.sleep(self.world.page_secs)
         with self._counting:
-            self.now[worker] -= 1
+            self.now -= counts
         return Reply(200, b"<html>page</html>", {"Content-Type": "text/html"})
 
     def _robots_txt(self, host: Host) -> Content:
