@@ -1,6 +1,6 @@
 """What is odd about single lines of a robots.txt: kinds of findings, and the findings of a line.
 
-`RobotsTxt.remarks` has them. lint.py adds what only shows when several lines are compared.
+`RobotsTxt.remarks` has some of them. lint.py adds what only shows when several lines are compared.
 
 Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of
 lines.
@@ -157,6 +157,27 @@ KINDS: dict[str, FindingKind] = {}
 for _level, _kinds in _WORDS.items():
     KINDS.update({name: FindingKind(name, _level, words) for name, words in _kinds.items()})
 
+# What lint alone tells.
+_NO_REMARKS = {
+    "comment within a path",
+    "dollar within a path",
+    "index page",
+    "name of no crawler",
+    "not UTF-8",
+    "odd character in a path",
+    "path not escaped",
+    "regular expression",
+    "space in a path",
+    "style or script",
+}
+# What a remark on a robots.txt is called whose kind is finer than those of remarks.
+_REMARKS = {
+    "field of other crawlers": "unused field",
+    "misspelt field": "unknown field",
+    "another field read as a rule": "typo",
+    "noindex": "unused field",
+}
+
 # What only regular expressions have. ".*" also is a dot and any run of characters, as in
 # "/index.*", so it has to stand where no file name has a dot, or before a letter as the first star.
 _REGEX = re.compile(
@@ -199,7 +220,7 @@ _OF_OTHERS = {
 }
 OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # bytes of a name that count; a longer one is no misspelling
+_MAX_FIELD = 30  # bytes; a longer name is no misspelling
 _ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
 RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
@@ -224,15 +245,25 @@ def finding(line: int, kind: str, /, **about: object) -> Finding:
 
 def nearest_field(key: bytes) -> str:
     """Return the field that is spelt nearly like `key`, "" if none is."""
-    name = key[:_MAX_FIELD].decode("utf-8", "replace").lower()
-    return "".join(get_close_matches(name, _FIELD_NAMES.values(), n=1, cutoff=0.75))
+    nearest: list[str] = []
+    if len(key) <= _MAX_FIELD:
+        name = key.decode("utf-8", "replace").lower()
+        nearest = get_close_matches(name, _FIELD_NAMES.values(), n=1, cutoff=0.75)
+    return "".join(nearest)
+
+
+def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
+    """Yield the findings about single lines of `body`, in the order of the lines.
+
+    `all_lines` were read from it.
+    """
+    for remark in on_lines(all_lines, body, cut=cut):
+        if remark.kind not in _NO_REMARKS:
+            yield remark._replace(kind=_REMARKS.get(remark.kind, remark.kind))
 
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
-    """Look at each line for itself, in the order of the lines.
-
-    `all_lines` were read from `body`.
-    """
+    """Look at each line for itself."""
     agents: set[str] = set()  # of the group, as far as the lines have named them
     has_rules = False
     number = 0

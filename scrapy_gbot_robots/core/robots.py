@@ -189,10 +189,11 @@ class RobotsTxt:
         # Each group may have thousands of agents, which many lines share.
         groups = {id(group): group for _, group in matching}
         agents = {identity: tuple(group.agents) for identity, group in groups.items()}
-        return tuple(
-            FieldLine(line.number, line.value.decode("utf-8", "replace"), agents[id(group)])
-            for line, group in matching
-        )
+        lines: list[FieldLine] = []
+        for line, group in matching:
+            value = line.value.decode("utf-8", "replace")
+            lines.append(FieldLine(line.number, value, agents[id(group)]))
+        return tuple(lines)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
@@ -200,9 +201,9 @@ class RobotsTxt:
 
         `lint` finds more: it compares lines.
         """
-        from .remarks import on_lines  # noqa: PLC0415 - a crawl never asks for this
+        from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
 
-        return tuple(on_lines(lines_of(self), self._body, cut=self._cut))
+        return tuple(remarks_on(lines_of(self), self._body, cut=self._cut))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from math import inf
 from socket import inet_aton, inet_ntoa
 from typing import Any
 
+from ..core.remarks import ERROR
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin, may_resolve, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
@@ -37,8 +38,8 @@ _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 # Of a host: it is an address, or none; and it has no subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")  # beside the rules
-# Kinds of remarks on rules that do not do what their author means.
-_FAULTS = frozenset({"misspelt field", "rule before any group"})
+# Kinds of remarks, at the level of errors, on rules that do not do what their author means.
+_FAULTS = frozenset({"unknown field", "rule before any group"})
 
 
 class Action(Enum):
@@ -238,7 +239,7 @@ def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
         ValueError: there are none that a crawl may heed, or a line is ignored that looks like one.
     """
     for remark in robotstxt.remarks:
-        if remark.kind in _FAULTS:
+        if remark.level == ERROR and remark.kind in _FAULTS:
             raise ValueError(f"; {shown(str(remark))}")
     groups = groups_of(robotstxt)
     has_rules = any(group.rules for group in groups)
