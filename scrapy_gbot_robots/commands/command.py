@@ -8,6 +8,7 @@ which is loaded when it is named. Every `scrapy` command imports this module, so
 from __future__ import annotations
 
 from argparse import PARSER, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 
@@ -54,11 +55,7 @@ class RobotsCommand(ScrapyCommand):
             "--version", action="version", version=f"scrapy-gbot-robots {__version__}"
         )
         subcommand = parser.add_argument(
-            "subcommand",
-            nargs=PARSER,
-            choices=SUBCOMMANDS,
-            metavar="<sub-command>",
-            help="one of these, see below",
+            "subcommand", nargs=PARSER, metavar="<sub-command>", help="one of these, see below"
         )
         subcommand.required = False  # `process_options` lists them all if it is missing
         parser.formatter_class = RawDescriptionHelpFormatter
@@ -79,6 +76,8 @@ class RobotsCommand(ScrapyCommand):
         if not opts.subcommand:
             raise UsageError(f"a sub-command is missing:{_LISTED}", print_help=False)
         name, *arguments = opts.subcommand
+        if name not in SUBCOMMANDS:
+            raise UsageError(_unknown(name), print_help=False)
         parser = ArgumentParser(prog=f"{self.name} {name}", description=f"{SUBCOMMANDS[name]}.")
         parser.add_argument(
             *("-s", "--set"),
@@ -99,6 +98,16 @@ class RobotsCommand(ScrapyCommand):
         ending = import_module(".ending", __package__)
         name = f"{self.name} {opts.subcommand}"
         self.exitcode = ending.status_of(self._subcommand.run, opts, self.settings, name)
+
+
+def _unknown(name: str) -> str:
+    """Say that there is no sub-command of this name, and which one may be meant."""
+    meant = get_close_matches(name, [*SUBCOMMANDS, "--help"], n=1)
+    if "://" in name:
+        meant = [f"check {name}"]
+    if meant:
+        return f"there is no sub-command {name!r}; did you mean {meant[0]}?"
+    return f"there is no sub-command {name!r}:{_LISTED}"
 
 
 def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_robots") -> int:

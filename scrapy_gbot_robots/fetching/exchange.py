@@ -88,6 +88,10 @@ _SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the U
     "TCPTimedOutError",
     "TimeoutError",
 }
+_NO_IPV6 = (  # of Scrapy's default resolver
+    "for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older Scrapy, to "
+    "'scrapy.resolver.CachingHostnameResolver'"
+)
 # How a connection fails to begin. With a proxy, it is the connection to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
@@ -275,7 +279,7 @@ def _codings(of: Headers, name: str) -> str:
     return b",".join(of.getlist(name)).decode("latin-1").lower()
 
 
-def failure_of(error: BaseException, *, proxied: bool = False) -> Unreachable:
+def failure_of(error: BaseException, *, proxied: bool = False, host: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
     The reason contains the message of `error` if that says more than the failure. Passwords in its
@@ -285,6 +289,7 @@ def failure_of(error: BaseException, *, proxied: bool = False) -> Unreachable:
         error: what the download handler, or a middleware, raised.
         proxied: whether the request went to a proxy: then it was the proxy that was not found, or
             that refused the connection.
+        host: whose robots.txt was asked for, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
@@ -297,6 +302,8 @@ def failure_of(error: BaseException, *, proxied: bool = False) -> Unreachable:
         failure = Failure.PROXY
     elif kinds:
         failure = kinds[0]
+    if failure is Failure.DNS and host.startswith("["):
+        detail = _NO_IPV6
     if proxied and failure in _OF_CONNECTING:
         detail = f"{failure.value}: {detail}".removesuffix(": ")
         failure = Failure.PROXY

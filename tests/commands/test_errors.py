@@ -187,8 +187,11 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
     ("line", "said"),
     [
         ("", "a sub-command is missing"),
-        ("chek /x", "invalid choice: 'chek' (choose from "),
-        ("'\x1b[31m'", r"invalid choice: '\x1b[31m' (choose from "),
+        ("chek /x", "there is no sub-command 'chek'; did you mean check?\n"),
+        ("help", "there is no sub-command 'help'; did you mean --help?\n"),
+        ("crawl", "there is no sub-command 'crawl':\n  check   Say whether URLs may be fetched"),
+        ("'\x1b[31m'", r"there is no sub-command '\x1b[31m':"),
+        ("http://a/", "there is no sub-command 'http://a/'; did you mean check http://a/?\n"),
         ("--json check /x", "--json; options of a sub-command stand behind its name\n"),
         ("check", "arguments are required: URL"),
         ("cache", "arguments are required: list|show|forget\n"),

@@ -129,9 +129,17 @@ SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 s
             id="no-such-proxy",
         ),
         pytest.param(SLOW, {"proxied": True}, "no answer in time", id="slow-behind-a-proxy"),
+        # a resolver that takes no IPv6 address
         pytest.param(
             NO_HOST,
-            {},
+            {"host": "[::1]"},
+            "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or "
+            "DNS_RESOLVER in an older Scrapy, to 'scrapy.resolver.CachingHostnameResolver')",
+            id="ipv6",
+        ),
+        pytest.param(
+            NO_HOST,
+            {"host": "a.example"},
             "the host name does not resolve (DNS lookup failed: no results for proxy.example.)",
             id="name",
         ),
