@@ -1,50 +1,91 @@
-"""Several processes crawl at once and share a storage. test_scrapy_redis.py has a fleet with a Redis."""
+"""Several processes crawl at once and share a storage; some are killed, and some servers die."""
 
-import json
-import re
-import sys
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from .support import processes
 from .support.crawls import in_sqlite
+from .support.fleet import Worker
+from .support.redis_topologies import cluster, sentinels
+from .support.until import block_until
 from .support.visits import fetches
 from .support.web import Reply, Site
 
-# Crawls as its argument says, and prints what came of it.
-CRAWL = """
-import json, sys
-from scrapy.crawler import CrawlerProcess
-from tests.support.crawls import ADDON, QUIET, Pages, stats
+Start = Callable[..., Worker]
 
-urls, settings = json.loads(sys.argv[1])
-process = CrawlerProcess({"LOG_LEVEL": "INFO", **QUIET, **ADDON, **settings})
-crawler = process.create_crawler(Pages)
-process.crawl(crawler, urls=urls)
-process.start()
-spider, lookups = crawler.spider, stats(crawler, "gbot_robots/lookup/")
-print(json.dumps([sorted(spider.crawled), sorted(spider.refused), lookups]))
-"""
-SLOW = Reply(200, b"user-agent: *\ndisallow: /no\n", after_secs=0.05)
+pytestmark = pytest.mark.slow
+
+RULES = b"user-agent: *\ndisallow: /no\n"
+SLOW = Reply(200, RULES, after_secs=0.05)
 
 
-@pytest.mark.slow
-def test_processes_that_share_a_storage_fetch_each_robots_txt_once(tmp_path: Path) -> None:
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts a process that crawls. All of them end with the test."""
     with ExitStack() as stack:
-        made = [Site({"/robots.txt": SLOW, "*": b"ok"}) for _ in range(20)]
-        sites = [stack.enter_context(site) for site in made]
-        yes, no = ([site.url(path) for site in sites] for path in ("/yes", "/no"))
-        order = json.dumps([[*yes, *no], in_sqlite(tmp_path / "robots.sqlite")])
-        crew = [processes.start([sys.executable, "-c", CRAWL, order]) for _ in range(3)]
-        ended = [processes.output(process) for process in crew]
-        assert {fetches(site) for site in sites} == {1}
-    looked_up = {"fetched": 0, "storage": 0}
-    for out, log in ended:
-        crawled, refused, lookups = json.loads(out)
-        assert (crawled, refused) == (sorted(yes), sorted(no))
-        for way in looked_up:
-            looked_up[way] += lookups.get(f"gbot_robots/lookup/{way}", 0)
-        assert not re.search(r"\[scrapy_gbot_robots.*WARNING: | ERROR: |Traceback", log)
-    assert looked_up == {"fetched": 20, "storage": 40}
+
+        def begin(urls: Iterable[str], settings: dict[str, Any]) -> Worker:
+            worker = Worker(urls, settings)
+            stack.callback(worker.kill)
+            return worker
+
+        yield begin
+
+
+@contextmanager
+def sites(number: int, robots: Reply = SLOW) -> Iterator[list[Site]]:
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(Site({"/robots.txt": robots, "*": b"ok"})) for _ in range(number)
+        ]
+
+
+def urls_of(all_sites: list[Site]) -> list[str]:
+    return [site.url(path) for site in all_sites for path in ("/yes", "/no")]
+
+
+def reports_of_whole_crawls(crew: list[Worker], all_sites: list[Site]) -> list[dict[str, Any]]:
+    """What the processes say at their end: each has crawled each page that it may, and no other."""
+    reports = [worker.report() for worker in crew]
+    for report in reports:
+        assert sorted(report["crawled"]) == sorted(site.url("/yes") for site in all_sites)
+        assert sorted(report["refused"]) == sorted(site.url("/no") for site in all_sites)
+    return reports
+
+
+def test_processes_that_share_a_storage_fetch_each_robots_txt_once(
+    start: Start, tmp_path: Path
+) -> None:
+    with sites(20) as all_sites:
+        crew = [start(urls_of(all_sites), in_sqlite(tmp_path / "robots.sqlite")) for _ in range(3)]
+        reports = reports_of_whole_crawls(crew, all_sites)
+        assert {fetches(site) for site in all_sites} == {1}
+        assert sum(report["stats"].get("gbot_robots/lookup/fetched", 0) for report in reports) == 20
+        assert sum(report["stats"].get("gbot_robots/lookup/storage", 0) for report in reports) == 40
+        assert [worker.warnings() for worker in crew] == [[], [], []]
+
+
+@pytest.mark.parametrize("topology", [sentinels, cluster])
+def test_server_that_dies_in_mid_crawl_loses_nothing(
+    start: Start, topology: Callable[[], Any]
+) -> None:
+    with topology() as servers, sites(16) as all_sites:
+        # One page after another, so that there is time for something to happen. A lease that a dead master handed on
+        # lasts for two time-outs.
+        settings = {**servers.settings, "CONCURRENT_REQUESTS": 1, "GBOT_ROBOTS_TIMEOUT_SECS": 5}
+        settings |= {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+        crew = [start(urls_of(all_sites), settings) for _ in range(2)]
+        block_until(lambda: sum(fetches(site) > 0 for site in all_sites) >= 5)
+        servers.masters[0].kill()
+        reports_of_whole_crawls(crew, all_sites)
+        warnings = [line for worker in crew for line in worker.warnings()]
+        assert warnings
+        assert [line for line in warnings if "The robots.txt storage failed" not in line] == []
+        if topology is sentinels:  # a cluster without replicas lacks what its dead master had
+            servers.fail_over()
+            late = start(urls_of(all_sites), settings)
+            reports_of_whole_crawls([late], all_sites)
+            assert late.warnings() == []

@@ -1,7 +1,7 @@
 """Crawls in odd worlds, with a real engine and downloader: whatever fails around them, what waits is crawled, once.
 
-`random_crawls` makes up worlds in which hosts fail; some of them are here. In the others it is what a crawl stands on: the
-scheduler's Redis, the process, a spider that never ends.
+`random_crawls` makes up worlds in which hosts fail. Here it is what a crawl stands on: the scheduler's Redis, the process, a
+proxy, a spider that never ends.
 """
 
 from __future__ import annotations
@@ -10,34 +10,52 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.concurrency import pause
 
-from .support.crawls import Pages, crawl, in_reactor, pages, stats
-from .support.random_crawls import Trial, problems_of
+from .support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, pages, stats, together
+from .support.random_crawls import Trial
 from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
 from .support.systems import needs_posix
-from .support.until import block_until
+from .support.until import block_until, until
 from .support.visits import Gate
-from .support.web import Reply, Site
+from .support.web import Content, Reply, Site, free_port
 
 ON_DISK = ("--appendonly", "yes", "--appendfsync", "always")
+SEEN = "wanderer:dupefilter"
 
 
-def outage(scheduler: str, number: int = 10) -> World:
-    """Sixteen hosts that all answer 503 until the test makes them well, each with so many pages."""
-    places = [(host, n) for n in range(number) for host in range(16)]
+def outage(
+    scheduler: str,
+    secs: float,
+    hosts: int = 16,
+    number: int = 10,
+    workers: int = 1,
+    **settings: Any,
+) -> World:
+    """Hosts that all answer 503 for `secs` seconds, each with so many pages."""
     return World(
+        seed=0,
         scheduler=scheduler,
-        hosts=[Host(0, "fine", 0.0), *(Host(1 + n, "down", 600.0) for n in range(16))],
-        pages=[Page(1 + host, f"/yes/{host}-{n}", "alphabot", "", 0) for host, n in places],
+        way="asyncio",
+        hosts=[Host(0, "fine", 0.0), *(Host(1 + n, "down", secs) for n in range(hosts))],
+        pages=[
+            Page(1 + host, f"/yes/{host}-{n}", "alphabot", "", 0)
+            for n in range(number)
+            for host in range(hosts)
+        ],
+        idle=[],
+        direct=[],
         settings={
             **SCHEDULERS[scheduler],
             "CONCURRENT_REQUESTS": 8,
@@ -45,12 +63,17 @@ def outage(scheduler: str, number: int = 10) -> World:
             "DOWNLOAD_DELAY": 0,
             "GBOT_ROBOTS_STORAGE": "memory",
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
+            **settings,
         },
+        stop_after=0,
+        workers=workers,
+        start_secs=0,
+        page_secs=0.05,
     )
 
 
 def robots_asked(trial: Trial) -> int:
-    return sum(each.path == "/robots.txt" for each in trial.server.asked)
+    return sum(each.path == "/robots.txt" for each in trial.server.served)
 
 
 # The Redis of scrapy-redis
@@ -62,12 +85,24 @@ def emptied(server: RedisServer) -> Iterator[None]:
     yield
 
 
+def client_of(server: RedisServer) -> Any:
+    redis = pytest.importorskip("redis", reason="the extra redis is not installed")
+    return redis.Redis.from_url(server.url)
+
+
+def scheduled(server: RedisServer) -> int:
+    """How many requests are in the queue in Redis, whatever its kind."""
+    key = "wanderer:requests"
+    with client_of(server) as client:
+        if client.type(key) == b"zset":
+            return int(client.zcard(key))
+        return int(client.llen(key))
+
+
 def all_are_held(server: RedisServer, world: World) -> bool:
     """Whether the spider has scheduled all its pages, and the process has them all."""
-    redis = pytest.importorskip("redis", reason="the extra redis is not installed")
-    with redis.Redis.from_url(server.url) as client:
-        has_scheduled = client.scard("wanderer:dupefilter") == len(world.pages)
-        return has_scheduled and not client.exists("wanderer:requests")
+    with client_of(server) as client:
+        return client.scard(SEEN) == len(world.pages) and not scheduled(server)
 
 
 @needs_posix
@@ -86,9 +121,9 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 ) -> None:
     """The robots.txt files get well while that Redis is away."""
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = outage(queue)
+    world = outage(queue, secs=600)
     trial = Trial(world, tmp_path, plugin=True)
-    with trial.server, redis_server(*ON_DISK) as server:
+    with trial.server.running(), redis_server(*ON_DISK) as server:
         runs = trial.start(trial.settings(server))
         block_until(lambda: robots_asked(trial) and all_are_held(server, world))
         with fault(server):
@@ -96,6 +131,7 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
             time.sleep(6)  # the room asks its scheduler again after five
         trial.finish(runs)
     trial.problems.clear()  # scrapy-redis logs what its Redis says
+    trial.reports[:] = [run.report() for run in runs]
     trial.judge()
     assert trial.problems == []
 
@@ -105,11 +141,11 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> None:
     """Each of two workers holds half of the pages, for one is frozen while the other takes its own."""
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = outage("redis-priority", number=20)
+    world = outage("redis-priority", secs=600, number=20)
     half = len(world.pages) // 2
     first_half = replace(world, pages=world.pages[:half])
     trial = Trial(first_half, tmp_path, plugin=True)
-    with trial.server, redis_server() as server:
+    with trial.server.running(), redis_server() as server:
         settings = trial.settings(server)
         (doomed,) = trial.start(settings)
         block_until(lambda: robots_asked(trial) and all_are_held(server, first_half))
@@ -122,17 +158,45 @@ def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> Non
         trial.server.is_well = True
         trial.finish(survivors)
     assert trial.problems == []
-    served = [each for each in trial.server.asked if each.path != "/robots.txt"]
-    held_by_the_survivor = {world.hosts[each.host].name + each.path for each in world.pages[half:]}
-    assert Counter(each.host + each.path for each in served) == Counter(held_by_the_survivor)
+    served = Counter(
+        each.host + each.path for each in trial.server.served if each.path != "/robots.txt"
+    )
+    held_by_the_survivor = {
+        world.hosts[page.host].name + page.path: 1 for page in world.pages[half:]
+    }
+    assert served == held_by_the_survivor
     (report,) = trial.reports
     assert len(report["outcomes"]) == half
+
+
+@needs_posix
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["default", "own-priority", "redis-fifo"])
+def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
+    scheduler: str, tmp_path: Path
+) -> None:
+    """Asked after 0, 1, 3 and 7 seconds; 64 requests are given up then, and the next answer is good."""
+    if scheduler.startswith("redis-"):
+        pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
+    wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 4}
+    world = outage(scheduler, secs=7.5, hosts=1, number=100, **wait)
+    trial = Trial(world, tmp_path, plugin=True)
+    with trial.server.running(), ExitStack() as stack:
+        server = stack.enter_context(redis_server()) if world.uses_redis else None
+        assert trial.finish(trial.start(trial.settings(server))), trial.problems
+    (report,) = trial.reports
+    crawled = [url for url, outcome in report["outcomes"] if outcome == "page"]
+    assert len(report["outcomes"]) == 100
+    assert len(crawled) >= 36
+    assert report["stats"].get("gbot_robots/given_up", 0) == 100 - len(crawled)
 
 
 # State on disk
 
 
-@pytest.mark.parametrize("kind", ["default", "named-aware", "named-priority", "own-aware"])
+@pytest.mark.parametrize(
+    "kind", ["default", "strict", "named-aware", "named-priority", "own-aware"]
+)
 @in_reactor
 async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
     kind: str, tmp_path: Path
@@ -143,9 +207,13 @@ async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
         urls = {site.url(f"/{number}") for number in range(5)}
         first = await crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 1}, urls=urls)
         gate.open()
-        second = await crawl(Pages, settings)  # what it crawls, the first has left
+        second = await crawl(Resuming, settings)
     assert (pages(first).crawled, pages(first).refused) == ({}, {})
     assert set(pages(second).crawled) == urls
+
+
+class Resuming(Pages):
+    """Requests nothing of its own: what it crawls, an earlier run has left."""
 
 
 # Spiders, handlers, processes
@@ -173,18 +241,35 @@ async def test_start_that_never_ends_keeps_no_page_waiting(scheduler: str) -> No
         assert any(url.startswith(site.url("/")) for url in pages(crawler).crawled)
 
 
-# Worlds made up at random. `python -m tests.support.random_crawls` runs as many as one likes.
+class Proxy(Site):
+    """An HTTP proxy that has the pages of all hosts."""
 
-QUICK = (2028, 2045, 2032)  # by asyncio and Scrapy's scheduler, by another reactor, by none
-SLOW = range(3000, 3000 + 2 * len(SCHEDULERS))  # each way to schedule twice
+    def _content(self, path: str, headers: Any) -> Content:
+        return b"" if path.endswith("/robots.txt") else path.encode()
 
 
-@needs_posix
-@pytest.mark.parametrize(
-    "seed", [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SLOW)]
-)
-def test_random_crawl_holds(seed: int) -> None:
-    world = World.of(seed)
-    if world.uses_redis:
-        pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    assert problems_of(world) == []
+@pytest.mark.slow
+@as_scrapy_runs_it
+async def test_proxy_that_dies_in_mid_crawl_costs_no_page_of_a_host_it_had_not_answered_for() -> (
+    None
+):
+    port = free_port()
+    hosts = [f"http://host{number}.example" for number in range(50)]
+    urls = [f"{host}/{number}" for host in hosts for number in range(2)]
+    meta = {"proxy": f"http://127.0.0.1:{port}"}
+    requests = [Request(url, meta=meta) for url in urls]
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 4}
+    with Proxy({}, port=port) as proxy:
+        running = crawl(Pages, settings, urls=requests)
+        await until(lambda: len(proxy.asked) > 20)
+    await pause(12)  # longer than hosts that fail together excuse each other
+    # Only now: a connection that was kept open may have got more answers.
+    had_answered = {urlsplit(path).netloc for path in proxy.paths() if path.endswith("/robots.txt")}
+    with Proxy({}, port=port):
+        (crawler,) = await together(running)
+    crawled, failed = pages(crawler).crawled, pages(crawler).refused
+    assert {*crawled, *failed} == set(urls)
+    assert {urlsplit(url).netloc for url in failed} <= had_answered
+    assert not [error for error in failed.values() if isinstance(error, IgnoreRequest)]
+    assert len(had_answered) < len(hosts)
+    assert "gbot_robots/gone" not in stats(crawler)

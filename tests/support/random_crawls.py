@@ -4,7 +4,7 @@ Each seed is a world (`random_worlds`), crawled by Scrapy in processes of its ow
 started again. The server counts. A crawl holds if
 
 * no page was fetched that its robots.txt forbids, and each other page exactly once; where a host is lost, some may be given up
-* never more pages were under way than CONCURRENT_REQUESTS
+* never more pages were under way than CONCURRENT_REQUESTS, nor in one slot than its limit, and delays were kept
 * each request had one outcome, the stats say how many were given up, and at the end none waits
 * no error was logged, and the crawl ended
 
@@ -29,6 +29,8 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +42,12 @@ from twisted.python.failure import Failure
 from typing_extensions import Self
 
 from .processes import ROOT
-from .random_worlds import SCHEDULERS, Page, Server, World
+from .random_worlds import LONG_WAIT, SCHEDULERS, Page, Server, World
 from .reactors import WAYS
 from .redis_server import RedisServer, redis_server
 
 FAR_TOO_LONG_SECS = 240  # for one run of a crawl, which takes some seconds
+SLACK = 0.005  # of the reactor's timers
 BEGUN = "The crawl has begun"
 WRONG_WORDS = (" ERROR: ", " CRITICAL: ", "Traceback", "Unhandled", "never awaited")
 
@@ -61,8 +64,9 @@ class Wanderer(Spider):
         super().__init__(**kwargs)
         self.order = order
         self.outcomes: list[tuple[str, str]] = []  # URL and what it came to
+        self.sent: dict[str, list[float]] = defaultdict(list)  # by slot, when it let requests go
         self.direct = [Page(**page) for page in order["direct"]]
-        self.idle_pages = [Page(**page) for page in order["world"]["idle"]]
+        self.has_been_idle = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -70,29 +74,50 @@ class Wanderer(Spider):
         crawler.signals.connect(spider.idle, signals.spider_idle)
         return spider
 
-    def request(self, page: Page, **headers: str) -> Request:
+    def request(self, page: Page, **more: Any) -> Request:
+        host = self.order["hosts"][page.host]
+        meta = {"download_slot": page.slot} if page.slot else {}
+        worker = {"User-Agent": page.agent, "X-Worker": self.order["worker"]}
+        more.setdefault("callback", self.parse)
         return Request(
-            f"{self.order['hosts'][page.host]}{page.path}",
-            self.parse,
+            f"{host}{page.path}",
             errback=self.failed,
             priority=page.priority,
-            headers={"User-Agent": page.agent, **headers},
-            meta={"download_slot": page.slot} if page.slot else {},
+            headers={**worker, **more.pop("headers", {})},
+            meta=meta,
+            **more,
         )
 
     async def start(self) -> AsyncIterator[Request]:
         from scrapy_gbot_robots.concurrency import pause
 
+        assert self.crawler.engine
+        handlers: Any = self.crawler.engine.downloader.handlers
+        handlers.download_request_async = partial(self.send, handlers.download_request_async)
         await pause(0)  # until the reactor runs
         self.logger.info(BEGUN)
-        for page in self.order["world"]["pages"]:
+        pages = self.order["world"]["pages"]
+        for page in pages:
             yield self.request(Page(**page))
+            if self.order["world"]["start_secs"]:
+                await pause(self.order["world"]["start_secs"] / len(pages))
+
+    async def send(self, send: Any, request: Request) -> Response:
+        """Tell the server which slot a request is in, and note when it was let go."""
+        assert self.crawler.engine
+        name = request.meta["download_slot"]
+        request.headers["X-Slot"] = name
+        request.headers["X-Worker"] = self.order["worker"]
+        self.sent[name].append(self.crawler.engine.downloader.slots[name].lastseen)
+        response: Response = await send(request)
+        return response
 
     async def parse(self, response: Response, **kwargs: Any) -> None:
         self.outcomes.append((response.url, "page"))
         if self.direct:
+            page = self.direct.pop()
             assert self.crawler.engine
-            request = self.request(self.direct.pop(), **{"X-Direct": "1"})
+            request = self.request(page, headers={"X-Direct": "1"})
             try:
                 answer = await self.crawler.engine.download_async(request)
                 self.outcomes.append((answer.url, "page"))
@@ -103,12 +128,13 @@ class Wanderer(Spider):
         self.outcomes.append((failure.request.url, said(failure.value)))  # type: ignore[attr-defined]
 
     def idle(self) -> None:
+        if self.has_been_idle or not self.order["world"]["idle"]:
+            return
+        self.has_been_idle = True
         assert self.crawler.engine
-        pages, self.idle_pages = self.idle_pages, []
-        for page in pages:
-            self.crawler.engine.crawl(self.request(page))
-        if pages:
-            raise DontCloseSpider
+        for page in self.order["world"]["idle"]:
+            self.crawler.engine.crawl(self.request(Page(**page)))
+        raise DontCloseSpider
 
 
 def said(error: object) -> str:
@@ -140,11 +166,13 @@ def crawl(path: str) -> None:
     crawler = process.create_crawler(Wanderer)
     process.crawl(crawler, order=order)
     process.start()
-    assert isinstance(crawler.spider, Wanderer)
-    assert crawler.stats
-    names = ("finish_reason", "gbot_robots/waiting", "gbot_robots/given_up")
-    counts = {name: crawler.stats.get_value(name, 0) for name in names}
-    report = {"outcomes": crawler.spider.outcomes, "stats": counts}
+    spider, stats = crawler.spider, crawler.stats
+    assert isinstance(spider, Wanderer)
+    assert stats
+    counts = {
+        name: value for name, value in stats.get_stats().items() if isinstance(value, (int, str))
+    }
+    report = {"outcomes": spider.outcomes, "sent": spider.sent, "stats": counts}
     Path(f"{path}.report").write_text(json.dumps(report))
 
 
@@ -155,35 +183,48 @@ class Run:
     """One process of a crawl."""
 
     def __init__(self, order: dict[str, Any], path: Path) -> None:
-        self.name = path.name
-        self.log = path.with_suffix(".log")
-        self.report_path = Path(f"{path}.report")
+        self.path = path
         path.write_text(json.dumps(order))
         command = [sys.executable, "-m", "tests.support.random_crawls", "--crawl", str(path)]
         environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": str(ROOT)}
-        with self.log.open("w") as log:
+        with Path(f"{path}.err").open("w") as errors:
             self.process = subprocess.Popen(
-                command, cwd=path.parent, env=environment, stderr=log, stdout=log
+                command, cwd=path.parent, env=environment, stderr=errors, stdout=errors
             )
 
     @property
     def has_begun(self) -> bool:
         """Whether the crawl runs, so that a signal ends it in the ordinary way."""
-        return BEGUN in self.log.read_text()
+        return BEGUN in Path(f"{self.path}.err").read_text()
 
-    def problems(self) -> list[str]:
-        """Wait for the end; return what was wrong."""
+    def end(self) -> bool:
+        """Wait for the end; return whether it came."""
         try:
             self.process.wait(FAR_TOO_LONG_SECS)
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGABRT)
             self.process.wait()
-            return ["has not ended"]
-        lines = self.log.read_text().splitlines()
-        wrong = [line for line in lines if any(word in line for word in WRONG_WORDS)][:3]
-        # SIGTERM may have come when the crawl had ended already.
-        is_well = self.process.returncode in {0, -signal.SIGTERM} and self.report_path.exists()
-        return wrong if is_well else [*wrong, f"ended with {self.process.returncode}"]
+            return False
+        return True
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the process has ended badly."""
+        if self.process.returncode == -signal.SIGTERM:  # it came when the crawl had ended already
+            return not self._report_path.exists()
+        return self.process.returncode != 0
+
+    @property
+    def _report_path(self) -> Path:
+        return Path(f"{self.path}.report")
+
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self._report_path.read_text())
+        return report
+
+    def wrong_lines(self) -> list[str]:
+        lines = Path(f"{self.path}.err").read_text().splitlines()
+        return [line for line in lines if any(word in line for word in WRONG_WORDS)]
 
 
 class Trial:
@@ -201,7 +242,7 @@ class Trial:
     def run(self) -> list[str]:
         """Crawl; return what does not hold."""
         with ExitStack() as stack:
-            stack.enter_context(self.server)
+            stack.enter_context(self.server.running())
             redis = stack.enter_context(redis_server()) if self.world.uses_redis else None
             settings = self.settings(redis)
             runs = self.start(settings)
@@ -216,7 +257,7 @@ class Trial:
     def judge(self) -> None:
         """Add to `problems` what does not hold, when all runs have ended."""
         self._judge_pages()
-        self._judge_limits()
+        self.judge_limits()
         self._judge_counts()
 
     def settings(self, redis: RedisServer | None = None) -> dict[str, Any]:
@@ -224,6 +265,7 @@ class Trial:
         settings = {
             **WAYS[self.world.way],
             "DOWNLOADER_MIDDLEWARES": {"tests.support.random_crawls.Changing": 50},
+            "DOWNLOAD_DELAY_JITTER": 0,
             "DOWNLOAD_TIMEOUT": 60,
             "LOG_LEVEL": "INFO",
             "REMOTE_CONTROL_ENABLED": False,
@@ -238,6 +280,8 @@ class Trial:
             settings["JOBDIR"] = str(self.directory / "job")
         if self.plugin:
             settings["ADDONS"] = {"scrapy_gbot_robots.Addon": 500}
+        elif self.world.scheduler == "strict":
+            settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
         return settings
 
     def start(self, settings: dict[str, Any], *, again: bool = False) -> list[Run]:
@@ -253,27 +297,36 @@ class Trial:
             worker = f"{2 if again else 1}{number}"
             direct = [] if again or number else order["world"]["direct"]  # no filter knows them
             path = self.directory / f"{worker}.json"
-            runs.append(Run({**order, "direct": direct}, path))
+            runs.append(Run({**order, "worker": worker, "direct": direct}, path))
         return runs
 
     def stop_in_time(self, runs: list[Run]) -> None:
         """Send SIGTERM when the servers have got so many requests, unless a run ends before."""
         while all(run.process.poll() is None for run in runs):
-            is_due = len(self.server.asked) >= self.world.stop_after
+            is_due = len(self.server.served) >= self.world.stop_after
             if is_due and all(run.has_begun for run in runs):
-                self.was_stopped = True
-                for run in runs:
-                    run.process.send_signal(signal.SIGTERM)
+                self.stop(runs)
                 return
             time.sleep(0.02)
+
+    def stop(self, runs: list[Run]) -> None:
+        """Ask the runs to stop, as a supervisor does."""
+        self.was_stopped = True
+        for run in runs:
+            run.process.send_signal(signal.SIGTERM)
 
     def finish(self, runs: list[Run]) -> bool:
         """Wait for the end of runs, and take their reports; return whether all ended well."""
         before = len(self.problems)
         for run in runs:
-            self.problems += [f"{run.name}: {problem}" for problem in run.problems()]
-            if run.report_path.exists():
-                self.reports.append(json.loads(run.report_path.read_text()))
+            if not run.end():
+                self.problems.append(f"run {run.path.name} has not ended")
+                continue
+            self.problems += [f"{run.path.name}: {line}" for line in run.wrong_lines()[:3]]
+            if run.has_failed:
+                self.problems.append(f"{run.path.name} ended with {run.process.returncode}")
+            else:
+                self.reports.append(run.report())
         return len(self.problems) == before
 
     def host(self, number: int) -> str:
@@ -288,8 +341,9 @@ class Trial:
     # Judging.
 
     def _judge_pages(self) -> None:
-        port = self.server.port
-        served = Counter(f"http://{asked.host}:{port}{asked.path}" for asked in self.server.asked)
+        served = Counter(
+            f"http://{each.host}:{self.server.port}{each.path}" for each in self.server.served
+        )
         outcomes: dict[str, list[str]] = defaultdict(list)
         for report in self.reports:
             for url, outcome in report["outcomes"]:
@@ -297,28 +351,44 @@ class Trial:
         direct = {self._url(page) for page in self.world.direct}
         for page in (*self.world.pages, *self.world.idle, *self.world.direct):
             url = self._url(page)
-            problem = self._wrong_with(page, served[url], outcomes[url], is_direct=url in direct)
-            if problem:
-                kind = self.world.hosts[page.host].kind
-                self.problems.append(f"{kind} {url} {page.agent}: {problem}")
+            # The first worker may have had too few pages for all of them.
+            is_loose = url in direct and (self.was_stopped or self.world.workers > 1)
+            # Only some wait in the downloader for an unreachable robots.txt.
+            may_be_given_up = url in direct and not self.world.hosts[page.host].is_well
+            if problem := self._wrong_with(
+                page,
+                served[url],
+                outcomes[url],
+                is_loose=is_loose,
+                may_be_given_up=may_be_given_up,
+            ):
+                host = self.world.hosts[page.host]
+                self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
 
-    def _wrong_with(self, page: Page, served: int, outcomes: list[str], *, is_direct: bool) -> str:
-        """What is wrong with the page; "" if nothing."""
+    def _wrong_with(
+        self,
+        page: Page,
+        served: int,
+        outcomes: list[str],
+        *,
+        is_loose: bool,
+        may_be_given_up: bool,
+    ) -> str:
+        """What is wrong with the page; "" if nothing. A loose one may be missing."""
         host = self.world.hosts[page.host]
         is_dead = host.kind == "dead"
         asks = f"served {served} times, outcomes {outcomes}"
-        # The first worker may have had too few pages for all that go past the scheduler.
-        is_loose = is_direct and (self.was_stopped or self.world.workers > 1)
-        if is_loose and not served and outcomes in ([], ["closed"]):
+        if is_loose and not outcomes and not served:
             return ""
+        if is_loose and outcomes == ["closed"]:
+            return asks if served else ""
         if len(outcomes) != 1:
             return asks
         if not self.plugin or page.path.startswith("/free/"):
             return "" if served == (not is_dead) else asks
         was_given_up = outcomes[0].startswith("given up")
         if was_given_up:
-            # Only some wait in the downloader for an unreachable robots.txt.
-            is_short = not host.is_well and (is_direct or not self.world.waits_long)
+            is_short = may_be_given_up or (self._wait < LONG_WAIT and not host.is_well)
             return asks if served or not (is_dead or host.kind == "lost" or is_short) else ""
         if is_dead or host.kind == "lost":
             return asks
@@ -326,19 +396,41 @@ class Trial:
             return asks if served or outcomes != ["refused"] else ""
         return "" if (served, outcomes) == (1, ["page"]) else asks
 
-    def _judge_limits(self) -> None:
-        limit = self.world.workers * self.world.settings["CONCURRENT_REQUESTS"]
-        if self.server.most > limit:
-            self.problems.append(f"{self.server.most} pages under way, but {limit} may be")
+    @property
+    def _wait(self) -> float:
+        wait: float = self.world.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"]
+        return wait
+
+    def judge_limits(self) -> None:
+        """Add to `problems` where more was under way than allowed, or sent too soon."""
+        settings = self.world.settings
+        delay = settings["DOWNLOAD_DELAY"]
+        for key, most in self.server.load.most.items():
+            is_of_slot = " " in key
+            if is_of_slot and not delay and self.world.way != "select":
+                continue  # with asyncio Scrapy 2.19 lets all that a slot has begin at once
+            limit = "CONCURRENT_REQUESTS" + ("_PER_DOMAIN" if is_of_slot else "")
+            if most > settings[limit]:
+                self.problems.append(
+                    f"{most} pages under way for {key!r}, {limit} {settings[limit]}"
+                )
+        if not delay:
+            return
+        for report in self.reports:
+            for slot, times in report["sent"].items():
+                gaps = [later - earlier for earlier, later in pairwise(times)]
+                short = [gap for gap in gaps if gap < delay - SLACK]
+                if short:
+                    self.problems.append(f"slot {slot}: gaps of {short[:5]} s of {len(gaps)}")
 
     def _judge_counts(self) -> None:
-        counts = [report["stats"] for report in self.reports]
-        for each in counts:
-            if each["finish_reason"] == "finished" and each["gbot_robots/waiting"]:
-                self.problems.append(f"{each['gbot_robots/waiting']} wait at the end")
+        for report in self.reports:
+            counts = report["stats"]
+            if counts["finish_reason"] == "finished" and counts.get("gbot_robots/waiting"):
+                self.problems.append(f"{counts['gbot_robots/waiting']} wait at the end")
         if self.was_stopped or not self.plugin:
             return
-        given_up = sum(each["gbot_robots/given_up"] for each in counts)
+        given_up = sum(report["stats"].get("gbot_robots/given_up", 0) for report in self.reports)
         outcomes = [outcome for report in self.reports for _, outcome in report["outcomes"]]
         seen = sum(outcome.startswith("given up") for outcome in outcomes)
         if seen != given_up:
@@ -359,6 +451,7 @@ def main() -> int:
     options.add_argument("--seeds", default="", help="such as 1-200; without it 20 new ones")
     options.add_argument("--at-a-time", type=int, default=1)
     options.add_argument("--scheduler", choices=list(SCHEDULERS), default="")
+    options.add_argument("--by-any-handler", action="store_true", help="vary download handlers")
     options.add_argument("--without", action="store_true", help="crawl without the plugin")
     options.add_argument("--keep", action="store_true", help="keep logs and reports")
     options.add_argument("--crawl", help=argparse.SUPPRESS)
@@ -372,10 +465,17 @@ def main() -> int:
     def tried(seed: int) -> bool:
         began = time.monotonic()
         world = World.of(seed, chosen.scheduler)
+        if chosen.by_any_handler:
+            world = World.by_any_handler(seed)
         problems = problems_of(world, plugin=not chosen.without, keep=chosen.keep)
         took = time.monotonic() - began
-        print(f"{seed}: {'FAILS' if problems else 'holds'} {took:.1f} s", flush=True)
-        print(*(f"    {problem}" for problem in problems[:8]), sep="\n", flush=True)
+        print(
+            f"{seed}: {'FAILS' if problems else 'holds'} {took:.1f} s",
+            *problems[:8],
+            *([f"and {len(problems) - 8} more"] if len(problems) > 8 else []),
+            sep="\n    ",
+            flush=True,
+        )
         return not problems
 
     with ThreadPoolExecutor(chosen.at_a_time) as pool:

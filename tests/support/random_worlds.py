@@ -5,17 +5,21 @@ All of a world follows from its seed. Each host is an address of 127.0.0.0/8 at 
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from random import Random
-from threading import Lock
 from typing import Any
 
-from .web import Asked, Content, Reply, Site, raw, redirect
+from .crawls import DOWNLOAD_HANDLERS
 
 SCHEDULERS: dict[str, dict[str, Any]] = {  # by what a crawl has, its settings
     "default": {},
+    "strict": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
     "named-aware": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
     "named-priority": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
     "own-aware": {"SCHEDULER_PRIORITY_QUEUE": "tests.support.schedulers.OwnAwareQueue"},
@@ -49,7 +53,7 @@ disallow: /some
 """
 WELL = ("fine", "fine", "slow", "missing", "redirected")
 ILL = ("flapping", "down", "silent", "reset")
-LONG_WAIT = 30.0
+LONG_WAIT, SHORT_WAIT = 30.0, 2.0
 TIMEOUT = 3.0  # GBOT_ROBOTS_TIMEOUT_SECS
 
 
@@ -88,22 +92,18 @@ class Page:
 
 @dataclass
 class World:
+    seed: int
     scheduler: str
+    way: str  # a reactor
     hosts: list[Host]
     pages: list[Page]  # that `start` yields
+    idle: list[Page]  # that a handler of `spider_idle` adds
+    direct: list[Page]  # that callbacks download past the scheduler
     settings: dict[str, Any]
-    seed: int = 0
-    way: str = "asyncio"  # a reactor
-    idle: list[Page] = field(default_factory=list)  # that a handler of `spider_idle` adds
-    direct: list[Page] = field(default_factory=list)  # that callbacks download past the scheduler
-    stop_after: int = 0  # SIGTERM when so many requests have come to the servers; 0: never
-    workers: int = 1
-    page_secs: float = 0.05
-
-    @property
-    def waits_long(self) -> bool:
-        """Whether requests wait for longer than any host of it is ill, but those that are lost."""
-        return bool(self.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] >= LONG_WAIT)
+    stop_after: int  # SIGTERM when so many requests have come to the servers; 0: never
+    workers: int
+    start_secs: float  # how long `start` takes
+    page_secs: float
 
     @property
     def uses_redis(self) -> bool:
@@ -114,21 +114,25 @@ class World:
         dice = Random(seed)
         scheduler = scheduler or list(SCHEDULERS)[seed % len(SCHEDULERS)]
         uses_redis = scheduler.startswith("redis-")
-        has_lost = dice.random() < 0.2
-        hosts = _hosts(dice, has_lost=has_lost)
+        theme = dice.choice(("mixed", "mixed", "flapping", "outage"))
+        has_lost = theme == "mixed" and dice.random() < 0.2
+        hosts = _hosts(dice, theme, has_lost=has_lost)
         agents = AGENTS[: dice.choice((1, 1, 2, 3))]
         shared_slots = dice.choice((0, 0, 0, 1, 3))
-        number = dice.randrange(20, 300)
+        delay = dice.choice((0, 0, 0, 0.05)) if theme == "mixed" else 0
+        number = dice.randrange(20, 60 if delay else 150)
+        if theme != "mixed":
+            number += 150
         makes = _Pages(dice, len(hosts), agents, shared_slots)
         storages = ("memory", "redis" if uses_redis else "sqlite")
         settings: dict[str, Any] = {
             **SCHEDULERS[scheduler],
             "CONCURRENT_REQUESTS": dice.choice((1, 2, 4, 8, 16)),
             "CONCURRENT_REQUESTS_PER_DOMAIN": dice.choice((1, 2, 8)),
-            "DOWNLOAD_DELAY": 0,
+            "DOWNLOAD_DELAY": delay,
             "GBOT_ROBOTS_MAX_AGE_SECS": dice.choice((0, 0, 1, 86400)),
             "GBOT_ROBOTS_TIMEOUT_SECS": TIMEOUT,
-            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2.0 if has_lost else LONG_WAIT,
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": SHORT_WAIT if has_lost else LONG_WAIT,
             "GBOT_ROBOTS_STORAGE": dice.choice(storages),
         }
         has_jobdir = scheduler not in WITHOUT_DISK and dice.random() < 0.6
@@ -136,11 +140,18 @@ class World:
             settings["JOBDIR"] = "job"
         stop_after = 0
         if has_jobdir and dice.random() < 0.7:
-            stop_after = dice.randrange(len(hosts), number)
+            stop_after = dice.randrange(len(hosts), number if theme == "mixed" else 60)
+        page_secs = dice.choice((0, 0.02, 0.1))
+        if theme != "mixed":
+            page_secs = 1.6 / number * settings["CONCURRENT_REQUESTS"]  # so that pages overlap
+        way = dice.choice(("asyncio", "asyncio", "select", "reactorless"))
+        start_secs = dice.choice((0, 0, 2))
+        if way == "select" and stop_after:
+            start_secs = 0  # without asyncio Scrapy logs an error if it has to cancel `start`
         return cls(
             seed=seed,
             scheduler=scheduler,
-            way=dice.choice(("asyncio", "asyncio", "select", "reactorless")),
+            way=way,
             hosts=hosts,
             pages=makes.some(number, ("yes", "yes", "yes", "no", "some", "free", "moved")),
             idle=makes.some(dice.choice((0, 0, 5)), ("yes", "no"), "idle-"),
@@ -148,21 +159,45 @@ class World:
             settings=settings,
             stop_after=stop_after,
             workers=dice.choice((1, 2)) if uses_redis else 1,
-            page_secs=dice.choice((0, 0.02, 0.1)),
+            start_secs=start_secs,
+            page_secs=page_secs,
         )
 
+    @classmethod
+    def by_any_handler(cls, seed: int) -> World:
+        """The world of `seed`, less its way: each third one without asyncio, the others by any of Scrapy's handlers."""
+        world, dice = cls.of(seed), Random(f"handler {seed}")
+        if dice.random() < 1 / 3:
+            start_secs = 0 if world.stop_after else world.start_secs
+            return replace(world, way="select", start_secs=start_secs)
+        # `CrawlerProcess` makes handlers before its loop runs, which Scrapy's for aiohttp needs.
+        way, name = dice.choice(
+            (
+                ("asyncio", "http11"),
+                ("asyncio", "httpx"),
+                ("reactorless", "httpx"),
+                ("reactorless", "aiohttp"),
+            )
+        )
+        handler = DOWNLOAD_HANDLERS[name]
+        handlers = dict.fromkeys(("http", "https"), handler)
+        return replace(world, way=way, settings={**world.settings, "DOWNLOAD_HANDLERS": handlers})
 
-def _hosts(dice: Random, *, has_lost: bool) -> list[Host]:
-    """Some hosts of all kinds. The first is always well, so that a server answers."""
-    kinds = [*WELL, *ILL, *ILL, *(["lost", "lost"] if has_lost else [])]
+
+def _hosts(dice: Random, theme: str, *, has_lost: bool) -> list[Host]:
+    """Some hosts: of all kinds, or all but one of one kind. The first is always well, so that a server answers."""
     hosts = [Host(0, "fine", 0.0)]
-    hosts += [
-        Host(number, dice.choice(kinds), dice.uniform(0.2, 2.5))
-        for number in range(1, dice.randrange(2, 20))
-    ]
-    if dice.random() < 0.2:
-        hosts.append(Host(len(hosts), "dead", 0.0))
-    return hosts
+    if theme == "mixed":
+        kinds = [*WELL, *ILL, *ILL, *(["lost", "lost"] if has_lost else [])]
+        hosts += [
+            Host(number, dice.choice(kinds), dice.uniform(0.2, 2.5))
+            for number in range(1, dice.randrange(2, 9))
+        ]
+        if dice.random() < 0.2:
+            hosts.append(Host(len(hosts), "dead", 0.0))
+        return hosts
+    kind, secs = ("flapping", 0.0) if theme == "flapping" else ("down", dice.uniform(2, 6))
+    return hosts + [Host(number, kind, secs) for number in range(1, dice.randrange(8, 20))]
 
 
 class _Pages:
@@ -185,53 +220,123 @@ class _Pages:
         return Page(host, f"/{kind}/{name}", dice.choice(self._agents), slot, priority)
 
 
-class Server(Site):
-    """The hosts of a world, on one port of loopback."""
+@dataclass
+class Served:
+    """A request as the server saw it."""
+
+    host: str
+    path: str
+    slot: str
+    at: float
+
+
+@dataclass
+class Load:
+    """How many pages are under way, and how many there were at most."""
+
+    now: Counter[str] = field(default_factory=Counter)
+    most: Counter[str] = field(default_factory=Counter)
+
+    def add(self, key: str) -> None:
+        self.now[key] += 1
+        self.most[key] = max(self.most[key], self.now[key])
+
+
+class Server:
+    """The hosts of a world, on one port of loopback, in a thread. What is for a robots.txt is apart."""
 
     def __init__(self, world: World) -> None:
-        super().__init__({}, host="0.0.0.0")
         self.world = world
-        self.now = self.most = 0  # pages under way, but those that go past the scheduler
-        self.is_well = False  # from then on no host is down, silent or reset, whatever its time
-        self._counting = Lock()
+        self.port = 0
+        self.served: list[Served] = []
+        self.load = Load()  # by worker, and by worker and slot
         self._hosts = {host.name: host for host in world.hosts}
         self._robots = Counter[str]()  # how often each host's was asked for
         self._ill_since: dict[str, float] = {}
+        self.is_well = False  # from then on no host is down, silent or reset, whatever its time
 
-    def _answer(self, asked: Asked) -> Content:
-        if asked.path == "/robots.txt":
-            return self._robots_txt(self._hosts[asked.host])
-        if asked.path.startswith("/rules/"):
-            return RULES
-        counts = "x-direct" not in asked.headers
-        with self._counting:
-            self.now += counts
-            self.most = max(self.most, self.now)
-        time.sleep(self.world.page_secs)
-        with self._counting:
-            self.now -= counts
-        return Reply(200, b"<html>page</html>", {"Content-Type": "text/html"})
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        began, over = threading.Event(), asyncio.Event()
+        loop = asyncio.new_event_loop()
 
-    def _robots_txt(self, host: Host) -> Content:
+        async def serve() -> None:
+            server = await asyncio.start_server(self._serve, "0.0.0.0", 0, backlog=1024)
+            self.port = server.sockets[0].getsockname()[1]
+            began.set()
+            await over.wait()
+            server.close()
+            answering = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in answering:
+                task.cancel()
+            await asyncio.gather(*answering, return_exceptions=True)
+
+        thread = threading.Thread(target=loop.run_until_complete, args=[serve()], daemon=True)
+        thread.start()
+        began.wait()
+        try:
+            yield
+        finally:
+            loop.call_soon_threadsafe(over.set)
+            thread.join()
+            loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # The client may go, and at the end the server.
+        with suppress(asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            start, *lines = head.split("\r\n")
+            path = start.split(" ")[1]
+            headers = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines)}
+            address = writer.get_extra_info("sockname")[0]
+            slot = headers.get("x-slot", "")
+            self.served.append(Served(address, path, slot, time.monotonic()))
+            if path == "/robots.txt" or path.startswith("/rules/"):
+                answer = await self._robots_txt(self._hosts[address], path)
+            else:
+                answer = await self._page(headers, slot)
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+    async def _page(self, headers: dict[str, str], slot: str) -> bytes:
+        worker = headers.get("x-worker", "")
+        keys = [f"{worker} {slot}"]
+        if "x-direct" not in headers:  # Scrapy lets them by at any time
+            keys.append(worker)
+        for key in keys:
+            self.load.add(key)
+        await asyncio.sleep(self.world.page_secs)
+        self.load.now.subtract(keys)
+        return _answer("200 OK", b"<html>page</html>", "Content-Type: text/html")
+
+    async def _robots_txt(self, host: Host, path: str) -> bytes:
+        if path.startswith("/rules/"):
+            return _answer("200 OK", RULES.encode())
         self._robots[host.name] += 1
         began = self._ill_since.setdefault(host.name, time.monotonic())
         is_ill = not self.is_well and time.monotonic() - began < host.secs
         match host.kind:
             case "slow":
-                return Reply(200, RULES.encode(), after_secs=host.secs / 2)
+                await asyncio.sleep(host.secs / 2)
             case "missing":
-                return Reply(404)
+                return _answer("404 Not Found")
             case "redirected":
-                well = self.world.hosts[0].name
-                return redirect(f"http://{well}:{self.port}/rules/{host.number}")
+                to = f"http://{self.world.hosts[0].name}:{self.port}/rules/{host.number}"
+                return _answer("302 Found", b"", f"Location: {to}")
             case "lost":
-                return Reply(503)
+                return _answer("503 Busy")
             case "flapping" if self._robots[host.name] % 2:
-                return Reply(503)
+                return _answer("503 Busy")
             case "down" if is_ill:
-                return Reply(503)
+                return _answer("503 Busy")
             case "silent" if is_ill:
-                return Reply(200, RULES.encode(), after_secs=2 * TIMEOUT)
+                await asyncio.sleep(2 * TIMEOUT)
             case "reset" if is_ill:
-                return raw()
-        return RULES
+                return b""
+        return _answer("200 OK", RULES.encode())
+
+
+def _answer(status: str, body: bytes = b"", *more: str) -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *more]
+    return "\r\n".join([*lines, "", ""]).encode() + body

@@ -1,4 +1,4 @@
-"""Sentinels with a master, and a cluster of three masters: real server processes on loopback."""
+"""Sentinels with a master and a replica, and a cluster of three masters: real server processes on loopback."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -47,22 +47,25 @@ def _cluster_says(client: Any, fact: str, value: str) -> bool:
 
 
 class Topology(NamedTuple):
-    """The servers that take writes, and the settings of a crawl that uses them."""
+    """The servers that take writes, the settings of a crawl that uses them, and what waits until another has taken over."""
 
     masters: list[RedisServer]
     settings: dict[str, Any]
+    fail_over: Callable[[], None]
 
 
 @contextmanager
 def sentinels(kind: str = "redis") -> Iterator[Topology]:
-    """Three sentinels that watch a master."""
+    """Three sentinels that watch a master with one replica."""
     import redis
 
     executable(kind)
-    master, *watchers = free_ports(4)
+    master, replica, *watchers = free_ports(5)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="sentinels-")))
         first = stack.enter_context(redis_server(port=master, kind=kind))
+        follows = ("--replicaof", "127.0.0.1", str(master))
+        stack.enter_context(redis_server(*follows, port=replica, kind=kind))
         for port in watchers:
             config = directory / f"{port}.conf"
             config.write_text(
@@ -72,12 +75,13 @@ def sentinels(kind: str = "redis") -> Iterator[Topology]:
             stack.enter_context(redis_server(port=port, config=config, kind=kind))
         clients = [stack.enter_context(redis.Redis(port=port)) for port in watchers]
 
-        def all_know_each_other() -> bool:
+        def all_know(**facts: int) -> bool:
             known = (client.sentinel_master(MASTER) for client in clients)
-            return all(each["num-other-sentinels"] == 2 for each in known)
+            return all(facts.items() <= each.items() for each in known)
 
-        _agree(all_know_each_other)
-        yield Topology([first], _settings("sentinels", watchers))
+        _agree(lambda: all_know(**{"num-slaves": 1, "num-other-sentinels": 2}))
+        settings = _settings("sentinels", watchers)
+        yield Topology([first], settings, lambda: _agree(lambda: all_know(port=replica)))
 
 
 @contextmanager
@@ -100,7 +104,7 @@ def cluster(kind: str = "redis") -> Iterator[Topology]:
             _agree(partial(_cluster_says, client, "cluster_known_nodes", "3"))
         for client in clients:
             _agree(partial(_cluster_says, client, "cluster_state", "ok"))
-        yield Topology(masters, _settings("cluster", ports))
+        yield Topology(masters, _settings("cluster", ports), lambda: None)
 
 
 def _settings(kind: str, ports: list[int]) -> dict[str, Any]:
