@@ -68,11 +68,7 @@ class Answer:
     __slots__ = ("_rules", "fetched_at", "origin", "source", "state", "status", "why")
 
     def __init__(
-        self,
-        origin: Origin,
-        decision: Decision,
-        status: int | None = None,
-        source: Source = Source.STORED,
+        self, origin: Origin, decision: Decision, status: int | None, source: Source
     ) -> None:
         self.origin: Final = origin
         self.state: Final = decision.state

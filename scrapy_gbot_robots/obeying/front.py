@@ -45,7 +45,8 @@ MOST_HELD = 10_000  # requests
 MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
 # So many requests are held that can go on, or soon will: as a rule times CONCURRENT_REQUESTS. A
 # process with few at a time looks ahead, too, so that it knows the next host when its turn comes.
-USABLE, FEWEST_USABLE = 2, 20
+USABLE = 2
+FEWEST_USABLE = 20
 SURPLUS = 3  # times as many go back, as when a host that was unreachable answers
 DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
 PULL_SECS = 0.01  # for one request that goes on
@@ -208,13 +209,12 @@ class Front:
         slots = self._slots_on_disk
         if slots and all(room.occupancy.by_slot[slot] >= MOST_OF_A_SLOT for slot in slots):
             return True
-        most = self._most_usable
         late_secs = time.monotonic() - room.late_since
         if late_secs > 0:
-            most_late = most * 2 ** min(20, int(late_secs / DOUBLE_SECS))
+            most_late = self._most_usable * 2 ** min(20, int(late_secs / DOUBLE_SECS))
             if room.occupancy.late >= most_late:
                 return True
-        return room.occupancy.usable >= most
+        return room.occupancy.usable >= self._most_usable
 
     def _pulled(self, room: Room) -> Request | None:
         """Take a request from the user's scheduler.
