@@ -222,13 +222,18 @@ def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: Worl
     assert world.order == hosts[:33]
 
 
-def test_look_up_is_made_as_the_next_request_would_be_fetched(narrow: World) -> None:
-    narrow.push("first.x/", "a.x/low")
-    narrow.push("a.x/high", priority=1, meta={"proxy": "http://p.x"})
-    narrow.end("first.x")
-    narrow.pull()
-    assert [request.url for request in narrow.requests] == ["http://first.x/", "http://a.x/high"]
-    assert narrow.requests[1].meta["proxy"] == "http://p.x"
+@pytest.mark.parametrize("queue", [ScrapyPriorityQueue, DownloaderAwarePriorityQueue])
+def test_look_up_is_made_as_the_next_request_would_be_fetched(
+    queue: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
+    world = World(monkeypatch, queue, CONCURRENT_REQUESTS=1)
+    world.push("first.x/", "a.x/low")
+    world.push("a.x/high", priority=1, meta={"proxy": "http://p.x", "download_slot": "s"})
+    world.end("first.x")
+    world.pull()
+    assert [request.url for request in world.requests] == ["http://first.x/", "http://a.x/high"]
+    assert world.requests[1].meta["proxy"] == "http://p.x"
 
 
 def test_urgent_request_moves_the_look_up_of_its_origin_forward(narrow: World) -> None:
