@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots import settings as module
 from scrapy_gbot_robots.settings import GbotSettings, archive_named, mistakes
 
 
@@ -48,6 +47,14 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
 
 
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
+REDIS_RULE = (
+    "a URL that begins with redis:// or rediss:// or unix://, and so must REDIS_URL in its place"
+)
+ARCHIVE_RULE = (
+    "the path of a .jsonl.gz or .jsonl file, not of a directory, with no % in its name but in %(time)s and "
+    "%(name)s"
+)
+AGENTS_RULE = "a list of product tokens or User-Agent headers, each of which names a crawler"
 STORAGE_RULE = (
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '
     "its server) or the dotted path of a class"
@@ -81,18 +88,18 @@ STORAGE_RULE = (
             ("SQLITE_PATH", path, SQLITE_RULE)
             for path in (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")
         ),
-        ("REDIS_URL", "redis+cluster://a", module.REDIS_URL.rule),
+        ("REDIS_URL", "redis+cluster://a", REDIS_RULE),
         ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
         *(
             ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
             for name in "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
         ),
         *(
-            ("ARCHIVE", name, module.ARCHIVE.rule)
+            ("ARCHIVE", name, ARCHIVE_RULE)
             for name in (7, *"r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split())
         ),
         *(
-            ("AGENTS", names, module.AGENTS.rule)
+            ("AGENTS", names, AGENTS_RULE)
             for names in (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
         ),
     ],

@@ -85,7 +85,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
         base + path + shorter_query,  # aiohttp, of a URL that is to be sent as it is
         base + _EMPTY_PARAMETERS.sub(r"\1", path) + shorter_query,  # Twisted
         base + _without_dots(path, end="") + query,  # httpx
-        base + _without_dots(in_browsers) + query,
+        base + _without_dots(in_browsers) + query,  # browsers
         base + _without_dots(decoded) + _rewritten(shorter_query, _DECODED_IN_QUERY),  # aiohttp
     )
     return tuple(form for form in dict.fromkeys(forms) if form != text)

@@ -43,11 +43,11 @@ from .subject import restore, returned
 
 MOST_HELD = 10_000  # requests
 MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
-# So many requests are held that can go on, or soon will: as a rule times CONCURRENT_REQUESTS. A
-# process with few at a time looks ahead, too, so that it knows the next host when its turn comes.
+# The front holds so many requests that can go on, or soon will: times CONCURRENT_REQUESTS, but no
+# fewer than 20. So a process that downloads few at a time knows the next host before its turn, too.
 USABLE = 2
 FEWEST_USABLE = 20
-SURPLUS = 3  # times as many go back, as when a host that was unreachable answers
+SURPLUS = 3  # above so many times as many, some go back, as when an unreachable host answers
 DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
 PULL_SECS = 0.01  # for one request that goes on
 ASK_AGAIN_SECS = 5.0

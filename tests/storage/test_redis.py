@@ -3,7 +3,6 @@
 import re
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
@@ -20,7 +19,7 @@ from scrapy_gbot_robots.storage.client import redis_choice
 from scrapy_gbot_robots.storage.codec import encode
 
 from ..support.clock import Clock
-from ..support.entries import DOWN, GONE, ORIGIN, RULES, rules
+from ..support.entries import DOWN, GONE, ORIGIN, RULES, assert_miss_that_takes_little_memory, rules
 from ..support.processes import ROOT
 from ..support.redis_server import NoRedis, RedisServer, redis_server, storage_at
 from ..support.tls import certificate_and_key
@@ -88,12 +87,7 @@ def test_value_that_we_did_not_write_is_a_miss_and_of_a_huge_one_little_is_read(
     storage: RedisStorage, client: Any, command: str, values: tuple[Any, ...]
 ) -> None:
     client.execute_command(command, ENTRY, *values)
-    tracemalloc.start()
-    try:
-        assert storage.get(ORIGIN) is None
-        assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
-    finally:
-        tracemalloc.stop()
+    assert_miss_that_takes_little_memory(storage)
     storage.put(ORIGIN, Entry(RULES))
     assert storage.get(ORIGIN) == Entry(RULES)
 

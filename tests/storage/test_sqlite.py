@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -23,7 +22,7 @@ from scrapy_gbot_robots.storage.codec import encode
 from scrapy_gbot_robots.storage.sqlite import ForeignFileError, SqliteStorage
 
 from ..support.clock import DAY, Clock
-from ..support.entries import GONE, ORIGIN, RULES, rules
+from ..support.entries import GONE, ORIGIN, RULES, assert_miss_that_takes_little_memory, rules
 from ..support.processes import output, start
 from ..support.systems import needs_proc
 
@@ -106,12 +105,7 @@ def test_value_that_we_did_not_write_is_a_miss_and_nothing_of_a_huge_one_is_read
 ) -> None:
     storage.put(ORIGIN, Entry(RULES))
     execute(path, change, *values)
-    tracemalloc.start()
-    try:
-        assert storage.get(ORIGIN) is None
-        assert tracemalloc.get_traced_memory()[1] < 2 * 1024 * 1024
-    finally:
-        tracemalloc.stop()
+    assert_miss_that_takes_little_memory(storage)
 
 
 def test_origin_that_is_no_text_harms_no_other(path: Path, storage: SqliteStorage) -> None:

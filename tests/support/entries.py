@@ -1,5 +1,6 @@
 """Entries to store: some by hand, and strategies by which hypothesis makes others."""
 
+import tracemalloc
 import zlib
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.policy.outcome import Failure
+from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.codec import VERSION, encode
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
@@ -63,6 +65,16 @@ def text_of(entry: Entry) -> bytes:
 def with_body(body: bytes) -> bytes:
     """The bytes of an entry that has this body."""
     return sealed(text_of(Entry(MISSING)) + body)
+
+
+def assert_miss_that_takes_little_memory(storage: Storage) -> None:
+    """The entry of `ORIGIN` does not count, and no more than 2 MiB are taken to find that out."""
+    tracemalloc.start()
+    try:
+        assert storage.get(ORIGIN) is None
+        assert tracemalloc.get_traced_memory()[1] < 2 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 class Leasing(MemoryStorage):
