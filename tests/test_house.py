@@ -27,6 +27,23 @@ MOST = {
 }
 
 
+SAMPLE = """
+def shown(numbers):
+    'Six decisions: that of `def`, two loops, a test of two parts, an except.'
+    for number in numbers:
+        while number and number > 1:
+            number -= 1
+    try:
+        pass
+    except ValueError:
+        pass
+
+
+def hides(a, b):
+    return print(a if b else [x for y in a for x in y if x and [z for z in x]])
+"""
+
+
 def writing_of(texts: Iterable[str]) -> Counter[str]:
     """Numbers of decisions, open and hidden, and of what `MOST` bounds."""
     writing: Counter[str] = Counter()
@@ -86,3 +103,11 @@ def test_decisions_are_seen_and_few_in_a_function() -> None:
     percent = 100 * writing["hidden"] / (writing["open"] + writing["hidden"])
     assert percent <= MOST_HIDDEN_PERCENT
     assert {name: writing[name] for name, most in MOST.items() if writing[name] > most} == {}
+
+
+def test_measures_count_what_they_say() -> None:
+    writing = writing_of([SAMPLE])
+    assert (writing["open"], writing["hidden"]) == (4, 4)
+    assert [writing[name] for name in MOST] == [0, 1, 1, 1]
+    often = "def f(a):\n" + "    if a: pass\n" * 15
+    assert writing_of([often])["functions that decide more than 15 times"] == 1

@@ -74,6 +74,20 @@ def test_more_and_more_are_held_of_hosts_that_are_late(shared: World) -> None:
     assert sizes == [20, 20, 40, 80, 160, 320, 640, 1280]
 
 
+def test_hosts_that_hang_do_not_block_the_head_of_a_queue(shared: World) -> None:
+    fill(shared, "a", "b", pages=100)
+    fill(shared, "good", pages=3)
+    shared.pull()
+    pulled: list[str] = []
+    for _ in range(12):
+        shared.waits(0.55)
+        pulled += shared.pull()
+        if "good.x" in shared.asked:
+            shared.end("good.x")
+            pulled += shared.pull()
+    assert pulled == ["good.x/0", "good.x/1", "good.x/2"]
+
+
 def test_no_more_requests_are_held_than_a_bound_though_their_hosts_are_unreachable(
     shared: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

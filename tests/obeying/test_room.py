@@ -236,6 +236,20 @@ def test_look_up_is_made_as_the_next_request_would_be_fetched(
     assert world.requests[1].meta["proxy"] == "http://p.x"
 
 
+def test_start_request_that_is_left_has_its_own_look_up(either: World) -> None:
+    either.push("a.x/warm", "b.x/warm")
+    for host in ("a.x", "b.x"):
+        either.end(host, secs=60)
+    either.pull()
+    either.push("a.x/start", meta={"is_start_request": True, "proxy": "http://p.x"})
+    either.push("a.x/10", priority=10)
+    either.push("b.x/5", priority=5)
+    assert either.pull(2) == ["a.x/10", "b.x/5"]
+    either.waits(61)
+    assert either.pull() == []
+    assert either.requests[-1].meta["proxy"] == "http://p.x"
+
+
 def test_urgent_request_moves_the_look_up_of_its_origin_forward(narrow: World) -> None:
     hosts = [f"h{number}.x" for number in range(5)]
     narrow.push(*(f"{host}/1" for host in hosts))
