@@ -47,6 +47,7 @@ _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a file unp
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 # Two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
 _UTF_16 = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
+_MARK = "\ufeff"  # the byte order mark, in every charset
 _ABSOLUTE = re.compile(
     rf"(?=.{{,{MOST_URL_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
 )
@@ -112,7 +113,7 @@ class SitemapReader:
 
     def __iter__(self) -> Entries:
         texts = _decoded(self._limited(_unpacked(self._body)))
-        head = _COMMENT.sub("", next(texts, "")).lstrip()
+        head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
         root = _XML_START.search(head)
         entries: Entries = iter(())
         if root is not None:  # a program's warning may stand before it
@@ -310,17 +311,15 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
     U+FFFD, which no URL has, replaces anything that is not a character of XML.
     """
     first = b"".join(islice(pieces, _HEAD // _PIECE))
-    charset, mark = read_bom(first)
-    if charset is not None and mark is not None:
-        first = first.removeprefix(mark)
-    else:
-        charset = _charset_of(first)
-    for text in codecs.iterdecode(chain((first,), pieces), charset, "replace"):
+    for text in codecs.iterdecode(chain((first,), pieces), _charset_of(first), "replace"):
         yield NO_CHARACTER.sub(SPOILT, text)
 
 
 def _charset_of(first: bytes) -> str:
-    """The charset of a file without a byte order mark."""
+    """The charset that a file's mark, its first two characters or its declaration say."""
+    charset, _ = read_bom(first)
+    if charset is not None:
+        return charset
     for charset, beginning in _UTF_16.items():
         if beginning.match(first):
             return charset
