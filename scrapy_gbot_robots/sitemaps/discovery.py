@@ -45,8 +45,6 @@ class SitemapDiscovery:
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
-        self._crawler = crawler
-        self._feeds = feeds(crawler, settings)
         self.feed = SitemapFeed(crawler, settings)
 
     @classmethod
@@ -61,7 +59,7 @@ class SitemapDiscovery:
             raise NotConfigured
         discovery = cls(crawler, settings)
         if not feeds_itself(crawler):
-            crawler.signals.connect(discovery._robotstxt_known, robotstxt_known)
+            crawler.signals.connect(discovery.feed.robotstxt_known, robotstxt_known)
         return discovery
 
     @property
@@ -71,50 +69,6 @@ class SitemapDiscovery:
         The last 16 MiB of URLs are kept. Origins that list no sitemap are left out.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.listed.items() if urls}
-
-    def _robotstxt_known(
-        self, origin: Origin, robotstxt: RobotsTxt, request: Request
-    ) -> Coroutine[Any, Any, None] | None:
-        """Return what reads the sitemap lines of a robots.txt, None if it has none, as most."""
-        if not may_list_sitemaps(robotstxt):
-            return None
-        return self._take(origin, robotstxt, request)
-
-    async def _take(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
-        """Feed the spider what a robots.txt lists, or only show it to handlers."""
-        spider: Any = self._crawler.spider
-        is_for_the_spider = self._feeds and self._is_for_the_spider(origin, request)
-        is_fed = is_for_the_spider and self.feed.is_open
-        new = await self.feed.take(origin, robotstxt, is_fed=is_fed)
-        if is_for_the_spider and not is_fed:
-            others = [sitemap for sitemap in new if sitemap.url not in spider.sitemap_urls]
-            count(self._crawler, "not_fed", len(others))
-
-    def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
-        """Whether the spider is to read the sitemaps of `origin`, and does not do so by itself.
-
-        If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
-        only to fetch a sitemap that another origin's robots.txt lists.
-        """
-        spider: Any = self._crawler.spider
-        if origin in self._named:
-            return False
-        source = request.meta.get(SITEMAP)
-        is_read_by_it = source is None and request.callback == sitemap_callback(spider)
-        if is_read_by_it and origin_of_robots_txt(request.url) == origin:
-            return False
-        domains = allowed_domains_of(spider)
-        if domains:
-            return f".{origin.host}".endswith(tuple(f".{domain}" for domain in domains))
-        if source is None or source.get("robotstxt") == origin.robots_url:
-            return True
-        return origin in self.feed.home
-
-    @cached_property
-    def _named(self) -> frozenset[Origin | None]:
-        """The origins whose robots.txt files the spider's `sitemap_urls` name."""
-        spider: Any = self._crawler.spider
-        return frozenset(map(origin_of_robots_txt, spider.sitemap_urls))
 
 
 class SitemapFeed:
@@ -131,7 +85,7 @@ class SitemapFeed:
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
-        self._mode = settings.sitemaps
+        self._settings = settings
         self.check = UrlCheck.of(settings, crawler.settings)
         self.listed: dict[str, list[str]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
@@ -141,6 +95,10 @@ class SitemapFeed:
         if handler is not None:
             crawler.signals.connect(handler, sitemap_found)
 
+    @property
+    def _spider(self) -> Any:
+        return self._crawler.spider
+
     @cached_property
     def is_open(self) -> bool:
         """Whether a SitemapSpider is fed the sitemaps that its crawl finds.
@@ -148,12 +106,11 @@ class SitemapFeed:
         With "feed" it always is. With "auto" it is, unless it names a sitemap that is no
         robots.txt, or is a CrawlSpider, too, and names none: it finds its pages by links.
         """
-        spider: Any = self._crawler.spider
-        if self._mode == "feed":
+        if self._settings.sitemaps == "feed":
             return True
-        if not spider.sitemap_urls and isinstance(spider, CrawlSpider):
+        if not self._spider.sitemap_urls and isinstance(self._spider, CrawlSpider):
             return False
-        return all(origin_of_robots_txt(url) is not None for url in spider.sitemap_urls)
+        return None not in self._named
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
@@ -162,11 +119,51 @@ class SitemapFeed:
         Raises:
             ValueError: one of these is no URL or domain.
         """
-        spider: Any = self._crawler.spider
-        urls = spider.start_urls
+        urls = self._spider.start_urls
         if not urls:
-            urls = [f"https://{domain}" for domain in allowed_domains_of(spider)]
+            urls = [f"https://{domain}" for domain in allowed_domains_of(self._spider)]
         return dict.fromkeys(map(Origin.of, urls))
+
+    @cached_property
+    def _named(self) -> frozenset[Origin | None]:
+        """The origins whose robots.txt files `sitemap_urls` name; None for another file."""
+        return frozenset(map(origin_of_robots_txt, self._spider.sitemap_urls))
+
+    def robotstxt_known(
+        self, origin: Origin, robotstxt: RobotsTxt, request: Request
+    ) -> Coroutine[Any, Any, None] | None:
+        """Return what reads the sitemap lines of a robots.txt, None if it has none, as most."""
+        if not may_list_sitemaps(robotstxt):
+            return None
+        return self._take_known(origin, robotstxt, request)
+
+    async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
+        """Feed the spider what a robots.txt lists, or only show it to handlers."""
+        is_for_the_spider = self._is_for_the_spider(origin, request)
+        is_fed = is_for_the_spider and self.is_open
+        new = await self.take(origin, robotstxt, is_fed=is_fed)
+        if is_for_the_spider and not is_fed:
+            others = [sitemap for sitemap in new if sitemap.url not in self._spider.sitemap_urls]
+            count(self._crawler, "not_fed", len(others))
+
+    def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
+        """Whether the spider is to read the sitemaps of `origin`, and does not do so by itself.
+
+        If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
+        only to fetch a sitemap that another origin's robots.txt lists.
+        """
+        if not feeds(self._crawler, self._settings) or origin in self._named:
+            return False
+        source = request.meta.get(SITEMAP)
+        is_read_by_it = source is None and reads_sitemap(self._crawler, request)
+        if is_read_by_it and origin_of_robots_txt(request.url) == origin:
+            return False
+        domains = allowed_domains_of(self._spider)
+        if domains:
+            return f".{origin.host}".endswith(tuple(f".{domain}" for domain in domains))
+        if source is None or source.get("robotstxt") == origin.robots_url:
+            return True
+        return origin in self.home
 
     async def take(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool
@@ -179,12 +176,12 @@ class SitemapFeed:
         """
         robots_url = origin.robots_url
         before = self.listed.get(robots_url, [])
-        choose = partial(self.check.choose, origin, robotstxt, before)
+        choose = partial(self.check.choose, robots_url, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
             new, counts, first = await run_in_thread(choose)
         else:
             new, counts, first = choose()
-        is_asked_for = is_fed or self._mode == "collect"
+        is_asked_for = is_fed or self._settings.sitemaps == "collect"
         if first and is_asked_for and robots_url not in self.listed:
             number = counts.total() - counts["found"] - counts["duplicate"]
             logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first)
@@ -219,14 +216,13 @@ class SitemapFeed:
         Raises:
             Refused: the spider or a handler leaves it out.
         """
-        spider: Any = self._crawler.spider
         engine: Any = self._crawler.engine
         url = sitemap.url
-        if not follows_sitemap(spider, url):
+        if not follows_sitemap(self._spider, url):
             raise Refused("follow", url)
-        parse = sitemap_callback(spider)
+        parse = sitemap_callback(self._spider)
         listed_by = Response(sitemap.robotstxt, request=Request(sitemap.robotstxt))
-        made = made_for(spider, url, parse, {"loc": url}, "robotstxt", listed_by)
+        made = made_for(self._spider, url, parse, {"loc": url}, "robotstxt", listed_by)
         source = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
         made.meta.update({**self.request_meta, "is_start_request": True, SITEMAP: source})
         request = await self._show(sitemap, made)
@@ -245,7 +241,7 @@ class SitemapFeed:
             sitemap_found,
             sitemap=sitemap,
             request=request,
-            spider=self._crawler.spider,
+            spider=self._spider,
             dont_log=IgnoreRequest,
         )
         for _, result in results:
@@ -285,6 +281,12 @@ def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
     if settings.sitemaps not in {"auto", "feed"}:
         return False
     return issubclass(crawler.spidercls, SitemapSpider) and not feeds_itself(crawler)
+
+
+def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
+    """Whether a SitemapSpider's code reads what comes, as a sitemap or robots.txt."""
+    spider: Any = crawler.spider
+    return request is not None and request.callback == sitemap_callback(spider)
 
 
 def allowed_domains_of(spider: Spider) -> list[str]:

@@ -38,6 +38,7 @@ from .discovery import (
     feeds,
     feeds_itself,
     forget_file,
+    reads_sitemap,
 )
 from .urls import Refused, UrlCheck
 
@@ -85,19 +86,16 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         A sitemap may be offsite if a robots.txt lists it, or its sitemap index on the same host.
         """
         check = self._feed.check
-        spider: Any = self.crawler.spider
-        parse = sitemap_callback(spider)
-        if response is None or response.request is None or response.request.callback != parse:
+        if response is None or not reads_sitemap(self.crawler, response.request):
             return request
         if response.url.partition(":")[0] not in check.schemes:  # the spider's local file lists all
             return request
-        is_sitemap = request.callback == parse
+        is_sitemap = reads_sitemap(self.crawler, request)
         try:
             _, _, origin = check.listed(request.url, response.url)
             forget_file(request)
             if is_sitemap:
-                source = check.below(request.url, response.url, response.meta.get(SITEMAP, {}))
-                request.meta[SITEMAP] = source
+                request.meta[SITEMAP] = source = check.below(request.url, response)
                 # sitemaps.org, "Sitemap index files"
                 if not source["level"] or origin.host == Origin.of(response.url).host:
                     request.meta.setdefault("allow_offsite", True)
@@ -144,7 +142,7 @@ class SitemapDownloaderMiddleware:
             IgnoreRequest: the sitemap may not lie there.
         """
         source = request.meta.get(SITEMAP, {})
-        if not source and not self._is_sitemap(request):
+        if not source and not reads_sitemap(self.crawler, request):
             return
         found_at = source.get("index", source.get("robotstxt"))
         redirected_by = request.meta.get("redirect_urls")
@@ -177,7 +175,7 @@ class SitemapDownloaderMiddleware:
             if _is_listed(request):
                 count(self.crawler, "failed")
             return response
-        if origin_of_robots_txt(response.url) is None or not self._is_sitemap(request):
+        if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
         if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed
@@ -187,11 +185,6 @@ class SitemapDownloaderMiddleware:
             if refusals:
                 logger.info("%s: %s", response.url, refusals[0])
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
-
-    def _is_sitemap(self, request: Request) -> bool:
-        """Whether the spider's code reads what comes as a sitemap or robots.txt."""
-        spider: Any = self.crawler.spider
-        return bool(request.callback == sitemap_callback(spider))
 
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Refused]]:
         """The sitemap lines that this plugin finds in a robots.txt, with URLs as requested.

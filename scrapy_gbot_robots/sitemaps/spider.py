@@ -30,7 +30,7 @@ from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden
-from .discovery import SitemapDiscovery, SitemapFeed, count, made_for
+from .discovery import SitemapDiscovery, count, made_for
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, guesses_of, origins_of, scope_of
 
@@ -151,9 +151,8 @@ class RobotsSitemapSpider(SitemapSpider):
         self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:
-            self._feed = SitemapFeed(self.crawler, self._gbot)
-        else:
-            self._feed = discovery.feed
+            discovery = SitemapDiscovery(self.crawler, self._gbot)
+        self._feed = discovery.feed
         self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
         limit = self.settings.getint("DOWNLOAD_MAXSIZE")
         self._meta["download_maxsize"] = min(limit or ROOM, ROOM)
@@ -377,8 +376,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
         if is_sitemap:
-            above = response.meta.get(SITEMAP, {})
-            source = self._feed.check.below(url, response.url, above)
+            source = self._feed.check.below(url, response)
             if not follows_sitemap(self, whole):
                 raise Refused("follow", url)
             kind = "sitemapindex"

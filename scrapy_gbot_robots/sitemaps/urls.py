@@ -11,26 +11,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import tldextract
+from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
 from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..fetching.private_hosts import is_private
+from ..meta import SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
 MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
-
-Source: TypeAlias = Mapping[str, Any]  # the `meta.SITEMAP` of a request for a sitemap
 
 # What leaves a sitemap out, by the stat below "gbot_robots/sitemaps/" that counts it.
 RULES = {
@@ -44,6 +43,11 @@ RULES = {
     "refused/vetoed": "the spider's sitemap_request or a handler of sitemap_found",
     "refused/malformed": "the form of its URL, which must be absolute",
 }
+
+# It is read when it is first used.
+_SUFFIX_LIST = tldextract.TLDExtract(
+    suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
+)
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
@@ -102,9 +106,9 @@ class UrlCheck(NamedTuple):
         return cls(schemes, gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
 
     def choose(
-        self, origin: Origin, robotstxt: RobotsTxt, before: Collection[str] = ()
+        self, robots_url: str, robotstxt: RobotsTxt, before: Collection[str] = ()
     ) -> tuple[list[FoundSitemap], Counter[str], str]:
-        """Choose the sitemaps to feed from those that the robots.txt of `origin` lists.
+        """Choose the sitemaps to feed from those that the robots.txt at `robots_url` lists.
 
         The URLs of `before` were chosen already; with them, no more than `most` are. A bad line
         costs no other.
@@ -126,14 +130,14 @@ class UrlCheck(NamedTuple):
                     continue
                 listed.add(url)
                 counts["found"] += 1
-                self.check_host(url, origin.robots_url)
+                self.check_host(url, robots_url)
                 self._check_number(url, len(before) + len(chosen))
             except Refused as refusal:
                 counts[refusal.stat] += 1
                 if not first:
                     first = f"line {line.line} {refusal}"
             else:
-                chosen.append(FoundSitemap(url, origin.robots_url, line.line))
+                chosen.append(FoundSitemap(url, robots_url, line.line))
         return chosen, counts, first
 
     def _check_number(self, url: str, number: int) -> None:
@@ -173,22 +177,23 @@ class UrlCheck(NamedTuple):
             raise Refused("private", url)
         return whole, url, origin
 
-    def below(self, url: str, file_url: str, source: Source) -> dict[str, Any]:
-        """Return the `meta.SITEMAP` of the sitemap `url` in the file at `file_url`.
+    def below(self, url: str, file: Response) -> dict[str, Any]:
+        """Return the `meta.SITEMAP` of the sitemap `url` in `file`.
 
-        `source` is that of the file, a sitemap index or a robots.txt that the spider has named.
+        The file is a sitemap index or a robots.txt that the spider has named.
 
         Raises:
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on
             without end.
         """
+        source = file.meta.get(SITEMAP, {})
         self.check_host(url, source.get("robotstxt"))
         level = source.get("level", 0)
-        if origin_of_robots_txt(file_url) is None:
+        if origin_of_robots_txt(file.url) is None:
             level += 1
         if level > MOST_LEVELS:
             raise Refused("depth", url)
-        return {**source, "index": file_url, "level": level}
+        return {**source, "index": file.url, "level": level}
 
     def check_host(self, url: str, robots_url: str | None) -> None:
         """Check that a sitemap is where GBOT_ROBOTS_SITEMAPS_HOSTS lets a robots.txt list it.
@@ -204,16 +209,9 @@ class UrlCheck(NamedTuple):
             raise Refused("host", url)
 
 
-@cache
-def _suffix_list() -> tldextract.TLDExtract:
-    return tldextract.TLDExtract(
-        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
-    )
-
-
 def _site(host: str) -> str:
     """The registered domain of `host`; `host` itself if it is an address or a single label."""
-    parts = _suffix_list().extract_str(host)
+    parts = _SUFFIX_LIST.extract_str(host)
     if not parts.domain or not parts.suffix:
         return host
     return f"{parts.domain}.{parts.suffix}"
@@ -255,7 +253,7 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
         with suppress(ValueError):
             place = _place(origins_of(text)[0])
             name = place.removeprefix("www.")
-            if _suffix_list().extract_str(name).domain:
+            if _SUFFIX_LIST.extract_str(name).domain:
                 place = name  # else it is as with www.gov.uk: the rest is a public suffix
             scope.add(place)
     return frozenset(scope)

@@ -14,9 +14,8 @@ CHECK = UrlCheck(frozenset({"http", "https"}), "any", 50)
 def choose(
     body: str, hosts: str = "any", here: str = "https://www.example.com"
 ) -> tuple[list[str], Counter[str]]:
-    sitemaps, counts, _ = CHECK._replace(hosts=hosts).choose(
-        Origin.of(here), RobotsTxt.parse(body.encode())
-    )
+    check = CHECK._replace(hosts=hosts)
+    sitemaps, counts, _ = check.choose(f"{here}/robots.txt", RobotsTxt.parse(body.encode()))
     return [sitemap.url for sitemap in sitemaps], counts
 
 
@@ -140,7 +139,7 @@ def test_suffix_list_is_not_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask_the_net(*_: object) -> None:
         raise AssertionError("the net is asked")
 
-    urls._suffix_list.cache_clear()
+    urls._SUFFIX_LIST._extractor = None  # as before it is read
     monkeypatch.setattr("socket.socket.connect", ask_the_net)
     monkeypatch.setattr("socket.getaddrinfo", ask_the_net)
     CHECK._replace(hosts="same-site").check_host("https://a.b.co.uk/", "https://b.co.uk/")
