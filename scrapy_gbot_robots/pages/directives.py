@@ -30,7 +30,6 @@ from scrapy.utils.response import get_base_url
 from w3lib.html import strip_html5_whitespace
 from w3lib.url import canonicalize_url, safe_url_string
 
-from ..meta import TAGS
 from ..policy.headers import date_in
 
 Directives: TypeAlias = "dict[str, bool | str]"
@@ -54,6 +53,7 @@ _DAYS = frozenset({"mon", "tue", "wed", "thu", "fri", "sat", "sun"})
 _UNTIL = "unavailable_after"
 _VALUED = frozenset({"max-snippet", "max-video-preview", "max-image-preview", _UNTIL})
 _PREVIEWS = ("none", "standard", "large")
+_LIMIT = re.compile(r"none|standard|large|-1|[0-9]{1,9}")
 KNOWN = _WORDS | _VALUED
 
 # Of a link; Google's page on qualifying links: none of the three will generally be followed.
@@ -130,10 +130,8 @@ def _add(directives: Directives, name: str, text: str) -> None:
             date = when.isoformat()
             directives[name] = min(date, str(directives.get(name, date)))
     elif name in _VALUED:
-        new = _limit(text)
-        old = directives.get(name)
-        if new is not None and (not isinstance(old, str) or new < (_limit(old) or 0)):
-            directives[name] = text
+        if _LIMIT.fullmatch(text):
+            directives[name] = min(str(directives.get(name, text)), text, key=_limit)
     elif (
         name not in _SAY_NOTHING
         and _WORD.match(name)
@@ -142,13 +140,13 @@ def _add(directives: Directives, name: str, text: str) -> None:
         directives[name] = True
 
 
-def _limit(text: str) -> float | None:
-    """What a limit leaves of characters, seconds or `_PREVIEWS`: inf for -1; None if unreadable."""
+def _limit(text: str) -> float:
+    """What a limit leaves of characters, seconds or `_PREVIEWS`: inf for -1."""
     if text in _PREVIEWS:
         return _PREVIEWS.index(text)
     if text == "-1":
         return float("inf")
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+    return int(text)
 
 
 # Of a page
@@ -166,14 +164,6 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     directives = in_headers((value.decode("latin-1") for value in values), tokens)
     if isinstance(response, HtmlResponse):
         in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), directives)
-    return directives
-
-
-def said_by(response: Response | None) -> Directives:
-    """What the middleware has read of the page; nothing if it has not."""
-    directives: Directives = {}
-    if response is not None and response.request is not None:
-        directives = response.request.meta.get(TAGS, directives)
     return directives
 
 

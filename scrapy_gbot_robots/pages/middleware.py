@@ -24,13 +24,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from ..meta import FOLLOW, TAGS
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
-from .directives import (
-    KNOWN,
-    at_time,
-    directives_of,
-    links_not_to_follow,
-    said_by,
-)
+from .directives import KNOWN, at_time, directives_of, links_not_to_follow
 
 _LINK_METHODS = frozenset({"GET", "HEAD"})
 
@@ -86,7 +80,7 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             return request
         if response not in self._links_not_to_follow:
             self._links_not_to_follow[response] = links_not_to_follow(
-                response, whole_page="nofollow" in said_by(response)
+                response, whole_page="nofollow" in response.meta.get(TAGS, ())
             )
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request
@@ -96,8 +90,10 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Drop an item if its page's directives say so; log, count and signal it."""
-        reasons = sorted(self._drop.intersection(said_by(response)))
-        if response is None or not reasons:
+        if response is None:
+            return item
+        reasons = sorted(self._drop.intersection(response.meta.get(TAGS, ())))
+        if not reasons:
             return item
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
