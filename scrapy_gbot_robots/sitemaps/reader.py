@@ -45,8 +45,6 @@ _MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a file unp
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
 # such as UTF-7, could make markup of text.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
-# Two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
-_UTF_16 = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
 _MARK = "\ufeff"  # the byte order mark, in every charset
 _ABSOLUTE = re.compile(
     rf"(?=.{{,{MOST_URL_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
@@ -320,9 +318,11 @@ def _charset_of(first: bytes) -> str:
     charset, _ = read_bom(first)
     if charset is not None:
         return charset
-    for charset, beginning in _UTF_16.items():
-        if beginning.match(first):
-            return charset
+    # two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F)
+    if first[1:4:2] == b"\0\0":
+        return "utf-16-le"
+    if first[0:4:2] == b"\0\0":
+        return "utf-16-be"
     declared = html_body_declared_encoding(first)
     if declared is None or not declared.startswith(_CHARSETS):
         return "utf-8"
