@@ -9,17 +9,15 @@ import pytest
 from ..support.command import Run, run, run_here
 from ..support.web import Site
 
-ROBOTS_TXT = (
-    "user-agent: *\ndisallow: /no\ncontent-usage: train-ai=n\ncontent-usage: /open/ train-ai=y\n"
-)
+USAGE = "content-usage: train-ai=n\ncontent-usage: /open/ train-ai=y\n"
+ROBOTS_TXT = f"user-agent: *\ndisallow: /no\n{USAGE}"
+URLS = "https://a.example/x\nhttps://a.example/open/x\nhttps://a.example/no\n"
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    (tmp_path / "urls.txt").write_text(
-        "https://a.example/x\nhttps://a.example/open/x\nhttps://a.example/no\n"
-    )
+    (tmp_path / "urls.txt").write_text(URLS)
     return tmp_path
 
 
@@ -76,14 +74,12 @@ def test_programs_are_told_too(files: Path) -> None:
 
 
 AUDIT = "audit --urls urls.txt --as mybot".split()
-PURPOSE = ("--purpose", "train-ai")
-BY_FILE = ("--robots", "robots.txt")
-ROWS = ("--format", "jsonl")
+PURPOSE, BY_FILE = ("--purpose", "train-ai"), ("--robots", "robots.txt")
 
 
 def test_audit_disallows_what_is_refused(files: Path) -> None:
     def answers(*options: str, by: Callable[..., Run] = run_here) -> list[int]:
-        out = by(*AUDIT, *ROWS, *options, cwd=files).out
+        out = by(*AUDIT, "--format", "jsonl", *options, cwd=files).out
         return [json.loads(line)["mybot"] for line in out.splitlines()]
 
     assert answers(*BY_FILE) == [1, 1, 0]

@@ -34,11 +34,9 @@ REFUSE: dict[str, Any] = {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "refuse"}
 async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[str, Any]]:
     """The crawl, and the preferences in the meta of each response, by path."""
     crawler = await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
-    crawled = pages(crawler).crawled.items()
-    return crawler, {
-        url.removeprefix(site.url("")): page.meta.get("gbot_robots_preferences")
-        for url, page in crawled
-    }
+    crawled = {url.removeprefix(site.url("")): page for url, page in pages(crawler).crawled.items()}
+    noted = {path: page.meta.get("gbot_robots_preferences") for path, page in crawled.items()}
+    return crawler, noted
 
 
 def counted(crawler: Crawler) -> dict[str, int]:
@@ -58,8 +56,7 @@ async def test_without_a_purpose_nothing_is_noted_or_refused() -> None:
 @in_reactor
 async def test_what_sites_say_is_noted_counted_and_proved_by_default() -> None:
     with Site(PAGES) as site:
-        settings = {**TRAIN, "GBOT_ROBOTS_PROVENANCE": True}
-        crawler, noted = await crawled(site, settings)
+        crawler, noted = await crawled(site, {**TRAIN, "GBOT_ROBOTS_PROVENANCE": True})
     assert {path: said["train-ai"] for path, said in noted.items()} == {
         **dict.fromkeys(["/page", "/open/header", "/unsaid/header"], "refused"),
         **dict.fromkeys(["/open/1", "/open/granted"], "granted"),
@@ -76,10 +73,9 @@ async def test_what_sites_say_is_noted_counted_and_proved_by_default() -> None:
 
 @in_reactor
 async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> None:
+    settings = {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]}
     with Site(PAGES) as site:
-        crawler, noted = await crawled(
-            site, {**REFUSE, "GBOT_ROBOTS_PURPOSES": ["train-ai", "search"]}
-        )
+        crawler, noted = await crawled(site, settings)
         asked = set(site.paths())
     assert set(noted) == {"/open/1", "/open/granted"}
     assert "/page" not in asked
@@ -117,7 +113,6 @@ async def test_refusal_names_the_override_that_speaks_for_the_site() -> None:
 
 @pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])
 def test_unknown_purpose_is_refused_at_the_start(value: object) -> None:
-    with pytest.raises(
-        ValueError, match="GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"
-    ):
+    rule = "GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"
+    with pytest.raises(ValueError, match=rule):
         GbotSettings.of(Settings({"GBOT_ROBOTS_PURPOSES": value}))

@@ -47,11 +47,9 @@ HEADERS: list[tuple[str, list[str], Directives]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("values", "said"), [row[1:] for row in HEADERS], ids=[row[0] for row in HEADERS]
-)
-def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
-    assert in_headers(values, {"mybot"}) == said
+@pytest.mark.parametrize(("name", "values", "said"), HEADERS)
+def test_header_says_this_to_mybot(name: str, values: list[str], said: Directives) -> None:
+    assert in_headers(values, {"mybot"}) == said, name
 
 
 @pytest.mark.parametrize(
@@ -59,6 +57,7 @@ def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
     [
         (["noindex", "NoFollow"], {"noindex": True, "nofollow": True}),
         (["NONE"], {"noindex": True, "nofollow": True}),
+        (["unavailable_after: wed", "noindex"], {"noindex": True}),  # no date goes on in another tag
         (["otherbot: noindex"], {}),  # a meta tag's content addresses nobody
         (["unavailable_after: 25 Jun 2031 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
     ],
@@ -68,23 +67,16 @@ def test_meta_tag_says_this(contents: list[str], said: Directives) -> None:
 
 
 def test_directives_for_all_tokens_of_a_crawler_add_up() -> None:
-    names = {"googlebot-news", "googlebot"}
-    assert in_headers(["googlebot: noarchive", "googlebot-news: noindex"], names) == {
-        "noarchive": True,
-        "noindex": True,
-    }
+    headers = ["googlebot: noarchive", "googlebot-news: noindex"]
+    said = in_headers(headers, {"googlebot-news", "googlebot"})
+    assert said == {"noarchive": True, "noindex": True}
 
 
 def test_more_restrictive_of_header_and_tag_counts() -> None:
     said: Directives = {"unavailable_after": "2032-01-01T00:00:00+00:00", "noai": True}
-    assert (
-        in_meta_tags(["unavailable_after: 2031-01-01"], said)["unavailable_after"]
-        == "2031-01-01T00:00:00+00:00"
-    )
-    assert (
-        in_meta_tags(["unavailable_after: 2033-01-01"], said)["unavailable_after"]
-        == "2031-01-01T00:00:00+00:00"
-    )
+    for day in ("2031-01-01", "2033-01-01"):
+        in_meta_tags([f"unavailable_after: {day}"], said)
+        assert said["unavailable_after"] == "2031-01-01T00:00:00+00:00"
 
 
 def test_page_is_noindex_after_its_unavailable_after() -> None:
@@ -101,10 +93,6 @@ def test_of_headers_and_tags_the_first_16_kib_are_read() -> None:
     assert in_meta_tags(["," * 8_192, "," * 8_192, "noindex"], {}) == {}
 
 
-def test_date_does_not_go_on_in_another_tag() -> None:
-    assert in_meta_tags(["unavailable_after: wed", "noindex"], {}) == {"noindex": True}
-
-
 def test_of_made_up_words_a_hundred_are_kept_and_of_those_that_count_all() -> None:
     said = in_headers([*(f"made-up-{n}" for n in range(1_000)), "noindex", "max-snippet: 7"], ())
     assert len(said) == 102
@@ -116,16 +104,13 @@ def test_of_made_up_words_a_hundred_are_kept_and_of_those_that_count_all() -> No
 NAMES = {"robots", "mybot"}
 TAG = '<meta name="robots" content="noindex">'
 
+DESCRIPTION = "<meta name=description content=robots>"
 PAGES: list[tuple[str, str, list[str]]] = [
     ("plain", f"<html><head>{TAG}</head><body></body></html>", ["noindex"]),
     ("no-head-element", f"<title>x</title>{TAG}<p>x", ["noindex"]),
     ("attributes-in-any-way", "<META CONTENT=nofollow NAME=' MyBot '/>", ["nofollow"]),
     ("two", f"{TAG}<meta name=mybot content=none>", ["noindex", "none"]),
-    (
-        "another-name",
-        "<meta name=otherbot content=noindex><meta name=description content=robots>",
-        [],
-    ),
+    ("another-name", "<meta name=otherbot content=noindex>" + DESCRIPTION, []),
     ("other-tags", f"<meta charset=utf-8><meta property=robots content=x>{TAG}", ["noindex"]),
     ("comment", f"<!-- {TAG} --><title>robots</title>", []),
     ("script", f"<script>'{TAG}</head><body>'</script>{TAG}", ["noindex"]),
@@ -141,11 +126,9 @@ PAGES: list[tuple[str, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("page", "tags"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES]
-)
-def test_page_has_these_tags(page: str, tags: list[str]) -> None:
-    assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
+@pytest.mark.parametrize(("name", "page", "tags"), PAGES)
+def test_page_has_these_tags(name: str, page: str, tags: list[str]) -> None:
+    assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags, name
 
 
 def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
@@ -163,9 +146,8 @@ def test_links_are_written_in_the_encoding_of_their_page() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
 def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
-    response = HtmlResponse(
-        "https://a.example/", headers={"Content-Type": f"text/html; charset={encoding}"}, body=page
-    )
+    headers = {"Content-Type": f"text/html; charset={encoding}"}
+    response = HtmlResponse("https://a.example/", headers=headers, body=page)
     assert meta_tags(response, NAMES) == ["noindex"]
 
 

@@ -25,19 +25,16 @@ def link(path: str, rel: str = "") -> str:
     return f'<a href="{path}"' + (f' rel="{rel}"' if rel else "") + ">x</a>"
 
 
+FOR_ANOTHER, FREE = "otherbot: nofollow, noindex", link("/from-rel-free")
 SITE: dict[str, Reply | bytes] = {
     "/robots.txt": b"",
     "/free": html(body=link("/from-free")),
     "/header": html(body=link("/from-header"), X_Robots_Tag="noindex, nofollow"),
-    "/header-other": html(
-        body=link("/from-header-other"), X_Robots_Tag="otherbot: nofollow, noindex"
-    ),
+    "/header-other": html(body=link("/from-header-other"), X_Robots_Tag=FOR_ANOTHER),
     "/meta": html("<meta name=robots content=nofollow>", link("/from-meta")),
     "/meta-own": html("<meta name=TestBot content='noarchive, nofollow'>", link("/from-meta-own")),
     "/none": html("<meta name=robots content=none>", "<map><area href='/from-none#part'></map>"),
-    "/rel": html(
-        body="<a name=top></a>" + link("/from-rel", "noopener NoFollow") + link("/from-rel-free")
-    ),
+    "/rel": html(body="<a name=top></a>" + link("/from-rel", "noopener NoFollow") + FREE),
     "/rel-query": html(body=link("/from-query?b=2&a=%7e", "nofollow")),
     "/rel-ugc": html(body=link("/from-ugc", "ugc") + link("/from-sponsored", "Sponsored")),
     "/rel-list": html(body=link("/from-comma", "noopener,ugc") + link("/from-word", "ugcs")),
@@ -51,16 +48,8 @@ SITE: dict[str, Reply | bytes] = {
 }
 SITE["/"] = html(body="".join(map(link, SITE.keys() - {"/robots.txt", "*"})))
 LEFT = {
-    "/from-header",
-    "/from-meta",
-    "/from-meta-own",
-    "/from-none",
-    "/from-rel",
-    "/from-query?b=2&a=%7e",
-    "/sub/from-based",
-    "/from-ugc",
-    "/from-sponsored",
-    "/from-comma",
+    *("/from-header", "/from-meta", "/from-meta-own", "/from-none", "/from-rel"),
+    *("/from-query?b=2&a=%7e", "/sub/from-based", "/from-ugc", "/from-sponsored", "/from-comma"),
 }
 FOLLOWED = {"/from-free", "/from-header-other", "/from-rel-free", "/from-both", "/from-word"}
 
@@ -82,10 +71,9 @@ class Follows(Spider):
         path = "/" + response.url.split("/", 3)[3]
         self.said[path] = response.meta.get("robots_tags")
         yield {"path": path}
-        for found in (
-            response.xpath("//a/@href | //area/@href").getall() if b"<html" in response.body else ()
-        ):
-            yield response.follow(found, meta=self.meta)
+        if b"<html" in response.body:
+            links = response.xpath("//a/@href | //area/@href").getall()
+            yield from response.follow_all(links, meta=self.meta)
 
 
 def followed(site: Site) -> set[str]:

@@ -70,6 +70,17 @@ async def test_sitemaps_that_are_left_out_are_in_the_summary(
     assert caplog.text.count("left out") == caplog.text.count(line) == (spider is Sitemaps)
 
 
+class Begins(Sitemaps):
+    """Begins with the page or file `first`, then as usual."""
+
+    first = ""
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(self.first)
+        async for request in super().start():
+            yield request
+
+
 class OneByOne:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for given in start:
@@ -132,27 +143,19 @@ async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_t
 async def test_sitemap_that_a_robots_txt_gains_is_fed_also_if_only_its_sitemaps_lead_there(
     site: Site,
 ) -> None:
-    class FromAPage(Sitemaps):
-        async def start(self) -> AsyncIterator[Request]:
-            yield Request(site.url("/x"))
-
     def gains(connection: socket) -> None:
         site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
         time.sleep(0.3)
         xml(index(site.url("/part.xml")))(connection)
 
     site.pages |= {"/s.xml": gains, "/part.xml": xml(urlset(site.url("/page")))}
-    crawler = await crawl(FromAPage, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.2})
+    crawler = await crawl(Begins, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.2}, first=site.url("/x"))
     assert set(parsed(crawler)) == set(map(site.url, ("/x", "/page", "/other")))
 
 
 @in_reactor
 async def test_robots_txt_that_the_spider_asks_for_as_a_page_is_fed_from(site: Site) -> None:
-    class AsAPage(Sitemaps):
-        async def start(self) -> AsyncIterator[Request]:
-            yield Request(site.url("/robots.txt"))
-
-    crawler = await crawl(AsAPage)
+    crawler = await crawl(Begins, first=site.url("/robots.txt"))
     assert set(parsed(crawler)) == {site.url("/robots.txt"), site.url("/page")}
 
 
@@ -182,9 +185,8 @@ async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
 ) -> None:
     site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
     named = list(map(site.url, names))
-    crawler = await crawl(
-        Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, sitemap_urls=named, start_urls=[site.url()]
-    )
+    start: dict[str, Any] = {"sitemap_urls": named, "start_urls": [site.url()]}
+    crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_SITEMAPS": mode}, **start)
     assert set(parsed(crawler)) == set(map(site.url, crawled))
     assert sitemap_stats(crawler) == counted
 
@@ -203,14 +205,9 @@ async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(
 async def test_robots_txt_that_a_spider_names_in_another_form_is_its_own_to_read(
     site: Site,
 ) -> None:
-    class PageFirst(Sitemaps):
-        async def start(self) -> AsyncIterator[Any]:
-            yield Request(site.url("/x"))
-            async for request in super().start():
-                yield request
-
-    named = site.url("/robots.txt").replace("http:", "HTTP:")
-    crawler = await crawl(PageFirst, {"CONCURRENT_REQUESTS": 1}, sitemap_urls=[named])
+    start: dict[str, Any] = {"first": site.url("/x")}
+    start["sitemap_urls"] = [site.url("/robots.txt").replace("http:", "HTTP:")]
+    crawler = await crawl(Begins, {"CONCURRENT_REQUESTS": 1}, **start)
     assert set(parsed(crawler)) == {site.url("/x"), site.url("/page")}
     assert sitemap_stats(crawler) == {"found": 1}
 
@@ -237,12 +234,8 @@ async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_a
     mode: str, named: list[str], crawled: set[str], site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots")
-    crawler = await crawl(
-        Both,
-        {"GBOT_ROBOTS_SITEMAPS": mode},
-        start_urls=[site.url()],
-        sitemap_urls=list(map(site.url, named)),
-    )
+    start: dict[str, Any] = {"start_urls": [site.url()], "sitemap_urls": list(map(site.url, named))}
+    crawler = await crawl(Both, {"GBOT_ROBOTS_SITEMAPS": mode}, **start)
     assert set(parsed(crawler)) == set(map(site.url, crawled))
     is_told = f"  sitemaps left out: 1 {NOT_FED}\n" in caplog.text
     assert is_told is (mode == "auto" and not named)

@@ -1,7 +1,6 @@
 """The record of what each robots.txt lists, and how a found sitemap enters the crawl."""
 
 import json
-import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +23,7 @@ from scrapy_gbot_robots.sitemaps import discovery as module
 from scrapy_gbot_robots.sitemaps.discovery import SitemapFeed
 from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
-from ..support.crawls import as_scrapy_runs_it, crawl, in_reactor, stats
+from ..support.crawls import as_scrapy_runs_it, crawl, errors, in_reactor, stats
 from ..support.sitemap_web import (
     Hosts,
     Links,
@@ -111,9 +110,7 @@ async def test_lines_that_are_not_used_are_said_once_if_they_are_asked_for(
     feed = feed_with(GBOT_ROBOTS_SITEMAPS=mode, GBOT_ROBOTS_SITEMAPS_MAX=2)
     for _ in range(2):
         await feed.take(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)), is_fed=False)
-    messages = [
-        record.getMessage() for record in caplog.records if "robots.txt" in record.getMessage()
-    ]
+    messages = [message for message in caplog.messages if "robots.txt" in message]
     is_said = said is not None and mode == "collect"
     assert messages == [f"https://e/robots.txt: sitemaps left out: {said}"] * is_said
 
@@ -166,9 +163,8 @@ def with_handlers(*handlers: Callable[..., Any]) -> type[Sitemaps]:
 async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_time(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(
-        "scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL", 3600.0
-    )  # nothing else wakes it
+    heartbeat = "scrapy.core.engine.ExecutionEngine._SLOT_HEARTBEAT_INTERVAL"
+    monkeypatch.setattr(heartbeat, 3600.0)  # nothing else wakes it
 
     async def hear(sitemap: FoundSitemap, request: Request, spider: Sitemaps) -> None:
         await pause(0.3)
@@ -180,7 +176,7 @@ async def test_handlers_of_the_signal_may_veto_each_discovery_and_take_their_tim
     assert set(parsed(crawler)) == {site.url("/s.xml")}
     assert site.paths() == ["/robots.txt"]
     assert stats(crawler)["finish_reason"] == "finished"
-    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+    assert errors(caplog) == []
 
 
 @pytest.mark.parametrize(("veto", "asked"), [(None, ["/s.xml?2"]), (False, [])])
@@ -264,9 +260,7 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
             for request in super()._parse_sitemap(response):
                 yield request.replace(meta={**response.meta, **request.meta})
 
-    site.pages["/s.xml"] = xml(
-        index(*(site.url(f"/{n}.xml") for n in range(2)), other.url("/s.xml"))
-    )
+    site.pages["/s.xml"] = xml(index(*map(site.url, ("/0.xml", "/1.xml")), other.url("/s.xml")))
     site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"))) for n in range(1, 20)}
     site.pages["/0.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
     crawler = await crawl(Copies, start_urls=[site.url()], allowed_domains=["127.0.0.1"])
@@ -284,15 +278,13 @@ async def test_handler_may_make_a_request_to_the_same_origin_and_gets_none_where
     class Asking(kind):  # type: ignore[valid-type,misc]
         async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
             assert (request is None) is (kind is Links)
-            self.parsed["terms"] = await self.crawler.engine.download_async(
-                Request(f"{sitemap.url}?terms")
-            )
+            terms = Request(f"{sitemap.url}?terms")
+            self.parsed["terms"] = await self.crawler.engine.download_async(terms)
 
     crawler = await crawl(Asking, start_urls=[site.url("/x")])
     assert set(parsed(crawler)) == {"terms", site.url("/page" if kind is Sitemaps else "/x")}
     assert parsed(crawler)["terms"].status == 200
-    assert (
-        site.paths().count("/s.xml") == sitemap_stats(crawler).get("fed", 0) == (kind is Sitemaps)
-    )
+    fed = sitemap_stats(crawler).get("fed", 0)
+    assert site.paths().count("/s.xml") == fed == (kind is Sitemaps)
     assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
     assert not any("refused" in stat for stat in sitemap_stats(crawler))

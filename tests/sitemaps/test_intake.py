@@ -89,13 +89,10 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
     """As Scrapy 2.20 does (pull request 8210)."""
     here = f"{site.host}:{site.port}"
     alternate = f'<x:link xmlns:x="x" rel="alternate" href="//{here}/alternate"/>'
-    listed = urlset("/a", f"//{here}/b?c", "d", "?e", "//[").replace(
-        b"</url>", f"{alternate}</url>".encode(), 1
-    )
-    site.pages |= {
-        "/in/s.xml": xml(index("part.xml", "//other.example:1/i")),
-        "/in/part.xml": xml(listed),
-    }
+    listed = urlset("/a", f"//{here}/b?c", "d", "?e", "//[")
+    listed = listed.replace(b"</url>", f"{alternate}</url>".encode(), 1)
+    site.pages["/in/s.xml"] = xml(index("part.xml", "//other.example:1/i"))
+    site.pages["/in/part.xml"] = xml(listed)
     site.pages["/robots.txt"] = sitemap_lines(site.url("/in/s.xml"))
 
     class Ruled(Hosts):
@@ -103,9 +100,8 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
         sitemap_alternate_links = True
 
     crawler = await crawl(Ruled, {"GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}, hosts=[site.url()])
-    assert set(parsed(crawler)) == set(
-        map(site.url, ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e"))
-    )
+    paths = ("/a", "/alternate", "/b?c", "/in/d", "/in/part.xml?e")
+    assert set(parsed(crawler)) == set(map(site.url, paths))
     assert sitemap_stats(crawler)["entries/malformed"] == 1
     assert sitemap_stats(crawler)["entries/host"] == 1
 
@@ -139,10 +135,8 @@ async def test_broken_file_is_used_as_far_as_it_goes_and_counted_and_is_in_the_l
 
 @in_reactor
 async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Site) -> None:
-    pages = [
-        urlset(site.url(f"/{date}"), lastmod=date)
-        for date in ("2025-12-31", "2026-01-01", "2026", "soon", "")
-    ]
+    dates = ("2025-12-31", "2026-01-01", "2026", "soon", "")
+    pages = [urlset(site.url(f"/{date}"), lastmod=date) for date in dates]
     names = [f"/{number}.xml" for number in range(len(pages))]
     site.pages |= dict(zip(names, map(xml, pages), strict=True))
     site.pages["/old.xml"] = xml(urlset(site.url("/in-an-old-sitemap")))
@@ -190,9 +184,8 @@ async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_rea
             self.is_open = False
 
     locs = (site.url(f"/no/{number}?{'x' * 2000}") for number in range(2700))
-    site.pages["/s.xml"] = xml(
-        urlset(site.url("/page"), *locs)
-    )  # over 5 MB: Scrapy would hold requests back
+    # over 5 MB: Scrapy would hold requests back
+    site.pages["/s.xml"] = xml(urlset(site.url("/page"), *locs))
     spider = (await crawl(Looking, hosts=[site.url()])).spider
     assert isinstance(spider, Looking)
     assert 0 < spider.at_first_page < 2000 < spider.known

@@ -28,9 +28,8 @@ async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> Non
     with Site({}) as gone:
         url = gone.url("/s.xml")
     site.pages |= {"/robots.txt": sitemap_lines(url, site.url("/500.xml")), "/500.xml": Reply(500)}
-    crawler = await crawl(
-        Sitemaps, {"RETRY_ENABLED": True, "RETRY_TIMES": 2}, start_urls=[site.url()]
-    )
+    retrying = {"RETRY_ENABLED": True, "RETRY_TIMES": 2}
+    crawler = await crawl(Sitemaps, retrying, start_urls=[site.url()])
     assert site.paths().count("/500.xml") == 3
     assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
 
@@ -106,6 +105,12 @@ class ByStart(Sitemaps):
             yield Request(url, self._parse_sitemap)
 
 
+def named(spider: type[Sitemaps], site: Site) -> dict[str, Any]:
+    """What lets the spider itself ask for the robots.txt of the site."""
+    urls = [site.url("/robots.txt")]
+    return {"start_urls": urls, "sitemap_urls": urls if spider is Sitemaps else []}
+
+
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart])
 @in_reactor
 async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spider_asks_for(
@@ -118,11 +123,7 @@ async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spide
     site.pages["/robots.txt"] = sitemap_lines(*listed, *others)  # Scrapy alone resolves /3.xml
     other.pages["/s.xml"] = xml(index(other.url("/part.xml")))
     other.pages["/part.xml"] = xml(urlset(site.url("/other"), other.url("/no-allowed-domain")))
-    urls = [site.url("/robots.txt")]
-    named = urls if spider is Sitemaps else []
-    crawler = await crawl(
-        spider, settings, sitemap_urls=named, start_urls=urls, allowed_domains=[site.host]
-    )
+    crawler = await crawl(spider, settings, **named(spider, site), allowed_domains=[site.host])
     pages = ("/other", "/page0", "/page1", "/page2", "/page3")
     assert set(parsed(crawler)) == set(map(site.url, pages))
     assert "spider_exceptions/count" not in stats(crawler)
@@ -150,10 +151,7 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
         site.pages[path] = xml(urlset(site.url(f"/page{number}")))
         robots_txt = robots_txt.replace(b"{%d}" % number, site.url(path).encode())
     site.pages["/robots.txt"] = Reply(200, robots_txt, {"Content-Type": "application/octet-stream"})
-    named = [site.url("/robots.txt")]
-    start: dict[str, Any] = {"start_urls": named, "sitemap_follow": ["nothing"]}
-    if spider is Sitemaps:
-        start["sitemap_urls"] = named
+    start = {**named(spider, site), "sitemap_follow": ["nothing"]}
     crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_MAX": 1}, **start)
     assert {site.url(f"/page{number}") for number in range(3)} == set(parsed(crawler))
     assert sorted(site.paths().count(f"/{number}.xml") for number in (1, 2)) == [1, 1]
@@ -166,8 +164,7 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
 async def test_robots_txt_that_the_spider_asks_for_stays_as_it_is_if_sitemaps_are_only_collected(
     site: Site,
 ) -> None:
-    lines = f"Sitemap: {site.url('/s.xml')}\nSitemap : {site.url('/other.xml')}"
-    site.pages["/robots.txt"] = lines
+    site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap : {site.url('/other.xml')}"
     settings = {"GBOT_ROBOTS_SITEMAPS": "collect"}
     crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])
     assert set(parsed(crawler)) == {site.url("/page")}

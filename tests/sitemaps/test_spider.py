@@ -97,9 +97,7 @@ def test_file_of_hosts_is_read_line_by_line(tmp_path: Path) -> None:
         ("http://127.0.0.1:9000/", False),
     ],
 )
-def test_scope_is_the_hosts_with_and_without_www_and_their_subdomains(
-    url: str, *, covered: bool
-) -> None:
+def test_scope_is_hosts_with_and_without_www_and_their_subdomains(url: str, covered: bool) -> None:
     scope = scope_of(["example.org", "https://www.net.example", "no host", "127.0.0.1:8000"])
     assert covers(scope, Origin.of(url)) is covered
 
@@ -142,9 +140,8 @@ async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
         crawler = await crawl(Hosts, hosts=web.given, scope="any")
         assert set(parsed(crawler)) == web.pages | {web.sites["cdn"].url("/not-asked-for")}
         assert web.sites["cdn"].url("/own.xml") not in web.asked()
-        assert set(found(crawler)) == {
-            web.sites[name].url("/robots.txt") for name in ("news", "shop")
-        }
+        listing_hosts = [web.sites[name].url("/robots.txt") for name in ("news", "shop")]
+        assert set(found(crawler)) == {*listing_hosts}
 
 
 @pytest.mark.parametrize(
@@ -170,12 +167,12 @@ async def test_sitemap_is_guessed_where_none_is_listed_if_that_is_on(
     assert len(site.paths()) == (5 if crawled else 1)
 
 
-@pytest.mark.parametrize("in_text", [False, True])
+PATHS = ["/none.xml", "/empty.xml", "/none.xml", "/home.xml", "/last.xml", "/after.xml"]
+
+
+@pytest.mark.parametrize("guess", [PATHS, ",".join(PATHS)])
 @in_reactor
-async def test_guesses_are_tried_in_order_until_one_lists_anything(
-    in_text: bool, site: Site
-) -> None:
-    paths = ["/none.xml", "/empty.xml", "/none.xml", "/home.xml", "/last.xml", "/after.xml"]
+async def test_guesses_are_tried_in_order_until_one_lists_anything(guess: Any, site: Site) -> None:
     site.pages |= {
         "/robots.txt": Reply(404),
         "/none.xml": Reply(404),
@@ -183,7 +180,7 @@ async def test_guesses_are_tried_in_order_until_one_lists_anything(
         "/home.xml": b"<!DOCTYPE html><title>home</title>",
         "/last.xml": xml(urlset("/page")),
     }
-    crawler = await crawl(Hosts, hosts=[site.url()], guess=",".join(paths) if in_text else paths)
+    crawler = await crawl(Hosts, hosts=[site.url()], guess=guess)
     asked = [path for path in site.paths() if path.endswith(".xml")]
     assert asked == ["/none.xml", "/empty.xml", "/home.xml", "/last.xml"]
     assert set(parsed(crawler)) == {site.url("/page")}
@@ -198,12 +195,11 @@ async def test_host_without_a_sitemap_is_told_with_all_guesses(
     caplog.set_level(logging.INFO, Hosts.name)
     site.pages = {"*": Reply(404), "/2.xml": xml(urlset()), "/home": b"<title>home</title>"}
     site.pages |= dict.fromkeys(("/3.xml", "/4.xml"), redirect("/home"))
-    crawler = await crawl(
-        Hosts, hosts=f"127.0.0.1:{site.port}", guess="/1.xml,/2.xml,/3.xml,/4.xml"
-    )
+    host = f"127.0.0.1:{site.port}"
+    crawler = await crawl(Hosts, hosts=host, guess="/1.xml,/2.xml,/3.xml,/4.xml")
     assert host_stats(crawler) == {"guessed": 1, "without": 1}
     assert [message for message in caplog.messages if "leads to no sitemap" in message] == [
-        f"127.0.0.1:{site.port} leads to no sitemap: its robots.txt is HTTP 404; "
+        f"{host} leads to no sitemap: its robots.txt is HTTP 404; "
         f"{site.url('/1.xml')} could not be fetched: Ignoring non-200 response; "
         f"{site.url('/2.xml')} lists nothing; "
         f"{site.url('/3.xml')} lists nothing; {site.url('/4.xml')} lists nothing"
@@ -218,11 +214,9 @@ async def test_host_without_a_sitemap_is_told_with_all_guesses(
         pytest.param(urlset("http://127.0.0.2:1/"), {}, id="pages-of-another-host"),
         pytest.param(urlset("mailto:a@b"), {}, id="other-schemes"),
         pytest.param(index("/next.xml"), {"sitemap_follow": ["no"]}, id="sitemaps-not-followed"),
-        pytest.param(
-            urlset("/page"), {"sitemap_filter": lambda _, found: [*found][:0]}, id="filtered"
-        ),
+        pytest.param(urlset("/page"), {"sitemap_filter": lambda _, them: [*them][:0]}, id="filtered"),
     ],
-)
+)  # fmt: skip
 @in_reactor
 async def test_guess_that_lists_what_is_left_out_is_a_sitemap(
     body: bytes, attributes: dict[str, Any], site: Site
@@ -269,9 +263,8 @@ async def test_attributes_of_a_sitemap_spider_work(site: Site) -> None:
     links = f'<x:link xmlns:x="x" rel="alternate" hreflang="de" href="{site.url("/hats/de")}"/>'
     entry = f"<url><loc>{site.url('/shoes/1')}</loc>{links}</url>"
     site.pages["/s.xml"] = xml(index(site.url("/part.xml"), site.url("/other.xml")))
-    site.pages["/part.xml"] = urlset(site.url("/hats/secret"), site.url("/x")).replace(
-        b"</urlset>", entry.encode()
-    )
+    listed = urlset(site.url("/hats/secret"), site.url("/x"))
+    site.pages["/part.xml"] = listed.replace(b"</urlset>", entry.encode())
     crawler = await crawl(Choosy, hosts=[site.url()])
     assert set(parsed(crawler)) == {"shoe", site.url("/hats/de")}
     assert site.paths().count("/other.xml") == 0
@@ -294,13 +287,11 @@ async def test_hosts_come_from_a_file_no_faster_than_they_answer(
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in sites:
             listing(site)
-            site.pages["/robots.txt"] = Reply(
-                200, sitemap_lines(site.url("/s.xml")), after_secs=0.2
-            )
+            lines = sitemap_lines(site.url("/s.xml"))
+            site.pages["/robots.txt"] = Reply(200, lines, after_secs=0.2)
         path = tmp_path / "hosts.txt"
         hosts = [f"127.0.0.1:{site.port}  # a comment" for site in sites]
-        lines = ["# six", *hosts, "", "no host", sites[0].url()]
-        path.write_text("\n".join(lines))
+        path.write_text("\n".join(["# six", *hosts, "", "no host", sites[0].url()]))
         crawler = await crawl(Hosts, hosts_file=str(path))
         assert set(parsed(crawler)) == {site.url("/page") for site in sites}
         assert host_stats(crawler) == {"listed": 6, "invalid": 1}
@@ -356,14 +347,16 @@ async def test_allowed_domains_decide_about_the_pages_of_the_given_hosts_alone(
 
 
 @pytest.mark.parametrize(
-    "tls", [True, False], ids=["tls-on-another-port", "no-tls-on-a-port-that-looks-like-it"]
+    "server",
+    [
+        pytest.param(lambda: {"tls": tls_context()}, id="tls-on-another-port"),
+        pytest.param(lambda: {"port": free_port_like_tls()}, id="no-tls-on-a-port-like-it"),
+    ],
 )
 @in_reactor
-async def test_server_is_found_by_the_scheme_that_it_speaks(tls: bool) -> None:
+async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None:
     settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_TIMEOUT_SECS": 4}
-    with Site(
-        {"*": b"ok"}, port=0 if tls else free_port_like_tls(), tls=tls_context() if tls else None
-    ) as site:
+    with Site({"*": b"ok"}, **server()) as site:
         listing(site)
         crawler = await crawl(Hosts, settings, hosts=f"127.0.0.1:{site.port}")
         assert set(parsed(crawler)) == {site.url("/page")}
@@ -377,11 +370,7 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(tls: bool) -> None:
         (Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
         (Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
         (Reply(403), "refused", "its robots.txt is HTTP 403: refused"),
-        (
-            b"Sitemap: /s.xml",
-            "without",
-            "its robots.txt lists none that can be used",
-        ),
+        (b"Sitemap: /s.xml", "without", "its robots.txt lists none that can be used"),
     ],
     ids=["no-server", "too-many-requests", "error-of-its-own", "refused", "bad-lines-only"],
 )
@@ -403,9 +392,8 @@ async def test_host_without_a_sitemap_is_told_with_the_reason(
 async def test_host_that_is_unreachable_for_a_moment_is_waited_for(site: Site) -> None:
     call_later(0.5, site.pages.update, {"/robots.txt": site.pages["/robots.txt"]})
     site.pages["/robots.txt"] = Reply(503)
-    crawler = await crawl(
-        Hosts, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}, hosts=f"127.0.0.1:{site.port}"
-    )
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    crawler = await crawl(Hosts, settings, hosts=f"127.0.0.1:{site.port}")
     assert set(parsed(crawler)) == {site.url("/page")}
 
 
@@ -462,12 +450,8 @@ async def test_last_line_names_what_became_of_each_url(
     with Site({}) as closed:
         gone = closed.url("/gone")
     old = urlset(site.url("/page/old"), lastmod="2020").replace(b"</urlset>", b"")
-    kept = urlset(
-        *map(site.url, ("/page/1", "/page/1", "/no/2", "/unwanted")),
-        other.url("/page"),
-        "mailto:a",
-        gone,
-    )
+    here = map(site.url, ("/page/1", "/page/1", "/no/2", "/unwanted"))
+    kept = urlset(*here, other.url("/page"), "mailto:a", gone)
     site.pages["/s.xml"] = xml(index(site.url("/part.xml")))
     site.pages["/part.xml"] = xml(old + kept.partition(b">")[2])
     await crawl(Fussy, hosts=[site.url(), gone], since="2026")
@@ -530,21 +514,17 @@ def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(
         site.pages["/s.xml"] = xml(index(*(site.url(f"/s{number}.xml") for number in range(3))))
         for number in range(3):
             locs = (site.url(f"/{page}") for page in range(20 * number, 20 * number + 20))
-            site.pages[f"/s{number}.xml"] = Reply(
-                200, urlset(*locs), {"Content-Type": "text/xml"}, after_secs=0.1
-            )
+            of_xml = {"Content-Type": "text/xml"}
+            site.pages[f"/s{number}.xml"] = Reply(200, urlset(*locs), of_xml, after_secs=0.1)
         (tmp_path / "stock.py").write_text(STOCK)
         own = {
             "discover": ["crawl", "discover", "-a", f"hosts=127.0.0.1:{site.port}"],
             "stock": ["runspider", str(tmp_path / "stock.py"), "-a", f"site={site.url()}"],
         }[spider]
-        settings = {
-            "JOBDIR": str(tmp_path / "job"),
-            "GBOT_ROBOTS_STORAGE": "memory",
-            "DOWNLOAD_DELAY": "0",
-        }
+        settings = {"JOBDIR": str(tmp_path / "job"), "GBOT_ROBOTS_STORAGE": "memory"}
+        settings |= {"DOWNLOAD_DELAY": "0", "CONCURRENT_REQUESTS_PER_DOMAIN": "4"}
         command = [sys.executable, "-m", "scrapy", *own, "-o", str(tmp_path / "items.jl")]
-        command += as_arguments({**settings, "CONCURRENT_REQUESTS_PER_DOMAIN": "4"})
+        command += as_arguments(settings)
         process = start(command, EXAMPLE)
         block_until(lambda: len(site.asked) >= asked)
         process.send_signal(signal.SIGINT)
@@ -553,9 +533,8 @@ def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(
         assert len(site.asked) < 60
         again = run(command, EXAMPLE)
         assert again.returncode == 0, again.stderr
-        items = [
-            json.loads(line)["url"] for line in (tmp_path / "items.jl").read_text().splitlines()
-        ]
+        lines = (tmp_path / "items.jl").read_text().splitlines()
+        items = [json.loads(line)["url"] for line in lines]
         assert sorted(items) == sorted(site.url(f"/{page}") for page in range(60))
         paths = [path for path in site.paths() if path != "/robots.txt"]
         assert len(paths) == len(set(paths)) == 64
