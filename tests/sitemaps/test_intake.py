@@ -32,9 +32,7 @@ async def test_format_is_told_by_content_whatever_the_type_and_name(site: Site) 
 
 
 @in_reactor
-async def test_sitemap_may_list_pages_that_do_not_lie_below_it(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_pages_may_lie_above_their_file(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     """S10.25: sitemaps.org says otherwise, but search engines accept it. `scope` decides: another port is another host."""
     listed = [site.url("/catalog/show?item=23"), site.url("/image/show?item=23")]
     caplog.set_level(logging.INFO, Hosts.name)
@@ -73,9 +71,7 @@ class First(Hosts):
 
 @pytest.mark.parametrize(("spider", "crawled"), [(Hosts, {"/a", "/b", "/c"}), (First, {"/a"})])
 @in_reactor
-async def test_sitemaps_and_pages_may_stand_in_one_file(
-    spider: type[Hosts], crawled: set[str], site: Site
-) -> None:
+async def test_sitemaps_may_stand_among_pages(spider: Any, crawled: set[str], site: Site) -> None:
     entries = urlset(*(site.url(f"/{name}") for name in "ab"))
     below = f"<sitemap><loc>{site.url('/below.xml')}</loc></sitemap>".encode()
     site.pages["/s.xml"] = xml(entries.replace(b"</urlset>", below + b"</urlset>"))
@@ -107,9 +103,7 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
 
 
 @in_reactor
-async def test_broken_file_is_used_as_far_as_it_goes_and_counted_and_is_in_the_log(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_broken_file_is_used_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
     many = gzip.compress(urlset(*(site.url(f"/{number}") for number in range(3000))))
     files: dict[str, Content] = {
@@ -156,9 +150,7 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
 
 
 @in_reactor
-async def test_first_page_is_requested_while_a_large_sitemap_is_read_and_the_reactor_runs(
-    site: Site,
-) -> None:
+async def test_pages_are_requested_and_the_reactor_runs_while_a_file_is_read(site: Site) -> None:
     class Looking(Hosts):
         most = known = at_first_page = 0
         is_open = True

@@ -81,9 +81,7 @@ async def test_spider_may_list_local_files_itself(site: Site, tmp_path: Path) ->
 
 
 @in_reactor
-async def test_spider_with_domains_only_starts_from_their_robots_txt_files(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_domains_alone_lead_to_their_robots_txt(caplog: pytest.LogCaptureFixture) -> None:
     crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.9"])
     assert stats(crawler)["robotstxt/request_count"] == 1
     (warning,) = own_warnings(caplog)
@@ -161,9 +159,7 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
 
 
 @in_reactor
-async def test_robots_txt_that_the_spider_asks_for_stays_as_it_is_if_sitemaps_are_only_collected(
-    site: Site,
-) -> None:
+async def test_robots_txt_stays_as_it_is_where_sitemaps_are_only_collected(site: Site) -> None:
     site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}\nSitemap : {site.url('/other.xml')}"
     settings = {"GBOT_ROBOTS_SITEMAPS": "collect"}
     crawler = await crawl(Sitemaps, settings, sitemap_urls=[site.url("/robots.txt")])

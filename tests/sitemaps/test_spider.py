@@ -189,9 +189,7 @@ async def test_guesses_are_tried_in_order_until_one_lists_anything(guess: Any, s
 
 
 @in_reactor
-async def test_host_without_a_sitemap_is_told_with_all_guesses(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_host_is_told_with_all_guesses(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, Hosts.name)
     site.pages = {"*": Reply(404), "/2.xml": xml(urlset()), "/home": b"<title>home</title>"}
     site.pages |= dict.fromkeys(("/3.xml", "/4.xml"), redirect("/home"))
@@ -207,7 +205,7 @@ async def test_host_without_a_sitemap_is_told_with_all_guesses(
 
 
 @pytest.mark.parametrize(
-    ("body", "attributes"),
+    ("body", "own"),
     [
         pytest.param(urlset("/page", lastmod="2020"), {"since": "2026"}, id="old-pages"),
         pytest.param(index("/next.xml", lastmod="2020"), {"since": "2026"}, id="old-sitemaps"),
@@ -218,10 +216,8 @@ async def test_host_without_a_sitemap_is_told_with_all_guesses(
     ],
 )  # fmt: skip
 @in_reactor
-async def test_guess_that_lists_what_is_left_out_is_a_sitemap(
-    body: bytes, attributes: dict[str, Any], site: Site
-) -> None:
-    spider = type("Choosy", (Hosts,), attributes)
+async def test_guess_that_lists_what_is_left_out_counts(body: bytes, own: Any, site: Site) -> None:
+    spider = type("Choosy", (Hosts,), own)
     site.pages = {"*": Reply(404), "/1.xml": xml(body)}
     crawler = await crawl(spider, hosts=[site.url()], guess="/1.xml,/2.xml")
     assert host_stats(crawler) == {"guessed": 1}
@@ -326,9 +322,7 @@ class DropsSome:
 
 
 @in_reactor
-async def test_hosts_that_a_middleware_drops_hold_up_no_other(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_dropped_hosts_hold_up_no_other(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)
     hosts = [*(f"http://127.0.0.1:{number}" for number in range(1, 5)), site.url()]
     settings = {"SPIDER_MIDDLEWARES": {DropsSome: 100}, "CLOSESPIDER_TIMEOUT": 120}
@@ -338,9 +332,7 @@ async def test_hosts_that_a_middleware_drops_hold_up_no_other(
 
 
 @in_reactor
-async def test_allowed_domains_decide_about_the_pages_of_the_given_hosts_alone(
-    site: Site, other: Site
-) -> None:
+async def test_allowed_domains_decide_about_pages_not_hosts(site: Site, other: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
     crawler = await crawl(Hosts, hosts=site.url(), scope="any", allowed_domains=["127.0.0.2"])
     assert set(parsed(crawler)) == {other.url("/page")}
@@ -405,9 +397,7 @@ def test_large_sitemaps_may_be_parsed_unless_the_user_sets_a_limit() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
-def test_hosts_are_crawled_under_another_reactor_and_without_one(
-    way: dict[str, Any], site: Site
-) -> None:
+def test_hosts_are_crawled_under_another_reactor_and_without_one(way: Any, site: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(20))))
     settings = {**way, "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
     hosts = f"hosts=127.0.0.1:{site.port}"
@@ -505,9 +495,7 @@ class Stock(SitemapSpider):
 @needs_posix
 @pytest.mark.slow
 @pytest.mark.parametrize(("spider", "asked"), [("discover", 1), ("discover", 20), ("stock", 10)])
-def test_interrupted_crawl_that_is_resumed_ends_with_the_same_pages(
-    spider: str, asked: int, tmp_path: Path
-) -> None:
+def test_resumed_crawl_ends_with_the_same_pages(spider: str, asked: int, tmp_path: Path) -> None:
     """SIGINT, as Ctrl-C sends it, to a real process; then the same command again."""
     with Site({"*": Reply(200, b"<title>page</title>", after_secs=0.05)}) as site:
         site.pages["/robots.txt"] = Reply(200, sitemap_lines(site.url("/s.xml")), after_secs=0.3)
