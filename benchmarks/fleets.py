@@ -32,6 +32,7 @@ START_URLS = "fleet:start_urls"
 WAYS: dict[str, dict[str, Any]] = {
     "off": {"ROBOTSTXT_OBEY": False},
     "here": {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": "memory"},
+    "redis": {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "GBOT_ROBOTS_STORAGE": "redis"},
 }
 
 
@@ -169,6 +170,7 @@ def main() -> None:
     measure("off", 0.0, options)
     for robots_secs in options.robots_secs:
         measure("here", robots_secs, options)
+        measure("redis", robots_secs, options)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ The add-on sets `SCHEDULER` to a subclass of the user's class, Scrapy's own or a
 * Any other: what is ready in the room goes first. Then the front takes a request from the
   scheduler; if that has to wait, it is held in the room, and the front takes the next one, for at
   most `PULL_SECS`. It takes none while it holds what it can use (`_has_enough`), so that other
-  processes get their share of a queue that they share, and files keep what is in them. When the
-  crawl closes, what is held goes back. So queues and files are the scheduler's own.
+  processes get their share of a queue that they share, and files keep what is in them. Of a queue
+  that is not in Scrapy's files it looks a few requests ahead (`MOST_AHEAD`), though one can go on.
+  When the crawl closes, what is held goes back. So queues and files are the scheduler's own.
 
 While their scheduler fails, such as when its Redis is away, what is held stays held. The front
 serves that, and asks their scheduler again after `ASK_AGAIN_SECS`, as the engine's heartbeat would.
@@ -47,6 +48,9 @@ MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
 # fewer than 20. So a process that downloads few at a time knows the next host before its turn, too.
 USABLE = 2
 FEWEST_USABLE = 20
+# So many requests of a queue that may be shared are held while one can go on: a host is asked for its
+# robots.txt before its turn. A process that is killed loses as many more.
+MOST_AHEAD = 20
 SURPLUS = 3  # above so many times as many, some go back, as when an unreachable host answers
 DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
 PULL_SECS = 0.01  # for one request that goes on
@@ -93,6 +97,7 @@ class Front:
     _room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
     _crawler: Any = None
     _most_usable = 0
+    _most_ahead = 0  # so many requests are held while others can go on
     _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
     _ask_at = 0.0  # on the monotonic clock: when to ask the scheduler again after it has failed
     _last_error: Exception | None = None  # None: it has not failed, or works again
@@ -131,6 +136,7 @@ class Front:
         queue = load_object(settings["SCHEDULER_PRIORITY_QUEUE"])
         if Scheduler not in type(self).__mro__:
             room.download_slots.are_apart = False
+            self._most_ahead = MOST_AHEAD
             return
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
@@ -185,14 +191,16 @@ class Front:
             self._give_back_surplus(room)
         request = room.next()
         stop_at = time.monotonic() + PULL_SECS
-        while request is None and not self._has_enough(room):
-            pulled = self._pulled(room)
+        while request is None or room.occupancy.size < self._most_ahead:
+            if self._has_enough(room):
+                break
+            pulled = self._pulled(room, request)
             if pulled is None:
                 break
             restore(pulled)
             room.put(pulled)
-            request = room.next()
-            if request is None and time.monotonic() >= stop_at:
+            request = request or room.next()
+            if time.monotonic() >= stop_at:
                 pull_soon(self._crawler)
                 break
         return request
@@ -216,12 +224,12 @@ class Front:
                 return True
         return room.occupancy.usable >= self._most_usable
 
-    def _pulled(self, room: Room) -> Request | None:
+    def _pulled(self, room: Room, ready: Request | None) -> Request | None:
         """Take a request from the user's scheduler.
 
-        Return None if it has none, or fails while some are held.
+        Return None if it has none, or fails while some are held. One is, too, that is `ready`.
         """
-        holds_some = room.occupancy.size > 0
+        holds_some = ready is not None or room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:
             return None
         try:

@@ -101,15 +101,51 @@ def test_no_more_requests_are_held_than_a_bound_though_their_hosts_are_unreachab
     assert held(shared) == 300
 
 
-def test_what_is_ready_goes_on_before_more_is_taken(shared: World) -> None:
-    fill(shared, "a", "b")
+def test_of_a_queue_that_may_be_shared_twenty_are_held_while_one_goes_on(shared: World) -> None:
+    """So the next host is asked for its robots.txt before its turn."""
+    fill(shared, "a", pages=100)
     assert held(shared) == 20
     shared.end("a.x")
-    shared.end("b.x")
-    for left in (19, 18, 17):
+    for gone in range(1, 61):
         assert shared.next() is not None
-        assert shared.room.occupancy.size == left
-    assert len(shared.scheduler.requests) == 2000 - 20
+        assert shared.room.occupancy.size == 20
+        assert len(shared.scheduler.requests) == 80 - gone
+    fill(shared, "b", pages=5)
+    shared.push(*(f"a.x/{number}" for number in range(100, 200)))
+    while "b.x" not in shared.asked:
+        assert shared.next() is not None
+    ahead = [path for path in shared.pull(20) if path.startswith("a.x")]
+    assert len(ahead) == 20
+
+
+def test_last_one_held_goes_on_though_the_scheduler_fails_meanwhile(
+    shared: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> bool:
+        raise ConnectionError("the queue is away")
+
+    shared.push("a.x/1")
+    assert shared.pull() == []
+    shared.end("a.x")
+    monkeypatch.setattr(Away, "has_pending_requests", fail)
+    request = shared.next()
+    assert request is not None
+    assert path_of(request) == "a.x/1"
+
+
+def test_of_scrapys_files_none_is_taken_while_one_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A crawl that is killed loses what is taken."""
+    world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
+    fill(world, "a", "b", pages=50)
+    assert held(world) == 20
+    world.end("a.x")
+    world.end("b.x")
+    for left in (19, 18, 17):
+        assert world.next() is not None
+        assert world.room.occupancy.size == left
+    assert len(world.scheduler.dqs) == 100 - 20
 
 
 def hold_all(world: World, pages: int) -> None:
@@ -127,8 +163,8 @@ def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) ->
     shared.end("a.x")
     request = shared.next()
     assert request is not None
-    assert shared.room.occupancy.size == 20 - 1
-    assert len(shared.scheduler.requests) == 500 - 20
+    assert shared.room.occupancy.size == 20
+    assert len(shared.scheduler.requests) == 500 - 20 - 1
     assert {each.meta[RETURNED] for each in shared.scheduler.requests} == {False}
     assert sorted([path_of(request), *shared.pull()]) == sorted(f"a.x/{n}" for n in range(500))
 
