@@ -77,6 +77,7 @@ class SitemapFeed:
     `SitemapDiscovery` and `RobotsSitemapSpider` share it.
 
     Attributes:
+        may_feed: whether the spider is of a class that may be fed.
         check: which URLs may be followed.
         listed: by the URL of a robots.txt, those of the sitemaps that it lists or did list before:
             `_MOST_CHARS` in all. What was met last comes last.
@@ -85,7 +86,8 @@ class SitemapFeed:
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
-        self._settings = settings
+        self._mode = settings.sitemaps
+        self.may_feed = feeds(crawler, settings)
         self.check = UrlCheck.of(settings, crawler.settings)
         self.listed: dict[str, list[str]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
@@ -106,7 +108,7 @@ class SitemapFeed:
         With "feed" it always is. With "auto" it is, unless it names a sitemap that is no
         robots.txt, or is a CrawlSpider, too, and names none: it finds its pages by links.
         """
-        if self._settings.sitemaps == "feed":
+        if self._mode == "feed":
             return True
         if not self._spider.sitemap_urls and isinstance(self._spider, CrawlSpider):
             return False
@@ -152,7 +154,7 @@ class SitemapFeed:
         If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
         only to fetch a sitemap that another origin's robots.txt lists.
         """
-        if not feeds(self._crawler, self._settings) or origin in self._named:
+        if not self.may_feed or origin in self._named:
             return False
         source = request.meta.get(SITEMAP)
         is_read_by_it = source is None and reads_sitemap(self._crawler, request)
@@ -181,7 +183,7 @@ class SitemapFeed:
             new, counts, first = await run_in_thread(choose)
         else:
             new, counts, first = choose()
-        is_asked_for = is_fed or self._settings.sitemaps == "collect"
+        is_asked_for = is_fed or self._mode == "collect"
         if first and is_asked_for and robots_url not in self.listed:
             number = counts.total() - counts["found"] - counts["duplicate"]
             logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first)
@@ -219,7 +221,7 @@ class SitemapFeed:
         engine: Any = self._crawler.engine
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
-            raise Refused("follow", url)
+            raise Refused("refused/follow", url)
         parse = sitemap_callback(self._spider)
         listed_by = Response(sitemap.robotstxt, request=Request(sitemap.robotstxt))
         made = made_for(self._spider, url, parse, {"loc": url}, "robotstxt", listed_by)
@@ -227,7 +229,7 @@ class SitemapFeed:
         made.meta.update({**self.request_meta, "is_start_request": True, SITEMAP: source})
         request = await self._show(sitemap, made)
         if request is None:
-            raise Refused("vetoed", url)
+            raise Refused("refused/vetoed", url)
         engine.crawl(request)
         count(self._crawler, "fed")
 
@@ -317,7 +319,7 @@ def made_for(
         return Request(url, callback)
     request: Request | None = make(url, callback, entry, source=source, response=response)
     if request is None:
-        raise Refused("vetoed", url)
+        raise Refused("refused/vetoed", url)
     forget_file(request)
     return request
 

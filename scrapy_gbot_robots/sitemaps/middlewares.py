@@ -59,7 +59,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """
         super().__init__(crawler)
         discovery = crawler.get_extension(SitemapDiscovery)
-        if discovery is None or not feeds(crawler, GbotSettings.of(crawler.settings)):
+        if discovery is None or not discovery.feed.may_feed:
             raise NotConfigured
         self._feed = discovery.feed
 
@@ -167,7 +167,7 @@ class SitemapDownloaderMiddleware:
         except TimeoutError:  # a name that takes so long to resolve may lead anywhere
             is_inside = True
         if is_inside:
-            raise Refused("private", url)
+            raise Refused("refused/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Count a listed sitemap that its server does not send; read a robots.txt for a spider."""

@@ -42,7 +42,6 @@ _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
 # Hosts at a time, each by a connection; the list of hosts is read no further ahead.
 _MOST_ASKED = 100
-_SCOPES = ("hosts", "any")
 # How many requests are made before the reactor runs: scheduling takes longer than making one.
 _TURN_REQUESTS = 5
 # The signals of Scrapy that the spider hears, each by its method of that name.
@@ -115,8 +114,8 @@ class RobotsSitemapSpider(SitemapSpider):
             )
         if self.hosts_file and not Path(self.hosts_file).is_file():
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
-        if self.scope not in _SCOPES:
-            raise ValueError(f"scope must be one of {', '.join(_SCOPES)}, got {self.scope!r}")
+        if self.scope not in {"hosts", "any"}:
+            raise ValueError(f"scope must be one of hosts, any, got {self.scope!r}")
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = guesses_of(self.guess)
@@ -154,8 +153,7 @@ class RobotsSitemapSpider(SitemapSpider):
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
         self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
-        limit = self.settings.getint("DOWNLOAD_MAXSIZE")
-        self._meta["download_maxsize"] = min(limit or ROOM, ROOM)
+        self._meta["download_maxsize"] = min(self.settings.getint("DOWNLOAD_MAXSIZE") or ROOM, ROOM)
         self.crawler.signals.connect(self._request_forbidden, request_forbidden)
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
@@ -183,9 +181,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
-        for url in self.sitemap_urls:
-            if origin_of_robots_txt(url) is not None:
-                yield url
+        yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
@@ -218,12 +214,11 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: `host` is none.
         """
         origins = origins_of(host)
-        is_probe = len(origins) > 1
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
             errback=self._robots_txt_failed,
-            meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: is_probe},
+            meta={"allow_offsite": True, "handle_httpstatus_all": True, PROBE: len(origins) > 1},
             cb_kwargs={"host": host, "number": number},
         )
 
@@ -376,15 +371,14 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
         if is_sitemap:
-            source = self._feed.check.below(url, response)
+            meta = {**self._meta, SITEMAP: self._feed.check.below(url, response)}
             if not follows_sitemap(self, whole):
-                raise Refused("follow", url)
+                raise Refused("refused/follow", url)
             kind = "sitemapindex"
             callback: Any = self._parse_sitemap
-            meta = {**self._meta, SITEMAP: source}
         else:
             if self.scope == "hosts" and not covers(self._scope, origin):
-                raise Refused("host", url, "scope = 'hosts'")
+                raise Refused("refused/host", url, "scope = 'hosts'")
             kind = "urlset"
             callback = page_callback(self, whole)
             if callback is None:

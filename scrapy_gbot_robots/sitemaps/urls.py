@@ -52,8 +52,6 @@ _SUFFIX_LIST = tldextract.TLDExtract(
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
 _UP_TO_PATH = re.compile(r"[^:]*://[^/?#]*")
-_YES = frozenset({"1", "true", "yes", "on"})
-_NO = frozenset({"0", "false", "no", "off"})
 _PATH = re.compile(r"/(?!/)")
 # Controls, line breaks, and what decoding puts for bytes that are no character.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
@@ -63,16 +61,15 @@ class Refused(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed.
 
     Attributes:
-        reason: a word, by which stats count it.
         stat: the stat below "gbot_robots/sitemaps/" that counts it if a robots.txt lists the URL.
+        reason: its last word, by which stats count what a sitemap lists.
     """
 
-    def __init__(self, reason: str, url: str, rule: str = "") -> None:
-        self.reason = self.stat = reason
-        if reason not in RULES:
-            self.stat = f"refused/{reason}"
+    def __init__(self, stat: str, url: str, rule: str = "") -> None:
+        self.stat = stat
+        self.reason = stat.rpartition("/")[2]
         if not rule:
-            rule = RULES[self.stat]
+            rule = RULES[stat]
         super().__init__(f"left out by {rule}: {shown(url)}")
 
 
@@ -156,10 +153,10 @@ class UrlCheck(NamedTuple):
         """
         whole = text.strip()
         if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole) or not URL.fullmatch(whole):
-            raise Refused("malformed", text)
+            raise Refused("refused/malformed", text)
         scheme = _SCHEME.match(whole)
         if scheme and scheme[1].lower() not in self.schemes:
-            raise Refused("scheme", text)
+            raise Refused("refused/scheme", text)
         try:
             if scheme is None:
                 whole = urljoin(file_url, whole)  # which takes longer than all else here
@@ -167,14 +164,14 @@ class UrlCheck(NamedTuple):
             path = _UP_TO_PATH.sub("", whole, count=1)
             url = safe_url_string(f"{origin}{path}")
         except ValueError:
-            raise Refused("malformed", text) from None
+            raise Refused("refused/malformed", text) from None
         if (
             self.refuses_private
             and file_url
             and is_private(origin.host)
             and not is_private(Origin.of(file_url).host)
         ):
-            raise Refused("private", url)
+            raise Refused("refused/private", url)
         return whole, url, origin
 
     def below(self, url: str, file: Response) -> dict[str, Any]:
@@ -192,7 +189,7 @@ class UrlCheck(NamedTuple):
         if origin_of_robots_txt(file.url) is None:
             level += 1
         if level > MOST_LEVELS:
-            raise Refused("depth", url)
+            raise Refused("refused/depth", url)
         return {**source, "index": file.url, "level": level}
 
     def check_host(self, url: str, robots_url: str | None) -> None:
@@ -206,7 +203,7 @@ class UrlCheck(NamedTuple):
         host = Origin.of(url).host
         home = Origin.of(robots_url).host
         if host != home and (self.hosts == "same-host" or _site(host) != _site(home)):
-            raise Refused("host", url)
+            raise Refused("refused/host", url)
 
 
 def _site(host: str) -> str:
@@ -296,9 +293,9 @@ def guesses_of(guess: Any) -> tuple[str, ...]:
         ValueError: it is neither a yes or no, nor a list of paths.
     """
     word = str(guess or "no").strip().lower()
-    if word in _YES:
+    if word in {"1", "true", "yes", "on"}:
         return ("/sitemap.xml",)
-    if word in _NO:
+    if word in {"0", "false", "no", "off"}:
         return ()
     paths = tuple(dict.fromkeys(given_in(guess)))
     if not all(map(_PATH.match, paths)):
