@@ -1,6 +1,5 @@
 """Real crawls that feed spiders the sitemaps in robots.txt files, of a web with every oddity."""
 
-import logging
 import time
 from collections.abc import AsyncIterator
 from socket import socket
@@ -16,7 +15,6 @@ from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats
 from ..support.sitemap_web import (
     Links,
-    Remembers,
     Sitemaps,
     Web,
     found,
@@ -53,21 +51,18 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
 
 @pytest.mark.parametrize("spider", [Sitemaps, Links])
 @in_reactor
-async def test_sitemaps_that_are_left_out_are_in_the_summary(
-    spider: type[Remembers], site: Site, other: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots.report")
+async def test_summary_says_what_is_omitted(spider: Any, site: Site, other: Site, log: Any) -> None:
     urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml"]
     site.pages["/robots.txt"] = sitemap_lines(*urls, *(site.url(f"/{n}.xml") for n in range(4)))
     settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     crawler = await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
     assert sitemap_stats(crawler).get("refused/follow", 0) == (spider is Sitemaps)
     line = (
-        "  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
+        "\n  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
         "1 by the spider's sitemap_follow, 1 by the scheme of its URL, 1 by the form of its URL, "
         "which must be absolute\n"
     )
-    assert caplog.text.count("left out") == caplog.text.count(line) == (spider is Sitemaps)
+    assert log.text.count("\n  sitemaps left out") == log.text.count(line) == (spider is Sitemaps)
 
 
 class Begins(Sitemaps):
@@ -225,13 +220,12 @@ class Both(Links, Sitemaps):
 )
 @in_reactor
 async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_and_that_is_said(
-    mode: str, named: list[str], crawled: set[str], site: Site, caplog: pytest.LogCaptureFixture
+    mode: str, named: list[str], crawled: set[str], site: Site, log: Any
 ) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots")
     start: dict[str, Any] = {"start_urls": [site.url()], "sitemap_urls": list(map(site.url, named))}
     crawler = await crawl(Both, {"GBOT_ROBOTS_SITEMAPS": mode}, **start)
     assert set(parsed(crawler)) == set(map(site.url, crawled))
-    is_told = f"  sitemaps left out: 1 {NOT_FED}\n" in caplog.text
+    is_told = f"  sitemaps left out: 1 {NOT_FED}\n" in log.text
     assert is_told is (mode == "auto" and not named)
     assert sitemap_stats(crawler).get("not_fed", 0) == is_told
 
@@ -246,11 +240,11 @@ class Silent(Both):
     ("spider", "mode"), [(Silent, "auto"), (Sitemaps, "collect"), (Sitemaps, "off")]
 )
 @in_reactor
-async def test_spider_that_is_fed_nothing_is_not_started_either(
-    spider: type[Remembers], mode: str, site: Site, caplog: pytest.LogCaptureFixture
+async def test_spider_fed_nothing_never_starts(
+    spider: Any, mode: str, site: Site, log: Any
 ) -> None:
     await crawl(spider, {"GBOT_ROBOTS_SITEMAPS": mode}, start_urls=[site.url()])
-    assert (site.paths(), own_warnings(caplog)) == ([], [])
+    assert (site.paths(), own_warnings(log)) == ([], [])
 
 
 @in_reactor

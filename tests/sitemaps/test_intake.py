@@ -32,10 +32,9 @@ async def test_format_is_told_by_content_whatever_the_type_and_name(site: Site) 
 
 
 @in_reactor
-async def test_pages_may_lie_above_their_file(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+async def test_pages_may_lie_above_their_file(site: Site, log: Any) -> None:
     """S10.25: sitemaps.org says otherwise, but search engines accept it. `scope` decides: another port is another host."""
     listed = [site.url("/catalog/show?item=23"), site.url("/image/show?item=23")]
-    caplog.set_level(logging.INFO, Hosts.name)
     other_scheme = f"https://{site.host}:{site.port}/page1"
     other_port = f"http://{site.host}:1/page1"
     site.pages["/robots.txt"] = sitemap_lines(site.url("/catalog/sitemap.xml"))
@@ -43,7 +42,7 @@ async def test_pages_may_lie_above_their_file(site: Site, caplog: pytest.LogCapt
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 4}, hosts=[site.url()])
     assert set(parsed(crawler)) == set(listed)
     assert sitemap_stats(crawler)["entries/host"] == 1
-    assert "1 on other hosts than scope = 'hosts' allows" in caplog.text
+    assert "1 on other hosts than scope = 'hosts' allows" in log.text
 
 
 @in_reactor
@@ -103,8 +102,7 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
 
 
 @in_reactor
-async def test_broken_file_is_used_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "scrapy_gbot_robots.sitemaps.spider")
+async def test_broken_file_is_used_and_logged(site: Site, log: Any) -> None:
     many = gzip.compress(urlset(*(site.url(f"/{number}") for number in range(3000))))
     files: dict[str, Content] = {
         "/cut.xml": many[: len(many) // 2],
@@ -116,7 +114,7 @@ async def test_broken_file_is_used_and_logged(site: Site, caplog: pytest.LogCapt
     crawler = await crawl(Hosts, {"CLOSESPIDER_PAGECOUNT": 50}, hosts=[site.url()])
     assert len(parsed(crawler)) > 40
     assert sitemap_stats(crawler)["failed"] == 2
-    said = [message for message in caplog.messages if "broken entries" in message]
+    said = [message for message in log.messages if "broken entries" in message]
     assert sorted(re.sub(r": \d{3,} ", ": N ", message) for message in said) == [
         f"{site.url('/cut.xml')}: N URLs read, 1 broken entries; the compressed data ends too early",
         f"{site.url('/empty.xml')}: 0 URLs read, 0 broken entries",
@@ -124,7 +122,7 @@ async def test_broken_file_is_used_and_logged(site: Site, caplog: pytest.LogCapt
         'it is no sitemap, and begins with "<title>page</title>"',
         f"{site.url('/s.txt')}: 1 URLs read, 2 broken entries",
     ]
-    assert sorted(own_warnings(caplog)) == sorted(message for message in said if ";" in message)
+    assert sorted(own_warnings(log)) == sorted(message for message in said if ";" in message)
 
 
 @in_reactor

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -189,14 +188,13 @@ async def test_guesses_are_tried_in_order_until_one_lists_anything(guess: Any, s
 
 
 @in_reactor
-async def test_host_is_told_with_all_guesses(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, Hosts.name)
+async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
     site.pages = {"*": Reply(404), "/2.xml": xml(urlset()), "/home": b"<title>home</title>"}
     site.pages |= dict.fromkeys(("/3.xml", "/4.xml"), redirect("/home"))
     host = f"127.0.0.1:{site.port}"
     crawler = await crawl(Hosts, hosts=host, guess="/1.xml,/2.xml,/3.xml,/4.xml")
     assert host_stats(crawler) == {"guessed": 1, "without": 1}
-    assert [message for message in caplog.messages if "leads to no sitemap" in message] == [
+    assert [message for message in log.messages if "leads to no sitemap" in message] == [
         f"{host} leads to no sitemap: its robots.txt is HTTP 404; "
         f"{site.url('/1.xml')} could not be fetched: Ignoring non-200 response; "
         f"{site.url('/2.xml')} lists nothing; "
@@ -430,13 +428,10 @@ def test_wrong_argument_is_named(arguments: dict[str, Any], message: str) -> Non
 
 
 @in_reactor
-async def test_last_line_names_what_became_of_each_url(
-    site: Site, other: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_last_line_names_what_became_of_each_url(site: Site, other: Site, log: Any) -> None:
     class Fussy(Hosts):
         sitemap_rules = (("/(page|no|gone)", "parse"),)
 
-    caplog.set_level(logging.INFO, Hosts.name)
     with Site({}) as closed:
         gone = closed.url("/gone")
     old = urlset(site.url("/page/old"), lastmod="2020").replace(b"</urlset>", b"")
@@ -445,7 +440,7 @@ async def test_last_line_names_what_became_of_each_url(
     site.pages["/s.xml"] = xml(index(site.url("/part.xml")))
     site.pages["/part.xml"] = xml(old + kept.partition(b">")[2])
     await crawl(Fussy, hosts=[site.url(), gone], since="2026")
-    last = [message for message in caplog.messages if message.startswith("hosts: ")][-1]
+    last = [message for message in log.messages if message.startswith("hosts: ")][-1]
     assert last == (
         "hosts: 0 without a sitemap, 1 unreachable; sitemaps 2, URLs 9 found, 1 crawled, "
         "2 blocked, 1 sitemaps, 1 older than since, 1 on other hosts than scope = 'hosts' allows, "
@@ -454,21 +449,18 @@ async def test_last_line_names_what_became_of_each_url(
 
 
 @in_reactor
-async def test_last_line_accounts_for_no_request_that_no_sitemap_lists(
-    site: Site, other: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_last_line_tells_of_listed_urls_alone(site: Site, other: Site, log: Any) -> None:
     class Follows(Hosts):
         def parse(self, response: Response, **_: Any) -> Iterator[Request]:
             for number in range(3):
                 yield Request(response.urljoin(f"/no/{number}"))
 
-    caplog.set_level(logging.INFO, Hosts.name)
     site.pages["/s.xml"] = xml(urlset(*map(site.url, ("/page", "/no/listed", "/cut"))))
     site.pages["/cut"] = lambda connection: None
     other.pages["/robots.txt"] = b"User-agent: *\nDisallow: /sitemap"
     crawler = await crawl(Follows, hosts=[site.url(), other.url()], guess=True)
     assert stats(crawler)["robotstxt/forbidden"] == 5
-    last = [message for message in caplog.messages if message.startswith("hosts: ")][-1]
+    last = [message for message in log.messages if message.startswith("hosts: ")][-1]
     assert last.endswith("URLs 3 found, 1 crawled, 1 blocked, 1 not fetched")
     assert without(crawler)[other.url()] == (
         f"its robots.txt lists none that can be used; {other.url('/sitemap.xml')} could not be "
