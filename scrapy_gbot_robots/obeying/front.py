@@ -10,7 +10,7 @@ The add-on sets `SCHEDULER` to a subclass of the user's class, Scrapy's own or a
   scheduler; if that has to wait, it is held in the room, and the front takes the next one, for at
   most `PULL_SECS`. It takes none while it holds what it can use (`_has_enough`), so that other
   processes get their share of a queue that they share, and files keep what is in them. Of a queue
-  that is not in Scrapy's files it looks a few requests ahead (`MOST_AHEAD`), though one can go on.
+  that is not in Scrapy's files it looks a few requests ahead (`LOOK_AHEAD`), though one can go on.
   When the crawl closes, what is held goes back. So queues and files are the scheduler's own.
 
 While their scheduler fails, such as when its Redis is away, what is held stays held. The front
@@ -45,12 +45,11 @@ from .subject import restore, returned
 MOST_HELD = 10_000  # requests
 MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
 # The front holds so many requests that can go on, or soon will: times CONCURRENT_REQUESTS, but no
-# fewer than 20. So a process that downloads few at a time knows the next host before its turn, too.
+# fewer than it looks ahead.
 USABLE = 2
-FEWEST_USABLE = 20
-# So many requests of a queue that may be shared are held while one can go on: a host is asked for its
-# robots.txt before its turn. A process that is killed loses as many more.
-MOST_AHEAD = 20
+# So a process that downloads few at a time asks the next host for its robots.txt before its turn.
+# Of a queue that may be shared, so many are held while one can go on. Who is killed loses them.
+LOOK_AHEAD = 20
 SURPLUS = 3  # above so many times as many, some go back, as when an unreachable host answers
 DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
 PULL_SECS = 0.01  # for one request that goes on
@@ -97,7 +96,7 @@ class Front:
     _room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
     _crawler: Any = None
     _most_usable = 0
-    _most_ahead = 0  # so many requests are held while others can go on
+    _look_ahead = 0  # so many requests are held while one can go on
     _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
     _ask_at = 0.0  # on the monotonic clock: when to ask the scheduler again after it has failed
     _last_error: Exception | None = None  # None: it has not failed, or works again
@@ -132,11 +131,11 @@ class Front:
     def _connect(self, room: Room, settings: BaseSettings) -> None:
         scheduler: Any = self
         room.keeps_crawl_open = True
-        self._most_usable = max(FEWEST_USABLE, USABLE * settings.getint("CONCURRENT_REQUESTS"))
+        self._most_usable = max(LOOK_AHEAD, USABLE * settings.getint("CONCURRENT_REQUESTS"))
         queue = load_object(settings["SCHEDULER_PRIORITY_QUEUE"])
         if Scheduler not in type(self).__mro__:
             room.download_slots.are_apart = False
-            self._most_ahead = MOST_AHEAD
+            self._look_ahead = LOOK_AHEAD
             return
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
@@ -183,17 +182,14 @@ class Front:
     def next_request(self) -> Request | None:
         """Return the next request that need not wait; None if there is none for now."""
         room = self._holding()
-        request: Request | None
         if room is None or not (room.occupancy.size or self._crawler.crawling):
-            request = self._theirs.next_request()
+            request: Request | None = self._theirs.next_request()
             return request
         if room.occupancy.usable > SURPLUS * self._most_usable and time.monotonic() >= self._ask_at:
             self._give_back_surplus(room)
         request = room.next()
         stop_at = time.monotonic() + PULL_SECS
-        while request is None or room.occupancy.size < self._most_ahead:
-            if self._has_enough(room):
-                break
+        while not self._has_enough(room, request):
             pulled = self._pulled(room, request)
             if pulled is None:
                 break
@@ -205,14 +201,17 @@ class Front:
                 break
         return request
 
-    def _has_enough(self, room: Room) -> bool:
-        """Whether no more is to be taken from the scheduler now.
+    def _has_enough(self, room: Room, ready: Request | None) -> bool:
+        """Whether no more is to be taken from the scheduler now, when one is `ready` to go on.
 
         Of sites in trouble any number is held: otherwise a few dead hosts would block the head of a
         line of first in, first out. Those whose look-up is late may turn out to be in trouble: the
         longer they are late, the more of theirs is held.
         """
-        if room.occupancy.size >= MOST_HELD:
+        most = MOST_HELD
+        if ready is not None:
+            most = self._look_ahead
+        if room.occupancy.size >= most:
             return True
         slots = self._slots_on_disk
         if slots and all(room.occupancy.by_slot[slot] >= MOST_OF_A_SLOT for slot in slots):
