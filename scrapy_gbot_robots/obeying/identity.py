@@ -80,11 +80,10 @@ class CrawlerIdentity:
         """
         if self._asked_as is not None:
             return self._asked_as
-        header = None
         if not self._name:
             header = request.headers.get("User-Agent")
-        if header:
-            return _agent_named(header)
+            if header:
+                return _agent_named(header)
         if self._default is None:
             self._default = of_project(self._crawler.settings, self._crawler.spider).text
         return _agent_named(self._default)

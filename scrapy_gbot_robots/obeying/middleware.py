@@ -248,11 +248,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
         # what is known is neither stored twice nor asked again
         request.meta.update(dont_cache=True, dont_retry=True)
-        encoding = "utf-8"
-        try:
-            body.decode()
-        except UnicodeDecodeError:
-            encoding = "cp1252"
         return TextResponse(
             request.url,
             status,
@@ -260,7 +255,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             body,
             flags=[ANSWERED, answer.state.value],
             request=request,
-            encoding=encoding,
         )
 
     def _forbidden(

@@ -100,7 +100,8 @@ class Room:
         self._is_subject = is_subject
         self._patience = Patience(wait_secs)
         self.download_slots = DownloadSlots(crawler)
-        self._most_at_a_time = max(FEWEST_AT_A_TIME, crawler.settings.getint("CONCURRENT_REQUESTS"))
+        concurrent = crawler.settings.getint("CONCURRENT_REQUESTS")
+        self._most_at_a_time = max(FEWEST_AT_A_TIME, concurrent)
 
         # All requests in the room.
         self._sites = Sites()
@@ -110,7 +111,7 @@ class Room:
         # Requests that wait in the downloader, and those of them whose robots.txt is unreachable.
         self.in_place: set[Waiter] = set()
         self._held_in_place: set[Waiter] = set()
-        self._most_held_in_place = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
+        self._most_held_in_place = max(1, concurrent // 4)
         self.keeps_crawl_open = False
 
         # Sites that wait for something; a heap has entries that hold no more.

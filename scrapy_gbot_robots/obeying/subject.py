@@ -44,8 +44,7 @@ def origin_of(request: Request) -> Origin:
     Raises:
         ValueError: the URL has no valid origin.
     """
-    scheme, rest = _scheme_of(as_sent(request.url))
-    return Origin.of(f"{scheme}:{rest}")
+    return Origin.of(":".join(_scheme_of(as_sent(request.url))))
 
 
 def is_unchecked_sitemap(request: Request) -> bool:
