@@ -144,10 +144,8 @@ class SitemapDownloaderMiddleware:
         source = request.meta.get(SITEMAP, {})
         if not source and not reads_sitemap(self.crawler, request):
             return
-        found_at = source.get("index", source.get("robotstxt"))
-        redirected_by = request.meta.get("redirect_urls")
-        if redirected_by:
-            found_at = redirected_by[-1]
+        listed_at = source.get("index", source.get("robotstxt"))
+        found_at = request.meta.get("redirect_urls", [listed_at])[-1]
         if not found_at:  # the user named it, and no redirect led to it
             return
         try:

@@ -233,41 +233,32 @@ class _Entry:
             self._child = child._replace(text=SPOILT)
 
     def _add(self, element: Tag, text: str) -> None:
-        """Add what an element says."""
+        """Add what an element says: its text, or where a link with an `href` leads."""
         name = element.local
         if element.prefix != self._prefix:
             name = f"{element.prefix}:{name}"
         key = self._keys.get(name, "")
+        says = element.attributes
+        is_link = element.local == "link" and "href" in says
+        if is_link:
+            text = says["href"]
         value = _usable(text)
-        if element.local == "link" and "href" in element.attributes:
-            value = _target(element)
-            if value and not key:
-                self.values.setdefault("alternate", []).append(value)
-        elif key == "loc":
+        if is_link or key in {"loc", "guid"}:
             value = _url(value)
-        elif key == "guid":
-            value = _permalink(element, value)
+        if is_link and says.get("rel", "alternate") != "alternate":  # not the page in another form
+            value = ""
+        if key == "guid" and (
+            says.get("isPermaLink", "").lower() == "false" or not _ABSOLUTE.fullmatch(value)
+        ):
+            value = ""
         if not key and element.local not in _TAKEN:
             key = element.local
         if key and not self.values.get(key):
             self.values[key] = value  # as in Scrapy, an empty element has a key
         elif key == "loc" and value:
             self.surplus += 1
-
-
-def _permalink(guid: Tag, value: str) -> str:
-    """The URL that a `guid` is, unless it says that it is none."""
-    url = _url(value)
-    if guid.attributes.get("isPermaLink", "").lower() == "false" or not _ABSOLUTE.fullmatch(url):
-        return ""
-    return url
-
-
-def _target(link: Tag) -> str:
-    """Where a link with an `href` leads, if to the same page in another form or language."""
-    if link.attributes.get("rel", "alternate") != "alternate":
-        return ""
-    return _url(_usable(link.attributes.get("href", "")))
+        elif is_link and value:
+            self.values.setdefault("alternate", []).append(value)
 
 
 def _url(value: str) -> str:
