@@ -238,19 +238,14 @@ class _Entry:
         if element.prefix != self._prefix:
             name = f"{element.prefix}:{name}"
         key = self._keys.get(name, "")
-        says = element.attributes
-        is_link = element.local == "link" and "href" in says
+        is_link = element.local == "link" and "href" in element.attributes
         if is_link:
-            text = says["href"]
+            text = _target(element)
         value = _usable(text)
         if is_link or key in {"loc", "guid"}:
             value = _url(value)
-        if is_link and says.get("rel", "alternate") != "alternate":  # not the page in another form
-            value = ""
-        if key == "guid" and (
-            says.get("isPermaLink", "").lower() == "false" or not _ABSOLUTE.fullmatch(value)
-        ):
-            value = ""
+        if key == "guid":
+            value = _permalink(element, value)
         if not key and element.local not in _TAKEN:
             key = element.local
         if key and not self.values.get(key):
@@ -259,6 +254,20 @@ class _Entry:
             self.surplus += 1
         elif is_link and value:
             self.values.setdefault("alternate", []).append(value)
+
+
+def _target(link: Tag) -> str:
+    """Where a link with an `href` leads, if to the same page in another form or language."""
+    if link.attributes.get("rel", "alternate") != "alternate":
+        return ""
+    return link.attributes["href"]
+
+
+def _permalink(guid: Tag, url: str) -> str:
+    """The URL that a `guid` is, unless it says that it is none."""
+    if guid.attributes.get("isPermaLink", "").lower() == "false" or not _ABSOLUTE.fullmatch(url):
+        return ""
+    return url
 
 
 def _url(value: str) -> str:
