@@ -94,9 +94,12 @@ def _verbatim(part: str, end: str) -> tuple[str, str]:
 
 
 def _attributes(text: str) -> Attributes:
-    """The attributes of a tag, as far as they stand in the first `MOST_KEPT` characters."""
+    """The attributes of a tag, as far as they stand in the first `MOST_KEPT` characters.
+
+    Their escapes stay.
+    """
     found = _ATTRIBUTE.findall(text[:MOST_KEPT])
-    return {key: unescaped(double or single).strip() for key, double, single in found}
+    return {key: (double or single).strip() for key, double, single in found}
 
 
 def unescaped(text: str) -> str:

@@ -130,7 +130,7 @@ def test_last_change_is_read(body: bytes, lastmod: str) -> None:
         b'<lastmod>2026-01-31</lastmod><changefreq>daily</changefreq><priority>0.5</priority><i:image xmlns:i="i">'
         b"<i:loc>http://e/i.png</i:loc></i:image>"
         b'<x:link xmlns:x="x" rel="alternate" hreflang="de" href="http://e/de"/>'
-        b'<x:link xmlns:x="x" rel="alternate" hreflang="fr" href="http://e/fr"/>',
+        b'<x:link xmlns:x="x" rel="alternate" hreflang="fr" href="http://e/fr?a&amp;amp;b"/>',
         b"<lastmod/><changefreq></changefreq><priority> </priority>",
         b"",
     ],
