@@ -206,8 +206,8 @@ class CrawlEvents:
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
         """Warn of what an answer means by a setting, if few have been in this `sentence`."""
         why = shown(answer.why)  # from the storage, to which others may write
-        words = (answer.origin.robots_url, why, setting, answer.state.value, rest)
-        self._log(logging.WARNING, sentence, *words)
+        url = answer.origin.robots_url
+        self._log(logging.WARNING, sentence, url, why, setting, answer.state.value, rest)
 
     def _log(self, level: int, sentence: str, *words: str) -> None:
         """Log a `sentence` with its `words`, the first few times."""

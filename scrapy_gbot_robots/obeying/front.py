@@ -78,11 +78,9 @@ class RoomAsQueue:
 
     def push(self, request: Request) -> None:
         """Take in `request`, in the order of `ScrapyPriorityQueue`: start requests are last."""
-        queue = self._queue
-        is_start = False
+        queue, is_start = self._queue, False
         if self._start_queue is not None and request.meta.get("is_start_request"):
-            queue = self._start_queue
-            is_start = True
+            queue, is_start = self._start_queue, True
         step = -1
         # Those that come back do so in the order in which they went.
         if queue is FifoMemoryQueue or RETURNED in request.meta:
@@ -109,8 +107,7 @@ class Front:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
         """Make a scheduler as the user's class would make it."""
-        make = getattr(super(), "from_crawler", lambda _: cls())
-        scheduler = make(crawler)
+        scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
         # To `isinstance`, whatever has the methods of a scheduler is one.
         if cls not in type(scheduler).__mro__:
             # The user's class has named itself. If it has slots, requests wait in the downloader.
@@ -208,9 +205,7 @@ class Front:
         line of first in, first out. Those whose look-up is late may turn out to be in trouble: the
         longer they are late, the more of theirs is held.
         """
-        most = MOST_HELD
-        if ready is not None:
-            most = self._look_ahead
+        most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
             return True
         slots = self._slots_on_disk
@@ -309,5 +304,5 @@ def with_front(scheduler_cls: type) -> type:
         return scheduler_cls
     if scheduler_cls is Scheduler:
         return RobotsScheduler
-    name = f"{scheduler_cls.__name__}WithFront"
-    return type(name, (Front, scheduler_cls), {"__module__": scheduler_cls.__module__})
+    of_module = {"__module__": scheduler_cls.__module__}
+    return type(f"{scheduler_cls.__name__}WithFront", (Front, scheduler_cls), of_module)

@@ -248,6 +248,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
         # what is known is neither stored twice nor asked again
         request.meta.update(dont_cache=True, dont_retry=True)
+        encoding = "utf-8"
+        try:
+            body.decode()
+        except UnicodeDecodeError:  # Scrapy would guess one of dozens
+            encoding = "cp1252"
         return TextResponse(
             request.url,
             status,
@@ -255,6 +260,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             body,
             flags=[ANSWERED, answer.state.value],
             request=request,
+            encoding=encoding,
         )
 
     def _forbidden(
@@ -310,18 +316,18 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
     """Return what lets a request go on, for its meta: `GBOT_ROBOTS_PROVENANCE`."""
-    proof: dict[str, Any] = {
-        "robots": answer.robots_sha256,
-        "fetched": None,
-        "status": answer.status,
-        "line": None,
-        "group": verdict.group,
-        "override": verdict.override,
-    }
+    fetched = line = None
     if answer.fetched_at is not None:
         date = date_of(answer.fetched_at)
         if date is not None:
-            proof["fetched"] = date.isoformat(timespec="seconds")
+            fetched = date.isoformat(timespec="seconds")
     if verdict.rule is not None:
-        proof["line"] = verdict.rule.line
-    return proof
+        line = verdict.rule.line
+    return {
+        "robots": answer.robots_sha256,
+        "fetched": fetched,
+        "status": answer.status,
+        "line": line,
+        "group": verdict.group,
+        "override": verdict.override,
+    }
