@@ -129,7 +129,9 @@ class SitemapReader:
         if root is None and not self.entries:
             self.broken = 0  # they are no lines of a list
             if not self.trouble:
-                self.trouble = f'it is no sitemap, and begins with "{shown(head, 40)}"'
+                self.trouble = "it is empty"
+                if head:
+                    self.trouble = f'it is no sitemap, and begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""

@@ -109,17 +109,19 @@ async def test_broken_file_is_used_and_logged(site: Site, log: Any) -> None:
         "/html": b"<title>page</title>",
         "/s.txt": f"Pages:\n{site.url('/page')}\n/relative\n".encode(),
         "/empty.xml": xml(urlset()),
+        "/nothing": b"",
     }
     site.pages |= {**files, "/robots.txt": sitemap_lines(*map(site.url, files))}
     crawler = await crawl(Hosts, {"CLOSESPIDER_PAGECOUNT": 50}, hosts=[site.url()])
     assert len(parsed(crawler)) > 40
-    assert sitemap_stats(crawler)["failed"] == 2
+    assert sitemap_stats(crawler)["failed"] == 3
     said = [message for message in log.messages if "broken entries" in message]
     assert sorted(re.sub(r": \d{3,} ", ": N ", message) for message in said) == [
         f"{site.url('/cut.xml')}: N URLs read, 1 broken entries; the compressed data ends too early",
         f"{site.url('/empty.xml')}: 0 URLs read, 0 broken entries",
         f"{site.url('/html')}: 0 URLs read, 0 broken entries; "
         'it is no sitemap, and begins with "<title>page</title>"',
+        f"{site.url('/nothing')}: 0 URLs read, 0 broken entries; it is empty",
         f"{site.url('/s.txt')}: 1 URLs read, 2 broken entries",
     ]
     assert sorted(own_warnings(log)) == sorted(message for message in said if ";" in message)
