@@ -274,7 +274,11 @@ class _Audit:
         if invalid and not self._judged:
             raise CommandError(f"{self._options.urls}: no line of it is a URL{self._example}")
         err.say()
-        err.say(f"{count(self._judged, 'URL')} in {time.monotonic() - self._began:.1f} s")
+        judged = count(self._judged, "URL")
+        if len(self._options.versions) > 1:  # the table is about these alone
+            changed = sum(number for (column, _), number in self._answers.items() if column == 0)
+            judged += f", {changed:,} of them judged differently,"
+        err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:
             why = f"no URL of at most {MAX_URL:,} bytes{self._example}"
             err.say((f"{count(invalid, 'line')} left out: {why}", "warning"))

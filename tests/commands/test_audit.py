@@ -108,10 +108,12 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
         ["allowed", "a_before", "no rule matches", URLS[3]],
     ]
     assert counts(ended.err) == [["a", "2", "1", "0"], ["a_before", "1", "2", "0"]]
+    assert ", 3 of them judged differently, in " in ended.err
     opened = audit(files, f"{words} new.txt --format csv --only allowed").out
     assert opened == f"url,a,a_before\n{URLS[1]},1,0\n{URLS[2]},1,0\n"
     same = audit(files, f"{words} old.txt --format csv")
     assert (same.status, same.out) == (0, "url,a,a_before\n")
+    assert ", 0 of them judged differently, in " in same.err
 
 
 def test_versions_may_be_those_of_sites_and_overrides_do_not_count(files: Path) -> None:
