@@ -248,7 +248,7 @@ class AnswerCache:
         """The answer of `origin`, or None. This counts as a use."""
         answer = self._answers.pop(origin, None)
         if answer is not None:
-            self._answers[origin] = answer
+            self._answers[answer.origin] = answer  # so that no second `Origin` stays in memory
         return answer
 
     def put(self, answer: CachedAnswer) -> None:

@@ -275,8 +275,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if answer.bars_for_now:
                 self.crawler.stats.inc_value("gbot_robots/given_up")
         sent = shown(str(request), _LONGEST_URL)
-        extra = {"spider": self.crawler.spider}
-        logger.debug("Forbidden by robots.txt: %s: %s%s", sent, verdict, source, extra=extra)
+        logger.debug(
+            "Forbidden by robots.txt: %s: %s%s",
+            sent,
+            verdict,
+            source,
+            extra={"spider": self.crawler.spider},
+        )
         self.crawler.stats.inc_value("robotstxt/forbidden")
         self.crawler.signals.send_catch_log(request_forbidden, request=request, error=error)
         return error

@@ -129,7 +129,7 @@ def _row_of_rule(counts: CrawlCounts, blocking: BlockingRule) -> str:
 
 
 def _row_of_origin(counts: CrawlCounts, origin: Origin) -> str:
-    row = counts.origins[origin]
+    row = counts.row(origin)
     examples = " ".join(counts.blocking.examples[origin])
     blocked = counts.blocking[origin]
     return _row(blocked, origin.robots_url, row.state, row.status, row.why, examples)

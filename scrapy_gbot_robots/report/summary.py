@@ -99,8 +99,9 @@ class CrawlCounts:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.blocked = 0
-        # The rows are no `Answer`, which would keep all the rules in memory.
-        self.origins: dict[Origin, OriginRow] = {}
+        # What `row` makes a row of; an `Answer` would keep all the rules in memory. The garbage
+        # collector looks at a plain tuple of texts once, and at an `OriginRow` always.
+        self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
         self.blocking: Tally[Origin] = Tally()  # by requests that were blocked
         self.rules: Tally[BlockingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
@@ -122,7 +123,11 @@ class CrawlCounts:
                 why = f"{why}; redirected to {copy.url}"
         if answer.outage is not None:
             cause = answer.outage.cause
-        self.origins[answer.origin] = OriginRow(state, answer.status, why, instead, cause)
+        self.origins[answer.origin] = (state, answer.status, why, instead, cause)
+
+    def row(self, origin: Origin) -> OriginRow:
+        """What is known of an origin that was counted."""
+        return OriginRow._make(self.origins[origin])
 
     def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         """Count a request that was blocked."""
@@ -153,7 +158,7 @@ class CrawlCounts:
             yield f"the crawl ended while {requests} still waited for a robots.txt"
         if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
             yield _INCOMPLETE
-        numbers = Counter(row.instead for row in self.origins.values())
+        numbers = Counter(self.row(origin).instead for origin in self.origins)
         for words in _NO_ROBOTS_TXT.values():
             if numbers[words]:
                 yield f"{count(numbers[words], 'answer')} {words}"
@@ -163,7 +168,7 @@ class CrawlCounts:
         yield from self._unreachable()
 
     def _headline(self) -> str:
-        states = Counter(row.state for row in self.origins.values())
+        states = Counter(self.row(origin).state for origin in self.origins)
         origins = count(len(self.origins), "origin")
         if states:
             numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
@@ -173,7 +178,7 @@ class CrawlCounts:
     def _unreachable(self) -> Iterator[str]:
         unreachable = []
         for origin in self.most_blocking():
-            cause = self.origins[origin].cause
+            cause = self.row(origin).cause
             if cause is not None:
                 blocked = count(self.blocking[origin], "request")
                 where = f"{origin.robots_url} ({shown(cause)})"

@@ -89,7 +89,7 @@ class SitemapFeed:
         self._mode = settings.sitemaps
         self.may_feed = feeds(crawler, settings)
         self.check = UrlCheck.of(settings, crawler.settings)
-        self.listed: dict[str, list[str]] = {}
+        self.listed: dict[str, tuple[str, ...]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
@@ -177,7 +177,7 @@ class SitemapFeed:
         asked for, what is left out is counted, and the first call logs it.
         """
         robots_url = origin.robots_url
-        before = self.listed.get(robots_url, [])
+        before = self.listed.get(robots_url, ())
         choose = partial(self.check.choose, robots_url, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
             new, counts, first = await run_in_thread(choose)
@@ -190,7 +190,7 @@ class SitemapFeed:
         for name, number in counts.items():
             if is_asked_for or name == "found":
                 count(self._crawler, name, number)
-        self._remember(robots_url, [sitemap.url for sitemap in new])
+        self._remember(robots_url, tuple(sitemap.url for sitemap in new))
         for sitemap in new:
             if not is_fed:
                 await self._show(sitemap, None)
@@ -201,10 +201,10 @@ class SitemapFeed:
                 count(self._crawler, refusal.stat)
         return new
 
-    def _remember(self, robots_url: str, urls: list[str]) -> None:
+    def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
         """Note what a robots.txt lists; forget what was met longest ago if that is too much."""
         if robots_url not in self.listed:
-            self.listed[robots_url] = []
+            self.listed[robots_url] = ()
             self._chars += len(robots_url)
         self.listed[robots_url] += urls
         self._chars += sum(map(len, urls))

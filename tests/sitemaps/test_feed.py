@@ -55,7 +55,9 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
     feed = feed_with()
     news = [await read(feed, "e", *numbers) for numbers in ((1, 2), (1, 2), (2, 3), ())]
     assert [[int(sitemap.url[-1]) for sitemap in new] for new in news] == [[1, 2], [], [3], []]
-    assert feed.listed == {"https://e/robots.txt": [f"https://e/{number}" for number in (1, 2, 3)]}
+    assert feed.listed == {
+        "https://e/robots.txt": tuple(f"https://e/{number}" for number in (1, 2, 3))
+    }
 
 
 @as_scrapy_runs_it
