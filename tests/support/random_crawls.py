@@ -349,10 +349,14 @@ class Trial:
             for url, outcome in report["outcomes"]:
                 outcomes[url.replace("/moved/", "/yes/moved-")].append(outcome)
         direct = {self._url(page) for page in self.world.direct}
+        # Each page that comes begins one of them, in the first worker.
+        pages = [url for url, each in outcomes.items() if "page" in each and url not in direct]
+        are_all_begun = not self.was_stopped and self.world.workers == 1
+        if len(pages) < len(direct):
+            are_all_begun = False
         for page in (*self.world.pages, *self.world.idle, *self.world.direct):
             url = self._url(page)
-            # The first worker may have had too few pages for all of them.
-            is_loose = url in direct and (self.was_stopped or self.world.workers > 1)
+            is_loose = url in direct and not are_all_begun
             # Only some wait in the downloader for an unreachable robots.txt.
             may_be_given_up = url in direct and not self.world.hosts[page.host].is_well
             if problem := self._wrong_with(
