@@ -29,13 +29,17 @@ _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
 _WITH_IPV4_AT_THE_END = (
     IPv6Network("::/96"),  # RFC 4291 2.5.5.1
     IPv6Network("64:ff9b::/96"),  # RFC 6052 (NAT64)
+    IPv6Network("::ffff:0:0/96"),  # RFC 4291 2.5.5.2
     IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
 )
-_PRIVATE = (  # that not every Python's `ipaddress` knows
+_PRIVATE = (  # that not every Python's `ipaddress` calls so
     IPv4Network("192.0.0.0/24"),  # RFC 6890 (protocol assignments)
+    IPv4Network("224.0.0.0/4"),  # RFC 5771 (multicast)
     IPv6Network("64:ff9b:1::/48"),  # RFC 8215 (a network's own NAT64)
     IPv6Network("3fff::/20"),  # RFC 9637 (documentation)
     IPv6Network("5f00::/16"),  # RFC 9602 (SRv6 segment identifiers)
+    IPv6Network("fec0::/10"),  # RFC 3879 (site-local)
+    IPv6Network("ff00::/8"),  # RFC 4291 2.7 (multicast)
 )
 
 
@@ -68,11 +72,7 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
         inner = _ipv4_in(address)
         if inner is not None:
             return _is_private(inner)
-        if address.is_site_local:
-            return True
     if any(address in network for network in _PRIVATE):
-        return True
-    if address.is_multicast:
         return True
     return not address.is_global
 
@@ -84,9 +84,7 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
     if address.teredo is not None:
         _, client = address.teredo
         return client
-    if address.sixtofour is not None:
-        return address.sixtofour
-    return address.ipv4_mapped
+    return address.sixtofour
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
