@@ -25,7 +25,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 
 from ..concurrency import run_in_thread, within
-from ..core.urls import DEFAULT_PORTS, Origin, may_resolve, shown
+from ..core.urls import Origin, may_resolve, shown
 from ..engine import (
     LISTENER,
     Overhearing,
@@ -154,8 +154,7 @@ class Fetcher:
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
         while True:
-            at_home = is_at_home(trail[-1], origin)
-            exchange = await self._ask(trail[-1], request, secs_left, at_home=at_home)
+            exchange = await self._ask(trail[-1], origin, request, secs_left)
             looking_at = time.monotonic()
             outcome = await self._hop_or_outcome(exchange, trail)
             if not isinstance(outcome, str):
@@ -229,9 +228,9 @@ class Fetcher:
         return dead_end(answer.status, trail[-1], "to a private address")
 
     async def _ask(
-        self, url: str, request: Request | None, secs_left: float, *, at_home: bool
+        self, url: str, origin: Origin, request: Request | None, secs_left: float
     ) -> Exchange:
-        """Request `url`.
+        """Request `url`, for the robots.txt of `origin`.
 
         If the response breaks off after its headers, request it again for the status alone.
 
@@ -239,7 +238,7 @@ class Fetcher:
         handler tells the status of a response whose body hangs or is reset. The second request has
         half of the time at most, so that redirects that hang one after another come to an end.
         """
-        send = partial(self._send, url, request, at_home=at_home)
+        send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
         if exchange.response is None and exchange.headers_came:
             again = await send(secs_left / 2, _STATUS_ONLY)
@@ -250,11 +249,10 @@ class Fetcher:
     async def _send(
         self,
         url: str,
+        origin: Origin,
         request: Request | None,
         secs_left: float,
         most_bytes: int,
-        *,
-        at_home: bool,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
         robots_request = self.robots_request(url, request)
@@ -269,7 +267,7 @@ class Fetcher:
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
         try:
-            self._set_credentials(robots_request, at_home=at_home)
+            self._set_credentials(robots_request, at_home=is_at_home(url, origin))
             with self._overhearing.listening():
                 response = await send_beside_limits(
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
@@ -334,6 +332,6 @@ class Fetcher:
 def is_at_home(url: str, origin: Origin) -> bool:
     """Whether credentials for `origin` may go to `url`: there, or to its https of the same host."""
     homes = [origin]
-    if origin == Origin("http", origin.host, DEFAULT_PORTS["http"]):
-        homes.append(Origin("https", origin.host, DEFAULT_PORTS["https"]))
+    if str(origin) == f"http://{origin.host}":
+        homes.append(Origin.of(f"https://{origin.host}"))
     return Origin.of(url) in homes
