@@ -294,14 +294,12 @@ def failure_of(error: BaseException, *, proxied: bool = False, host: str = "") -
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail)
-    kinds = list(_meanings(error))
     if type(error).__name__ in _SAYS_NO_MORE:
         detail = ""
-    failure = Failure.OTHER
-    if Failure.PROXY in kinds:
+    meanings = [*_meanings(error), Failure.OTHER]
+    failure = meanings[0]
+    if Failure.PROXY in meanings:
         failure = Failure.PROXY
-    elif kinds:
-        failure = kinds[0]
     if failure is Failure.DNS and host.startswith("["):
         detail = _NO_IPV6
     if proxied and failure in _OF_CONNECTING:
