@@ -11,7 +11,7 @@ Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -123,12 +123,10 @@ def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
 
 # The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the
 # request was not conditional) and codes from 600 on count as server errors.
-_STATUS_CODES: tuple[tuple[range, type[Outcome]], ...] = (
+_STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
     (range(200, 300), Fetched),
-    (range(304, 305), Unreachable),
-    (range(300, 400), Unavailable),  # a redirect that was not followed ends as a 404
-    (range(429, 430), Unreachable),
-    (range(400, 500), Unavailable),
+    ({304, 429}, Unreachable),
+    (range(300, 500), Unavailable),  # a redirect that was not followed ends as a 404
 )
 _SERVER_ERRORS = range(500, 600)
 _PROXY_AUTHENTICATION_REQUIRED = 407
@@ -192,7 +190,7 @@ def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str |
         location: the Location header.
         trail: the URLs that were asked so far; the one that redirects is the last.
     """
-    target = _target(location, trail[-1])
+    target = _target(location or b"", trail[-1])
     if target is None:
         why = "without a Location that can be followed"
     elif target in trail:
@@ -209,13 +207,11 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
     return Unavailable(status, url, f"HTTP {status} {why}, as 404")
 
 
-def _target(location: bytes | None, here: str) -> str | None:
+def _target(location: bytes, here: str) -> str | None:
     """Resolve a Location against the URL that sent it; None if it is no URL to follow.
 
     User-info and fragment are taken out.
     """
-    if location is None:
-        return None
     # as browsers read it (WHATWG URL, "special" schemes)
     try:
         text = location.decode()
