@@ -210,21 +210,18 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
     `before` is the outage until then, if there was one.
     """
-    since = now
-    failures = 0
+    if before is None:
+        before = Outage(since=now, failures=0, status=None, why="", retry_at=now, alike=0)
     alike = 0
-    if before is not None:
-        since = min(before.since, now)
-        failures = before.failures
-        if outcome.failure is before.failure:
-            alike = before.alike
+    if outcome.failure is before.failure:
+        alike = before.alike
     # no server is burdened by a try to find it: the pauses begin anew when it disappears
-    tries = failures
+    tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
     return Outage(
-        since=since,
-        failures=failures + 1,
+        since=min(before.since, now),
+        failures=before.failures + 1,
         status=outcome.status,
         why=outcome.why,
         retry_at=now + _wait(outcome, tries),
@@ -303,13 +300,17 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
     if age >= MINUTE:
         why = f"robots.txt unreachable for {span(age)}: {outage.why}"
     retry_at = _retry_at(outage, now)
-    if state is State.FULL_DISALLOW:
-        return Decision(state, why, True, retry_at, retry_at, outage=outage)
-    ask_at = retry_at + _GRACE
-    if state is State.FULL_ALLOW or copy is None:
-        return Decision(State.FULL_ALLOW, why, True, retry_at, ask_at, outage=outage)
-    why = f"{why}; the last answer counts"
-    return Decision(_state_by(copy, policy), why, True, retry_at, ask_at, copy, outage)
+    ask_at = retry_at
+    if state is not State.FULL_DISALLOW:
+        ask_at += _GRACE
+    if state is not State.RULES:
+        copy = None
+    elif copy is None:
+        state = State.FULL_ALLOW
+    else:
+        state = _state_by(copy, policy)
+        why += "; the last answer counts"
+    return Decision(state, why, True, retry_at, ask_at, copy, outage)
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
