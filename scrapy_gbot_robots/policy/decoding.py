@@ -152,7 +152,7 @@ def gunzipped(pieces: Pieces) -> Pieces:
 
 def _inflated(pieces: Pieces) -> Pieces:
     """Decompress `deflate`: zlib by RFC 9110 8.4.1.2, and raw deflate from some servers."""
-    first = next(filter(None, pieces), b"")
+    first = next(pieces, b"")
     wbits = _RAW
     if first and first[0] & 0x0F == zlib.DEFLATED:  # no raw deflate begins so
         wbits = _ZLIB
