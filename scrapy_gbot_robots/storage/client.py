@@ -78,32 +78,32 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
     """
     name = settings.storage
     path = settings.sqlite_path
-    if name == "sqlite" and path is not None:
-        # only the module in use is imported
-        from .sqlite import ForeignFileError, SqliteStorage  # noqa: PLC0415
-
-        opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
-        try:
-            opens().close()
-        except ForeignFileError as error:
-            raise ValueError(str(error)) from error
-        except StorageError:  # if it lasts, the log says so when a look-up needs the storage
-            pass
-        return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
-    if name == "sqlite":
-        why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
-        return StorageChoice(
-            "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
-        )
+    if name == "redis":
+        return redis_choice(settings, crawler.settings)
     if name == "memory":
         return StorageChoice(
             name, MemoryStorage, "memory: kept until the crawl ends, for this process"
         )
-    if name == "redis":
-        return redis_choice(settings, crawler.settings)
-    rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
-    storage_cls = _loaded("GBOT_ROBOTS_STORAGE", rule, name, _is_storage)
-    return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
+    if name != "sqlite":
+        rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
+        storage_cls = _loaded("GBOT_ROBOTS_STORAGE", rule, name, _is_storage)
+        return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
+    if path is None:
+        why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
+        return StorageChoice(
+            "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
+        )
+    # only the module in use is imported
+    from .sqlite import ForeignFileError, SqliteStorage  # noqa: PLC0415
+
+    opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
+    try:
+        opens().close()
+    except ForeignFileError as error:
+        raise ValueError(str(error)) from error
+    except StorageError:  # if it lasts, the log says so when a look-up needs the storage
+        pass
+    return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
 
 
 def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
