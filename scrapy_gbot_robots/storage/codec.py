@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
 from math import isfinite
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -56,13 +55,21 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
         text = stream.decompress(data[len(VERSION) :], most_bytes(max_body))
         end = text.index(b"\n", 0, _FACTS_BYTES)
         facts = json.loads(text[:end])
+        copy = facts["copy"]
         body = text[end + 1 :]
-        entry = Entry(_copy_of(facts["copy"], body), _outage_of(facts["outage"]))
+        if copy is not None:
+            copy = _checked(Copy(**{**copy, "kind": Kind[copy["kind"]], "body": body}))
+        outage = facts["outage"]
+        if outage is not None:
+            failure = outage["failure"]
+            if failure is not None:
+                failure = Failure[failure]
+            outage = _checked(Outage(**{**outage, "failure": failure}))
     except (zlib.error, ValueError, LookupError, TypeError, RecursionError):
         return None
     if not stream.eof or stream.unused_data or len(body) > max_body:
         return None
-    return entry
+    return Entry(copy, outage)
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
@@ -74,21 +81,6 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
     if part is None:
         return None
     return {name: getattr(part, name) for name in part.__slots__ if name != "body"}
-
-
-def _copy_of(facts: Mapping[str, Any] | None, body: bytes) -> Copy | None:
-    if facts is None:
-        return None
-    return _checked(Copy(**{**facts, "kind": Kind[facts["kind"]], "body": body}))
-
-
-def _outage_of(facts: Mapping[str, Any] | None) -> Outage | None:
-    if facts is None:
-        return None
-    failure = facts["failure"]
-    if failure is not None:
-        failure = Failure[failure]
-    return _checked(Outage(**{**facts, "failure": failure}))
 
 
 def _checked(part: _Part) -> _Part:
