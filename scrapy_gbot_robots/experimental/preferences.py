@@ -160,12 +160,12 @@ class PreferenceCheck:
         Returns a verdict if that forbids the request.
         """
         self._stated[request] = stated
-        request.meta[PREFERENCES] = _note(stated)
+        request.meta[PREFERENCES] = note = _note(stated)
         if not self._refuses:
             return None
         refused = refusal(self._purposes, stated)
         if refused is not None:
-            self._count(stated)
+            self._count(note)
         return refused
 
     def after(self, request: Request, response: Response) -> Verdict | None:
@@ -178,12 +178,11 @@ class PreferenceCheck:
             return None
         headers = response.headers
         by_header = of_headers(headers.getlist("Content-Usage"), headers.getlist("Content-Signal"))
-        stated = combined([stated, by_header])
-        request.meta[PREFERENCES] = _note(stated)
+        request.meta[PREFERENCES] = note = _note(combined([stated, by_header]))
         proof = request.meta.get(PROVENANCE)
         if isinstance(proof, dict):
-            proof["preferences"] = request.meta[PREFERENCES]
-        self._count(stated)
+            proof["preferences"] = note
+        self._count(note)
         for purpose in self._purposes:
             if word_on(purpose, by_header) == REFUSED:
                 self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/by_header")
@@ -191,10 +190,9 @@ class PreferenceCheck:
             return None
         return refusal(self._purposes, by_header, "a header of the page")
 
-    def _count(self, stated: Preferences) -> None:
+    def _count(self, note: dict[str, Any]) -> None:
         for purpose in self._purposes:
-            word = word_on(purpose, stated)
-            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{word}")
+            self._crawler.stats.inc_value(f"gbot_robots/preference/{purpose}/{note[purpose]}")
 
 
 def _note(stated: Preferences) -> dict[str, Any]:
