@@ -7,6 +7,8 @@ import pytest
 from scrapy_gbot_robots.bulk import judge_batch
 from scrapy_gbot_robots.bulk.judging import BulkError
 
+from ..support.rows import table
+
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 ROBOTS = b"user-agent: *\ndisallow: /no\n"
@@ -40,9 +42,7 @@ def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies(kind: Any) ->
     assert judged.schema.field("a").type == pa.int8()
 
 
-@pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()]
-)
+@table("kind", pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view())
 def test_body_may_be_text_or_bytes_and_was_served_where_no_status_says_more(kind: Any) -> None:
     bodies = pa.array([ROBOTS.decode(), None], pa.string()).cast(kind)
     batch = pa.record_batch({"url": ["https://a.example/no", "https://b.example/"], "body": bodies})
@@ -86,15 +86,13 @@ def test_column_that_is_called_like_a_crawler_is_refused() -> None:
     assert judge_batch(batch, "b").schema.names == ["url", "a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("name", "column"),
-    [
-        ("url", [{"a": "x"}]),
-        ("url", [1]),
-        ("body", [[ROBOTS]]),
-        ("body", [{"a": b""}]),
-        ("body", [1]),
-    ],
+@table(
+    "name, column",
+    ("url", [{"a": "x"}]),
+    ("url", [1]),
+    ("body", [[ROBOTS]]),
+    ("body", [{"a": b""}]),
+    ("body", [1]),
 )
 def test_column_without_text_is_refused(name: str, column: list[Any]) -> None:
     rows = {"url": ["https://a.example/no"], "status": [200], "body": [ROBOTS], name: column}

@@ -17,6 +17,7 @@ from scrapy_gbot_robots.policy.outages import Decision, Policy, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 
 from ..support.oracle import verdict_of
+from ..support.rows import table
 
 RULES = Decision(State.RULES, "", False, 1.0, 1.0)
 ROBOTS = (
@@ -48,14 +49,12 @@ def test_words_mean_what_the_settings_of_their_names_mean() -> None:
     assert judge(["https://a.example/"], [(403, b"")], "a", refused="disallow") == {"a": [0]}
 
 
-@pytest.mark.parametrize(
-    ("robots", "no"),
-    [
-        ({}, 2),
-        ({"https://a.example": None}, 2),
-        ({"https://a.example": (None, b"")}, 2),
-        ({"https://a.example": b"user-agent: *\ndisallow: /"}, 0),
-    ],
+@table(
+    "robots, no",
+    ({}, 2),
+    ({"https://a.example": None}, 2),
+    ({"https://a.example": (None, b"")}, 2),
+    ({"https://a.example": b"user-agent: *\ndisallow: /"}, 0),
 )
 def test_robots_txt_itself_is_never_disallowed(robots: Any, no: int) -> None:
     urls = [
@@ -94,25 +93,23 @@ def test_urls_are_a_list() -> None:
             judge(urls, {}, "a")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("robots", "error", "said"),
-    [
-        ([ROBOTS], ValueError, "2 URLs, and what was served for 1"),
-        ({"nothing": ROBOTS}, ValueError, "no absolute URL"),
-        ({"https://a.example": 200}, TypeError, r"what was served is \(status, body\), .* not 200"),
-        ({"https://a.example": [200, ROBOTS]}, TypeError, r"what was served is \(status, body\)"),
-        ([(200, ROBOTS, "more")] * 2, TypeError, r"what was served is \(status, body\)"),
-        (ROBOTS, TypeError, "which origin served what, .* it is not one bytes"),
-        (None, TypeError, "which origin served what, .* it is not one NoneType"),
-        (iter([ROBOTS] * 2), TypeError, "which origin served what, .* it is not one list_iterator"),
-        ([("OK", ROBOTS)] * 2, TypeError, "a status is a whole number .* not 'OK'"),
-        ([("", ROBOTS)] * 2, TypeError, "a status is a whole number"),
-        ([("2" * 5_000, ROBOTS)] * 2, TypeError, "a status is a whole number"),
-        ([("٢٠٠", ROBOTS)] * 2, TypeError, "a status is a whole number .* not '٢٠٠'"),
-        ([(200.5, ROBOTS)] * 2, TypeError, "a status is a whole number"),
-        ([(True, ROBOTS)] * 2, TypeError, "a status is a whole number"),
-        ([(200, "user-agent: *")] * 2, TypeError, r"what was served is \(status, body\)"),
-    ],
+@table(
+    "robots, error, said",
+    ([ROBOTS], ValueError, "2 URLs, and what was served for 1"),
+    ({"nothing": ROBOTS}, ValueError, "no absolute URL"),
+    ({"https://a.example": 200}, TypeError, r"what was served is \(status, body\), .* not 200"),
+    ({"https://a.example": [200, ROBOTS]}, TypeError, r"what was served is \(status, body\)"),
+    ([(200, ROBOTS, "more")] * 2, TypeError, r"what was served is \(status, body\)"),
+    (ROBOTS, TypeError, "which origin served what, .* it is not one bytes"),
+    (None, TypeError, "which origin served what, .* it is not one NoneType"),
+    (iter([ROBOTS] * 2), TypeError, "which origin served what, .* it is not one list_iterator"),
+    ([("OK", ROBOTS)] * 2, TypeError, "a status is a whole number .* not 'OK'"),
+    ([("", ROBOTS)] * 2, TypeError, "a status is a whole number"),
+    ([("2" * 5_000, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+    ([("٢٠٠", ROBOTS)] * 2, TypeError, "a status is a whole number .* not '٢٠٠'"),
+    ([(200.5, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+    ([(True, ROBOTS)] * 2, TypeError, "a status is a whole number"),
+    ([(200, "user-agent: *")] * 2, TypeError, r"what was served is \(status, body\)"),
 )
 def test_what_does_not_fit_is_refused(robots: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):

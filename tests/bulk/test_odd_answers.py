@@ -16,6 +16,7 @@ from ..support.command import run
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.http2 import Http2Site, Reply2
 from ..support.odd_answers import ELSEWHERE, FREE, PAGE, odd_answer, odd_reply2
+from ..support.rows import table
 from ..support.web import Site, raw
 
 RULES = b"user-agent: *\ndisallow: /page\n"
@@ -82,15 +83,13 @@ def by_command(name: str, directory: Path, urls: list[str]) -> list[dict[str, bo
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "seed", "count"),
-    [
-        ("http11", 1, 80),
-        ("h2", 1, 40),
-        pytest.param("http11", 2, 300, marks=pytest.mark.slow),
-        pytest.param("aiohttp", 2, 100, marks=pytest.mark.slow),
-        pytest.param("httpx", 2, 100, marks=pytest.mark.slow),
-    ],
+@table(
+    "name, seed, count",
+    ("http11", 1, 80),
+    ("h2", 1, 40),
+    pytest.param("http11", 2, 300, marks=pytest.mark.slow),
+    pytest.param("aiohttp", 2, 100, marks=pytest.mark.slow),
+    pytest.param("httpx", 2, 100, marks=pytest.mark.slow),
 )
 @in_reactor
 async def test_odd_answer_means_the_same_everywhere(

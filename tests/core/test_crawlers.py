@@ -9,6 +9,7 @@ from scrapy_gbot_robots.core.crawlers import cut_token, is_browser_like, product
 from scrapy_gbot_robots.core.lines import MAX_LINE_BYTES
 
 from ..support.examples import CHROME, GOOGLEBOT_SMARTPHONE
+from ..support.rows import row, table
 
 IGNORE_ROBOTS = """
     Google-Safety googleweblight GoogleMessages Google-GeminiNotebook Google-NotebookLM Google-Pinpoint google-speakr
@@ -49,26 +50,21 @@ CRAWLERS: list[tuple[str, str, tuple[str, ...], bool]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("user_agent", "tokens", "heeds_global"),
-    [pytest.param(*row, id=f"S11-{id}") for id, *row in CRAWLERS],
-)
+@table("user_agent, tokens, heeds_global", *(row(f"S11-{id}", *heeded) for id, *heeded in CRAWLERS))
 def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: bool) -> None:
     crawler = Crawler.of(user_agent)
     assert (crawler.tokens, crawler.heeds_global) == (tokens, heeds_global)
     assert Crawler.of(user_agent.encode("latin-1", "replace")) == crawler
 
 
-@pytest.mark.parametrize(
-    ("agents", "name", "verdict"),
-    [
-        ("*|google-safety", "Google-Safety", "allowed: this crawler does not heed robots.txt"),
-        ("*", "\0", 'disallowed by "Disallow: /" (line 2, group "*")'),
-        ("googlebot-image", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot-image")'),
-        ("googlebot", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot")'),
-        ("googlebot-image|allow:|googlebot", "Googlebot-Image", 'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches'),
-        ("googlebot-image|allow:|googlebot", "Googlebot-Video", 'disallowed by "Disallow: /" (line 4, group "googlebot")'),
-    ],
+@table(
+    "agents, name, verdict",
+    ("*|google-safety", "Google-Safety", "allowed: this crawler does not heed robots.txt"),
+    ("*", "\0", 'disallowed by "Disallow: /" (line 2, group "*")'),
+    ("googlebot-image", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot-image")'),
+    ("googlebot", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot")'),
+    ("googlebot-image|allow:|googlebot", "Googlebot-Image", 'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches'),
+    ("googlebot-image|allow:|googlebot", "Googlebot-Video", 'disallowed by "Disallow: /" (line 4, group "googlebot")'),
 )  # fmt: skip
 def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(
     agents: str, name: str, verdict: str
@@ -148,7 +144,7 @@ HEADERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("header", "token"), [pytest.param(*row, id=id) for id, *row in HEADERS])
+@table("header, token", *(row(*each) for each in HEADERS))
 def test_product_token_of_header(header: str, token: str) -> None:
     assert product_token(header) == token
     assert product_token(header.encode("utf-8", "surrogatepass")) == token
@@ -159,16 +155,14 @@ def test_product_token_of_header(header: str, token: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("user_agent", "cut"),
-    [
-        pytest.param("mybot", None, id="a-token"),
-        pytest.param("mybot/1.0 (+https://mybot.example/)", None, id="a-product"),
-        pytest.param("bot2000/1.0", "bot", id="a-digit-ends-it"),
-        pytest.param("my bot", "my", id="two-words"),
-        pytest.param("Mozilla/5.0 (compatible; mybot/1.0)", None, id="a-browser-s"),
-        pytest.param("", None, id="empty"),
-    ],
+@table(
+    "user_agent, cut",
+    row("a-token", "mybot", None),
+    row("a-product", "mybot/1.0 (+https://mybot.example/)", None),
+    row("a-digit-ends-it", "bot2000/1.0", "bot"),
+    row("two-words", "my bot", "my"),
+    row("a-browser-s", "Mozilla/5.0 (compatible; mybot/1.0)", None),
+    row("empty", "", None),
 )
 def test_token_that_is_only_the_beginning_of_a_name_is_told(
     user_agent: str, cut: str | None
@@ -176,9 +170,7 @@ def test_token_that_is_only_the_beginning_of_a_name_is_told(
     assert cut_token(user_agent) == cut
 
 
-@pytest.mark.parametrize(
-    "header", ["(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000]
-)
+@table("header", "(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000)
 def test_hostile_header_has_an_answer(header: str) -> None:
     assert len(product_token(header)) <= MAX_LINE_BYTES
     Crawler.of(header.encode())
@@ -194,17 +186,15 @@ BODY = (
 ROBOTS = RobotsTxt.parse(BODY)
 
 
-@pytest.mark.parametrize(
-    ("names", "group"),
-    [
-        pytest.param(["mybot", "googlebot"], "mybot", id="first-named"),
-        pytest.param(["nobot", "googlebot"], "googlebot", id="second-named"),
-        pytest.param(["nobot", "otherbot"], "*", id="none-named"),
-        pytest.param(["nobot", "Googlebot-Image"], "googlebot", id="google's-fall-back"),
-        pytest.param([b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot", id="headers"),
-        pytest.param(["AdsBot-Google", "nobot"], "*", id="one-of-them-heeds-star"),
-        pytest.param(["AdsBot-Google"], None, id="none-heeds-star"),
-    ],
+@table(
+    "names, group",
+    row("first-named", ["mybot", "googlebot"], "mybot"),
+    row("second-named", ["nobot", "googlebot"], "googlebot"),
+    row("none-named", ["nobot", "otherbot"], "*"),
+    row("google's-fall-back", ["nobot", "Googlebot-Image"], "googlebot"),
+    row("headers", [b"Mozilla/5.0 (compatible; mybot/1; +url)", "googlebot"], "mybot"),
+    row("one-of-them-heeds-star", ["AdsBot-Google", "nobot"], "*"),
+    row("none-heeds-star", ["AdsBot-Google"], None),
 )  # fmt: skip
 def test_first_of_several_names_that_has_a_group_is_followed(
     names: list[str | bytes], group: str | None
@@ -221,10 +211,7 @@ def test_several_names_are_a_value_that_can_be_a_key() -> None:
     assert Crawler.of(("a", "b", "a")) == Crawler("a, b", ("a", "b"))
 
 
-@pytest.mark.parametrize(
-    ("names", "error", "text"),
-    [([], ValueError, "no crawler is named"), (7, TypeError, "not int")],
-)
+@table("names, error, text", ([], ValueError, "no crawler is named"), (7, TypeError, "not int"))
 def test_no_name_and_what_is_no_name_are_refused(
     names: Any, error: type[Exception], text: str
 ) -> None:

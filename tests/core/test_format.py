@@ -7,6 +7,8 @@ from scrapy_gbot_robots.core.lines import MAX_BYTES, MAX_LINE_BYTES, TOO_LONG
 from scrapy_gbot_robots.core.lint import findings
 from scrapy_gbot_robots.core.robots import lines_of
 
+from ..support.rows import row, table
+
 ROOT = "http://example.com/"
 
 
@@ -16,44 +18,42 @@ def blocks(body: bytes, url: str = ROOT + "x") -> bool:
     return not robots.allowed(url, "foobot")
 
 
-@pytest.mark.parametrize(
-    ("body", "blocked"),
-    [
-        pytest.param(b"user-agent: *\ndisallow: /", True, id="S4.2-LF"),
-        pytest.param(b"user-agent: *\rdisallow: /", True, id="S4.2-CR"),
-        pytest.param(b"user-agent: *\r\ndisallow: /", True, id="S4.2-CRLF"),
-        pytest.param(b"user-agent: *\r\r\n\ndisallow: /\r", True, id="S4.2-mixed"),
-        pytest.param(b"user-agent: *\vdisallow: /", False, id="S4.2-VT-ends-no-line"),
-        pytest.param(b"user-agent: *\fdisallow: /", False, id="S4.2-FF-ends-no-line"),
-        pytest.param(b"user-agent: *\x1cdisallow: /", False, id="S4.2-FS-ends-no-line"),
-        pytest.param("user-agent: *\u2028disallow: /".encode(), False, id="S4.2-U2028-ends-no-line"),
-        pytest.param("user-agent: *\u0085disallow: /".encode(), False, id="S4.2-NEL-ends-no-line"),
-        pytest.param(b"\xef\xbb\xbfuser-agent: *\ndisallow: /", True, id="S4.4-BOM"),
-        pytest.param(b"\xef\xbbuser-agent: *\ndisallow: /", True, id="S4.4-two-bytes-of-it"),
-        pytest.param(b"\xefuser-agent: *\ndisallow: /", True, id="S4.4-one-byte-of-it"),
-        pytest.param(b"\xef\xefuser-agent: *\ndisallow: /", False, id="S4.4-not-twice"),
-        pytest.param(b"\xbb\xbfuser-agent: *\ndisallow: /", False, id="S4.4-not-its-end"),
-        pytest.param(b"user-agent: *\n\xef\xbb\xbfdisallow: /", False, id="S4.4-elsewhere-it-spoils-the-line"),
-        pytest.param(b"<html><body>\nuser-agent: *\ndisallow: /x\n</body>", True, id="S4.5-html"),
-        pytest.param(b"<p>user-agent: *</p>\ndisallow: /", False, id="S4.5-html-in-the-line"),
-        pytest.param(b"u\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0d\0i\0s\0a\0l\0l\0o\0w\0:\0/\0", False, id="S4.10-utf-16"),
-        pytest.param(b"user-agent: *\0x\ndisallow: /\0y", True, id="S4.10-NUL-ends-the-text"),
-        pytest.param(b"user-agent: *\ndisallow: /\0#\n", True, id="S4.10-NUL-before-comment"),
-        pytest.param(b"  user-agent\t:\v*\f\n \tdisallow : / \t", True, id="S5.3-white-space"),
-        pytest.param(b"user-agent: *\n\xa0disallow: /", False, id="S5.3-no-break-space"),
-        pytest.param(b"user-agent:*\ndisallow:/", True, id="S5.2-no-spaces"),
-        pytest.param(b"user-agent: * # all\ndisallow: / # everything", True, id="S5.4-comment"),
-        pytest.param(b"user-agent: *\n# disallow: /", False, id="S5.4-commented-out"),
-        pytest.param(b"user-agent: *\ndisallow: /y#x", False, id="S5.4-cuts-the-value"),
-        pytest.param(b"user-agent: *\ndisallow # x: /", False, id="S5.4-cuts-the-field"),
-        pytest.param(b"USER-AGENT: *\nDisAllow: /", True, id="S5.6-case"),
-        pytest.param(b"user-agent: *\ndisallow: /X", False, id="S5.7-path-case"),
-        pytest.param(b"user-agent: *\nnoindex: /\nfoo: /\nhost: /", False, id="S5.8-other-fields"),
-        pytest.param(b"user-agent: *\ndisallow: ", False, id="S5.11-no-path"),
-        pytest.param(b"disallow: /\nuser-agent: *", False, id="S6.5-before-any-group"),
-        pytest.param(b"user-agent: *\n: /\n:disallow: /", False, id="R2-empty-key"),
-        pytest.param(b"user-agent: *\ndisallow: /x:y", False, id="R2-colon-in-the-value"),
-    ],
+@table(
+    "body, blocked",
+    row("S4.2-LF", b"user-agent: *\ndisallow: /", True),
+    row("S4.2-CR", b"user-agent: *\rdisallow: /", True),
+    row("S4.2-CRLF", b"user-agent: *\r\ndisallow: /", True),
+    row("S4.2-mixed", b"user-agent: *\r\r\n\ndisallow: /\r", True),
+    row("S4.2-VT-ends-no-line", b"user-agent: *\vdisallow: /", False),
+    row("S4.2-FF-ends-no-line", b"user-agent: *\fdisallow: /", False),
+    row("S4.2-FS-ends-no-line", b"user-agent: *\x1cdisallow: /", False),
+    row("S4.2-U2028-ends-no-line", "user-agent: *\u2028disallow: /".encode(), False),
+    row("S4.2-NEL-ends-no-line", "user-agent: *\u0085disallow: /".encode(), False),
+    row("S4.4-BOM", b"\xef\xbb\xbfuser-agent: *\ndisallow: /", True),
+    row("S4.4-two-bytes-of-it", b"\xef\xbbuser-agent: *\ndisallow: /", True),
+    row("S4.4-one-byte-of-it", b"\xefuser-agent: *\ndisallow: /", True),
+    row("S4.4-not-twice", b"\xef\xefuser-agent: *\ndisallow: /", False),
+    row("S4.4-not-its-end", b"\xbb\xbfuser-agent: *\ndisallow: /", False),
+    row("S4.4-elsewhere-it-spoils-the-line", b"user-agent: *\n\xef\xbb\xbfdisallow: /", False),
+    row("S4.5-html", b"<html><body>\nuser-agent: *\ndisallow: /x\n</body>", True),
+    row("S4.5-html-in-the-line", b"<p>user-agent: *</p>\ndisallow: /", False),
+    row("S4.10-utf-16", b"u\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0d\0i\0s\0a\0l\0l\0o\0w\0:\0/\0", False),
+    row("S4.10-NUL-ends-the-text", b"user-agent: *\0x\ndisallow: /\0y", True),
+    row("S4.10-NUL-before-comment", b"user-agent: *\ndisallow: /\0#\n", True),
+    row("S5.3-white-space", b"  user-agent\t:\v*\f\n \tdisallow : / \t", True),
+    row("S5.3-no-break-space", b"user-agent: *\n\xa0disallow: /", False),
+    row("S5.2-no-spaces", b"user-agent:*\ndisallow:/", True),
+    row("S5.4-comment", b"user-agent: * # all\ndisallow: / # everything", True),
+    row("S5.4-commented-out", b"user-agent: *\n# disallow: /", False),
+    row("S5.4-cuts-the-value", b"user-agent: *\ndisallow: /y#x", False),
+    row("S5.4-cuts-the-field", b"user-agent: *\ndisallow # x: /", False),
+    row("S5.6-case", b"USER-AGENT: *\nDisAllow: /", True),
+    row("S5.7-path-case", b"user-agent: *\ndisallow: /X", False),
+    row("S5.8-other-fields", b"user-agent: *\nnoindex: /\nfoo: /\nhost: /", False),
+    row("S5.11-no-path", b"user-agent: *\ndisallow: ", False),
+    row("S6.5-before-any-group", b"disallow: /\nuser-agent: *", False),
+    row("R2-empty-key", b"user-agent: *\n: /\n:disallow: /", False),
+    row("R2-colon-in-the-value", b"user-agent: *\ndisallow: /x:y", False),
 )  # fmt: skip
 def test_line_is_read(body: bytes, blocked: bool) -> None:
     assert blocks(body) == blocked
@@ -63,37 +63,33 @@ def test_line_is_read(body: bytes, blocked: bool) -> None:
 TYPOS = "dissallow dissalow disalow diasllow disallaw disallowed".split()
 
 
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        *((f"user-agent: *\n{name}: /", "typo") for name in TYPOS),
-        ("useragent: *\ndisallow: /", "typo"),
-        ("User Agent: *\ndisallow: /", "typo"),
-        ("user-agents: *\ndisallow: /", "typo"),
-        ("user-agent: *\nDisallow-Foo: /", "another field read as a rule"),
-        ("user-agent: *\ndisallow /", "missing colon"),
-        ("user-agent: *\ndisallow\t\t/", "missing colon"),
-        ("user-agent *\ndisallow: /", "missing colon"),
-        ("user-agent: *\ndisallow / # x", "missing colon"),
-    ],
+@table(
+    "body, kind",
+    *((f"user-agent: *\n{name}: /", "typo") for name in TYPOS),
+    ("useragent: *\ndisallow: /", "typo"),
+    ("User Agent: *\ndisallow: /", "typo"),
+    ("user-agents: *\ndisallow: /", "typo"),
+    ("user-agent: *\nDisallow-Foo: /", "another field read as a rule"),
+    ("user-agent: *\ndisallow /", "missing colon"),
+    ("user-agent: *\ndisallow\t\t/", "missing colon"),
+    ("user-agent *\ndisallow: /", "missing colon"),
+    ("user-agent: *\ndisallow / # x", "missing colon"),
 )
 def test_each_leniency_of_googles_parser_is_heeded_and_named_by_lint(body: str, kind: str) -> None:
     assert blocks(body.encode())
     assert kind in {finding.kind for finding in findings(body.encode())}
 
 
-@pytest.mark.parametrize(
-    ("rules", "is_allowed"),
-    [
-        pytest.param(b"allow: /index.html\ndisallow: /", True, id="S8.13-index"),
-        pytest.param(b"allow: /index.htm\ndisallow: /", True, id="S8.13-index.htm"),
-        pytest.param(b"allowance: /\ndisallow: /", True, id="R4-prefix-allow"),
-        pytest.param(b"allow /\ndisallow: /", True, id="R3-no-colon-allow"),
-        pytest.param(b"alow: /\ndisallow: /", False, id="R4-no-typo-of-allow"),
-        pytest.param(b"disalllow: /", True, id="R4-unlisted-typo"),
-        pytest.param(b"disallow / x", True, id="R3-three-words"),
-        pytest.param(b"disallow", True, id="R3-one-word"),
-    ],
+@table(
+    "rules, is_allowed",
+    row("S8.13-index", b"allow: /index.html\ndisallow: /", True),
+    row("S8.13-index.htm", b"allow: /index.htm\ndisallow: /", True),
+    row("R4-prefix-allow", b"allowance: /\ndisallow: /", True),
+    row("R3-no-colon-allow", b"allow /\ndisallow: /", True),
+    row("R4-no-typo-of-allow", b"alow: /\ndisallow: /", False),
+    row("R4-unlisted-typo", b"disalllow: /", True),
+    row("R3-three-words", b"disallow / x", True),
+    row("R3-one-word", b"disallow", True),
 )
 def test_root_is_allowed(rules: bytes, is_allowed: bool) -> None:
     assert blocks(b"user-agent: *\n" + rules, ROOT) != is_allowed
@@ -162,15 +158,13 @@ def test_what_is_odd_becomes_a_remark(body: bytes, remarks: list[tuple[int, str]
     assert [(remark.line, remark.kind) for remark in found] == remarks
 
 
-@pytest.mark.parametrize(
+@table(
     "rule",
-    [
-        pytest.param("“disallow: /x”", id="S4.12-line-in-curly-quotes"),
-        pytest.param("disallow: “/x”", id="S4.12-path-in-curly-quotes"),
-        pytest.param("disallow：/x", id="S4.12-full-width-colon"),
-        pytest.param("–disallow: /x", id="S4.12-dash"),
-        pytest.param("\xa0disallow: /x", id="S4.12-no-break-space"),
-    ],
+    row("S4.12-line-in-curly-quotes", "“disallow: /x”"),
+    row("S4.12-path-in-curly-quotes", "disallow: “/x”"),
+    row("S4.12-full-width-colon", "disallow：/x"),
+    row("S4.12-dash", "–disallow: /x"),
+    row("S4.12-no-break-space", "\xa0disallow: /x"),
 )
 def test_line_with_a_stray_character_of_a_word_processor_fails_alone(rule: str) -> None:
     robots = RobotsTxt.parse(f"user-agent: *\n{rule}\ndisallow: /y".encode())

@@ -9,6 +9,7 @@ from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC
 
 from ..support.examples import EXAMPLES
 from ..support.oracle import followed_by
+from ..support.rows import row, table
 
 # (numbers of the example, crawler, allowed paths, disallowed paths)
 ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
@@ -68,9 +69,9 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("numbers", "crawler", "allowed", "disallowed"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in ANSWERS],
+@table(
+    "numbers, crawler, allowed, disallowed",
+    *(row(f"{each[0]}-{each[1]}", *each) for each in ANSWERS),
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
 def test_example_file(
@@ -96,19 +97,17 @@ disallow: /3
 """
 
 
-@pytest.mark.parametrize(
-    ("crawler", "group"),
-    [
-        pytest.param("Googlebot-News", 1, id="T7-01"),
-        pytest.param("Googlebot", 3, id="T7-02"),
-        pytest.param("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", 3, id="T7-02-header"),
-        pytest.param("Storebot-Google", 2, id="T7-03"),
-        pytest.param("Googlebot-Image", 3, id="T7-04"),
-        pytest.param("googlebot-images", 3, id="T7-04-as-written"),
-        pytest.param("googlebot-news", 1, id="T7-05"),
-        pytest.param("Otherbot", 2, id="T7-06"),
-        pytest.param("Otherbot-News", 2, id="T7-07"),
-    ],
+@table(
+    "crawler, group",
+    row("T7-01", "Googlebot-News", 1),
+    row("T7-02", "Googlebot", 3),
+    row("T7-02-header", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", 3),
+    row("T7-03", "Storebot-Google", 2),
+    row("T7-04", "Googlebot-Image", 3),
+    row("T7-04-as-written", "googlebot-images", 3),
+    row("T7-05", "googlebot-news", 1),
+    row("T7-06", "Otherbot", 2),
+    row("T7-07", "Otherbot-News", 2),
 )  # fmt: skip
 def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
     robots = RobotsTxt.parse(E7)
@@ -118,30 +117,28 @@ def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> No
     assert followed == [group]
 
 
-@pytest.mark.parametrize(
-    ("value", "token", "group"),
-    [
-        pytest.param("googlebot/1.2", "googlebot", "googlebot", id="T7b-01"),
-        pytest.param("googlebot*", "googlebot", "googlebot", id="T7b-02"),
-        pytest.param("GoogleBot", "googlebot", "googlebot", id="T7b-03"),
-        pytest.param("googlebot", "googlebot-news", None, id="T7b-04"),
-        pytest.param("googlebot-news", "googlebot", None, id="T7b-05"),
-        pytest.param("Foo Bar", "Foo", "foo", id="T7b-06"),
-        pytest.param("Foo Bar", "Foo Bar", "foo", id="T7b-07-token-of-the-header"),
-        pytest.param("bot2000", "bot", "bot", id="T7b-08"),
-        pytest.param("bot2000", "bot2000", "bot", id="T7b-09-D43-token-of-the-header"),
-        pytest.param("bot.news", "bot.news", "bot", id="D43-dot"),
-        pytest.param("bot (new)", "bot9000/1.0", "bot", id="comment-and-digits"),
-        pytest.param("*", "any", "*", id="T7b-10"),
-        pytest.param("* foo", "any", "*", id="T7b-11"),
-        pytest.param("*\tfoo", "any", "*", id="T7b-11-tab"),
-        pytest.param("*foo", "foo", None, id="T7b-12"),
-        pytest.param("*#c", "any", "*", id="T7b-13"),
-        pytest.param("", "any", None, id="T7b-14"),
-        pytest.param("123", "any", None, id="digits"),
-        pytest.param("123", "", None, id="nobody-is-not-nobody"),
-        pytest.param("", "", None, id="empty-is-not-empty"),
-    ],
+@table(
+    "value, token, group",
+    row("T7b-01", "googlebot/1.2", "googlebot", "googlebot"),
+    row("T7b-02", "googlebot*", "googlebot", "googlebot"),
+    row("T7b-03", "GoogleBot", "googlebot", "googlebot"),
+    row("T7b-04", "googlebot", "googlebot-news", None),
+    row("T7b-05", "googlebot-news", "googlebot", None),
+    row("T7b-06", "Foo Bar", "Foo", "foo"),
+    row("T7b-07-token-of-the-header", "Foo Bar", "Foo Bar", "foo"),
+    row("T7b-08", "bot2000", "bot", "bot"),
+    row("T7b-09-D43-token-of-the-header", "bot2000", "bot2000", "bot"),
+    row("D43-dot", "bot.news", "bot.news", "bot"),
+    row("comment-and-digits", "bot (new)", "bot9000/1.0", "bot"),
+    row("T7b-10", "*", "any", "*"),
+    row("T7b-11", "* foo", "any", "*"),
+    row("T7b-11-tab", "*\tfoo", "any", "*"),
+    row("T7b-12", "*foo", "foo", None),
+    row("T7b-13", "*#c", "any", "*"),
+    row("T7b-14", "", "any", None),
+    row("digits", "123", "any", None),
+    row("nobody-is-not-nobody", "123", "", None),
+    row("empty-is-not-empty", "", "", None),
 )
 def test_user_agent_value_names(value: str, token: str, group: str | None) -> None:
     robots = RobotsTxt.parse(f"user-agent: {value}\ndisallow: /".encode())
@@ -164,20 +161,18 @@ def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
     assert followed_by(groups_of(robots), agents_heeded(crawler)).group == "*"
 
 
-@pytest.mark.parametrize(
+@table(
     "line",
-    [
-        "",
-        "# c",
-        "sitemap: http://e.com/s",
-        "crawl-delay: 1",
-        "noindex: /",
-        "foo: bar",
-        "junk",
-        ": x",
-        "<p>",
-        "\0allow: /",
-    ],
+    "",
+    "# c",
+    "sitemap: http://e.com/s",
+    "crawl-delay: 1",
+    "noindex: /",
+    "foo: bar",
+    "junk",
+    ": x",
+    "<p>",
+    "\0allow: /",
 )
 def test_only_rules_end_a_run_of_user_agents(line: str) -> None:
     robots = RobotsTxt.parse(f"user-agent: a\n{line}\nuser-agent: b\ndisallow: /".encode())
@@ -191,24 +186,22 @@ def test_file_or_named_group_without_rules_allows_everything() -> None:
     assert str(robots.verdict("http://e.com/", "a")) == 'allowed: no rule matches (group "a")'
 
 
-@pytest.mark.parametrize(
-    ("body", "agent", "delay"),
-    [
-        pytest.param("user-agent: *\ncrawl-delay: 5", "a", 5.0, id="global"),
-        pytest.param("user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5, id="fraction"),
-        pytest.param("user-agent: *\ncrawl-delay: .5\ncrawl-delay: 7", "a", 0.5, id="first-counts"),
-        pytest.param("user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0, id="first-valid-counts"),
-        pytest.param("user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /", "a", None, id="only-of-agents-above"),
-        pytest.param("user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /", "a", None, id="own-group"),
-        pytest.param("user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9", "b", 9.0, id="each-its-own"),
-        pytest.param("user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3", "a", 3.0, id="merged"),
-        pytest.param("crawl-delay: 5\nuser-agent: *", "a", None, id="before-any-group"),
-        pytest.param("user-agent: *\nallow: /", "a", None, id="none"),
-        *(
-            pytest.param(f"user-agent: *\ncrawl-delay: {bad}", "a", None, id=f"bad-{bad[:9]}")
-            for bad in ["", "5 s", "9" * 400, *"-1 nan inf 1e3 1_0 5s 0x1 ٣ .".split()]
-        ),
-    ],
+@table(
+    "body, agent, delay",
+    row("global", "user-agent: *\ncrawl-delay: 5", "a", 5.0),
+    row("fraction", "user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5),
+    row("first-counts", "user-agent: *\ncrawl-delay: .5\ncrawl-delay: 7", "a", 0.5),
+    row("first-valid-counts", "user-agent: *\ncrawl-delay: x\ncrawl-delay: 7", "a", 7.0),
+    row("only-of-agents-above", "user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /", "a", None),
+    row("own-group", "user-agent: *\ncrawl-delay: 5\nallow: /\nuser-agent: a\ndisallow: /", "a", None),
+    row("each-its-own", "user-agent: a\ncrawl-delay: 5\nuser-agent: b\ncrawl-delay: 9", "b", 9.0),
+    row("merged", "user-agent: a\nallow: /\nuser-agent: b\nallow: /\nuser-agent: a\ncrawl-delay: 3", "a", 3.0),
+    row("before-any-group", "crawl-delay: 5\nuser-agent: *", "a", None),
+    row("none", "user-agent: *\nallow: /", "a", None),
+    *(
+        row(f"bad-{bad[:9]}", f"user-agent: *\ncrawl-delay: {bad}", "a", None)
+        for bad in ["", "5 s", "9" * 400, *"-1 nan inf 1e3 1_0 5s 0x1 ٣ .".split()]
+    ),
 )  # fmt: skip
 def test_crawl_delay_of_the_group_followed(body: str, agent: str, delay: float | None) -> None:
     robots = RobotsTxt.parse(body.encode())

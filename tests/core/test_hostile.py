@@ -31,6 +31,7 @@ from scrapy_gbot_robots.core.rules import disallowed_among
 from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.instructions import instructions
+from ..support.rows import row, table
 from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
 
 if TYPE_CHECKING:
@@ -76,9 +77,7 @@ LONG_URLS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "body", [pytest.param(body, id=name) for name, body in HOSTILE_BODIES.items()]
-)
+@pytest.mark.parametrize("body", [row(name, body) for name, body in HOSTILE_BODIES.items()])
 def test_hostile_body_is_answered_in_bounded_time(body: bytes) -> None:
     def ask() -> None:
         robots = RobotsTxt.parse(body)
@@ -131,13 +130,11 @@ def test_matching_never_goes_back_whatever_the_rules_and_the_url(
     assert instructions(lambda: decider(kinds, path)) < 1_000 + 40 * characters
 
 
-@pytest.mark.parametrize(
+@table(
     "rules",
-    [
-        ["disallow: /dir-{}/"],
-        ["disallow: /dir-{}/", "disallow: /*name-{}", "allow: /dir-{}$", "disallow: /x-{}*y"],
-        ["disallow: /dir-{}/", "allow: /*{:x}-xy", "allow: /*{:05}$", "allow: /*x*{:05}*y"],
-    ],
+    ["disallow: /dir-{}/"],
+    ["disallow: /dir-{}/", "disallow: /*name-{}", "allow: /dir-{}$", "disallow: /x-{}*y"],
+    ["disallow: /dir-{}/", "allow: /*{:x}-xy", "allow: /*{:05}$", "allow: /*x*{:05}*y"],
 )
 def test_answer_by_thousands_of_rules_takes_few_steps(rules: list[str]) -> None:
     lines = [rules[number % len(rules)].format(number) for number in range(14_000)]
@@ -192,14 +189,12 @@ def test_rules_are_looked_through_once_however_many_of_one_length_match(
         lambda robots: findings(robots._body),
     ], ids=["groups", "sitemaps", "remarks", "lint"],
 )  # fmt: skip
-@pytest.mark.parametrize(
+@table(
     "body_of",
-    [
-        pytest.param(agents_and_delays, id="agents-then-delays"),
-        pytest.param(lambda many: b"user-agent: a\nallow: /\n" * many, id="group-starts"),
-        pytest.param(groups_with_names, id="groups"),
-        pytest.param(lambda many: b"sitemap: http://e.com/\nsitemap: x\n" * many, id="sitemaps"),
-    ],
+    row("agents-then-delays", agents_and_delays),
+    row("group-starts", lambda many: b"user-agent: a\nallow: /\n" * many),
+    row("groups", groups_with_names),
+    row("sitemaps", lambda many: b"sitemap: http://e.com/\nsitemap: x\n" * many),
 )
 def test_twice_as_many_lines_take_twice_as_much_work(
     told: Callable[[RobotsTxt], object], body_of: Callable[[int], bytes]
@@ -212,9 +207,7 @@ def test_twice_as_many_lines_take_twice_as_much_work(
     assert work(800) < 2.5 * work(400)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://e.com/" + "a" * 100_000, "é" * 100_000, "/" + "%c3" * 30_000, "#" * 100_000]
-)
+@table("url", "http://e.com/" + "a" * 100_000, "é" * 100_000, "/" + "%c3" * 30_000, "#" * 100_000)
 def test_long_url_is_answered_in_bounded_time(url: str) -> None:
     robots = RobotsTxt.parse(
         b"user-agent: *\ndisallow: /*a*b*c$\ndisallow: /*?\nallow: /%C3\ndisallow: /aa"

@@ -5,6 +5,8 @@ import pytest
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.core.urls import may_resolve, origin_of_robots_txt, prefix_of
 
+from ..support.rows import row, table
+
 # (row, or a row by https and one by http; the site whose robots.txt it is; valid for; not valid for)
 VALID_RANGES = [
     ("T1-01 T1-02", "{}://example.com", ["{}://example.com/", "{}://example.com/folder/file"],
@@ -27,8 +29,8 @@ VALID_RANGES = [
 @pytest.mark.parametrize(
     ("scheme", "other", "site", "valid", "invalid"),
     [
-        pytest.param(*schemes, *row, id=id)
-        for ids, *row in VALID_RANGES
+        row(id, *schemes, *values)
+        for ids, *values in VALID_RANGES
         for id, schemes in zip(ids.split(), [("https", "http"), ("http", "https")], strict=False)
         if id != "-"
     ],
@@ -42,22 +44,20 @@ def test_robots_txt_is_valid_for_its_own_origin_only(
     assert origin not in {Origin.of(url.format(scheme, other=other)) for url in invalid}
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
-    [
-        pytest.param("https://example.com/folder/robots.txt", id="T1-05"),
-        pytest.param("http://example.com/folder/robots.txt", id="T1-06"),
-        pytest.param("http://example.com/pages/robots.txt", id="T1-18"),
-        pytest.param("https://example.com/Robots.txt", id="S1.7-case"),
-        pytest.param("https://example.com/ROBOTS.TXT", id="S1.7-upper"),
-        pytest.param("https://example.com/robots.txt2", id="S1.7-longer"),
-        pytest.param("https://example.com//robots.txt", id="S1.12-double-slash"),
-        pytest.param("https://example.com/robots.txt?x=1", id="query"),
-        pytest.param("https://example.com/?u=/robots.txt", id="in-query"),
-        pytest.param("https://example.com/robots%2Etxt", id="escaped"),
-        pytest.param("data:/robots.txt", id="D1-scheme"),
-        pytest.param("/robots.txt", id="relative"),
-    ],
+    row("T1-05", "https://example.com/folder/robots.txt"),
+    row("T1-06", "http://example.com/folder/robots.txt"),
+    row("T1-18", "http://example.com/pages/robots.txt"),
+    row("S1.7-case", "https://example.com/Robots.txt"),
+    row("S1.7-upper", "https://example.com/ROBOTS.TXT"),
+    row("S1.7-longer", "https://example.com/robots.txt2"),
+    row("S1.12-double-slash", "https://example.com//robots.txt"),
+    row("query", "https://example.com/robots.txt?x=1"),
+    row("in-query", "https://example.com/?u=/robots.txt"),
+    row("escaped", "https://example.com/robots%2Etxt"),
+    row("D1-scheme", "data:/robots.txt"),
+    row("relative", "/robots.txt"),
 )
 def test_no_other_url_is_a_robots_txt(url: str) -> None:
     assert origin_of_robots_txt(url) is None
@@ -69,38 +69,36 @@ def test_robots_txt_url_may_have_a_fragment_and_any_url_bytes_that_are_not_utf8(
     assert Origin.of(b"http://example.com/caf\xe9") == Origin("http", "example.com", 80)
 
 
-@pytest.mark.parametrize(
-    ("url", "origin", "text"),
-    [
-        pytest.param("https://example.com", ("https", "example.com", 443), "https://example.com", id="no-path"),
-        pytest.param("https://example.com?q", ("https", "example.com", 443), "https://example.com", id="query-only"),
-        pytest.param("https://example.com#f", ("https", "example.com", 443), "https://example.com", id="fragment-only"),
-        pytest.param("HTTPS://EXAMPLE.Com/", ("https", "example.com", 443), "https://example.com", id="S1.21-case"),
-        pytest.param("http://u:p@ex.com/", ("http", "ex.com", 80), "http://ex.com", id="S1.21-user-info"),
-        pytest.param("http://a@b@ex.com/", ("http", "ex.com", 80), "http://ex.com", id="two-at-signs"),
-        pytest.param("http://e.com:0080/", ("http", "e.com", 80), "http://e.com", id="port-leading-zeros"),
-        pytest.param("http://e.com:/", ("http", "e.com", 80), "http://e.com", id="port-empty"),
-        pytest.param("http://E.com:65535/", ("http", "e.com", 65535), "http://e.com:65535", id="port-last-of-an-odd-url"),
-        pytest.param("http://E.com:1/", ("http", "e.com", 1), "http://e.com:1", id="port-first-of-an-odd-url"),
-        pytest.param("http://e.com:65535/", ("http", "e.com", 65535), "http://e.com:65535", id="port-last"),
-        pytest.param("ftp://e.com:21/", ("ftp", "e.com", 21), "ftp://e.com", id="S1.15-ftp"),
-        pytest.param("https://e.com:80/", ("https", "e.com", 80), "https://e.com:80", id="port-of-http"),
-        pytest.param("http://[::1]/", ("http", "[::1]", 80), "http://[::1]", id="ipv6"),
-        pytest.param("http://[0:0::1]:80/", ("http", "[::1]", 80), "http://[::1]", id="ipv6-long"),
-        pytest.param("http://[2001:DB8::A]:81/", ("http", "[2001:db8::a]", 81), "http://[2001:db8::a]:81", id="ipv6-case"),
-        pytest.param("http://127.1/", ("http", "127.1", 80), "http://127.1", id="ipv4-short"),
-        pytest.param("http://a_b.example.com/", ("http", "a_b.example.com", 80), "http://a_b.example.com", id="underscore"),
-        pytest.param("http://" + "a" * 64 + ".de/", ("http", "a" * 64 + ".de", 80), "http://" + "a" * 64 + ".de", id="label-64"),
-        pytest.param("http://example.com./", ("http", "example.com.", 80), "http://example.com.", id="final-dot"),
-        pytest.param("http://ex%C3%A4mple.com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com", id="S1.13-escaped"),
-        pytest.param("http://%65xample.com/", ("http", "example.com", 80), "http://example.com", id="escaped-ascii"),
-        pytest.param("http://EXÄMPLE。com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com", id="S1.13-mapped"),
-        pytest.param("http://ｅｘ.com/", ("http", "ex.com", 80), "http://ex.com", id="full-width"),
-        pytest.param("http://straße.de/", ("http", "xn--strae-oqa.de", 80), "http://xn--strae-oqa.de", id="sharp-s"),
-        pytest.param("http://💩.la/", ("http", "xn--ls8h.la", 80), "http://xn--ls8h.la", id="emoji"),
-        pytest.param("http://ä_b.de/", ("http", "xn--_b-uia.de", 80), "http://xn--_b-uia.de", id="idn-underscore"),
-        pytest.param("http://XN--EXMPLE-CUA.com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com", id="punycode-case"),
-    ],
+@table(
+    "url, origin, text",
+    row("no-path", "https://example.com", ("https", "example.com", 443), "https://example.com"),
+    row("query-only", "https://example.com?q", ("https", "example.com", 443), "https://example.com"),
+    row("fragment-only", "https://example.com#f", ("https", "example.com", 443), "https://example.com"),
+    row("S1.21-case", "HTTPS://EXAMPLE.Com/", ("https", "example.com", 443), "https://example.com"),
+    row("S1.21-user-info", "http://u:p@ex.com/", ("http", "ex.com", 80), "http://ex.com"),
+    row("two-at-signs", "http://a@b@ex.com/", ("http", "ex.com", 80), "http://ex.com"),
+    row("port-leading-zeros", "http://e.com:0080/", ("http", "e.com", 80), "http://e.com"),
+    row("port-empty", "http://e.com:/", ("http", "e.com", 80), "http://e.com"),
+    row("port-last-of-an-odd-url", "http://E.com:65535/", ("http", "e.com", 65535), "http://e.com:65535"),
+    row("port-first-of-an-odd-url", "http://E.com:1/", ("http", "e.com", 1), "http://e.com:1"),
+    row("port-last", "http://e.com:65535/", ("http", "e.com", 65535), "http://e.com:65535"),
+    row("S1.15-ftp", "ftp://e.com:21/", ("ftp", "e.com", 21), "ftp://e.com"),
+    row("port-of-http", "https://e.com:80/", ("https", "e.com", 80), "https://e.com:80"),
+    row("ipv6", "http://[::1]/", ("http", "[::1]", 80), "http://[::1]"),
+    row("ipv6-long", "http://[0:0::1]:80/", ("http", "[::1]", 80), "http://[::1]"),
+    row("ipv6-case", "http://[2001:DB8::A]:81/", ("http", "[2001:db8::a]", 81), "http://[2001:db8::a]:81"),
+    row("ipv4-short", "http://127.1/", ("http", "127.1", 80), "http://127.1"),
+    row("underscore", "http://a_b.example.com/", ("http", "a_b.example.com", 80), "http://a_b.example.com"),
+    row("label-64", "http://" + "a" * 64 + ".de/", ("http", "a" * 64 + ".de", 80), "http://" + "a" * 64 + ".de"),
+    row("final-dot", "http://example.com./", ("http", "example.com.", 80), "http://example.com."),
+    row("S1.13-escaped", "http://ex%C3%A4mple.com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com"),
+    row("escaped-ascii", "http://%65xample.com/", ("http", "example.com", 80), "http://example.com"),
+    row("S1.13-mapped", "http://EXÄMPLE。com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com"),
+    row("full-width", "http://ｅｘ.com/", ("http", "ex.com", 80), "http://ex.com"),
+    row("sharp-s", "http://straße.de/", ("http", "xn--strae-oqa.de", 80), "http://xn--strae-oqa.de"),
+    row("emoji", "http://💩.la/", ("http", "xn--ls8h.la", 80), "http://xn--ls8h.la"),
+    row("idn-underscore", "http://ä_b.de/", ("http", "xn--_b-uia.de", 80), "http://xn--_b-uia.de"),
+    row("punycode-case", "http://XN--EXMPLE-CUA.com/", ("http", "xn--exmple-cua.com", 80), "http://xn--exmple-cua.com"),
 )  # fmt: skip
 def test_origin_of_url(url: str, origin: tuple[str, str, int], text: str) -> None:
     found = Origin.of(url)
@@ -112,43 +110,41 @@ def test_origin_of_url(url: str, origin: tuple[str, str, int], text: str) -> Non
     assert hash(found) == hash(Origin(*origin))
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
-    [
-        "",
-        "example.com/",
-        "data:text/plain,x",
-        "mailto:a@b",
-        "http:/example.com/",
-        "http://",
-        "http://:80/",
-        "http://./",
-        "http://e.com:0/",
-        "http://e.com:65536/",
-        "http://e.com:" + "9" * 5000 + "/",
-        "http://e.com:80a/",
-        "http://e.com:８0/",
-        "http://a:b:80/",
-        "http://ex ample.com/",
-        "http://ex\\ample.com/",
-        "http://a.example\\@b.example/",
-        "http://ex%00ample.com/",
-        "http://ex%2Fample.com/",
-        "http://ex／ample.com/",
-        "http://ex%FFample.com/",
-        "http://ex\ud800ample.com/",
-        "http://\u200b/",
-        "http://[::1/",
-        "http://[::g]/",
-        "http://[fe80::1%25eth0]/",
-        "http://" + "a" * 1001 + "/",
-        "http://" + "ä" * 1001 + "/",
-        "http://" + "ä" * 64 + ".de/",
-        "http://" + "%C3%A4" * 64 + ".de/",
-        "http://" + "ä." * 126 + "de/",
-        "\thttp://example.com/",
-        "http://xn--\ud800.com",
-    ],
+    "",
+    "example.com/",
+    "data:text/plain,x",
+    "mailto:a@b",
+    "http:/example.com/",
+    "http://",
+    "http://:80/",
+    "http://./",
+    "http://e.com:0/",
+    "http://e.com:65536/",
+    "http://e.com:" + "9" * 5000 + "/",
+    "http://e.com:80a/",
+    "http://e.com:８0/",
+    "http://a:b:80/",
+    "http://ex ample.com/",
+    "http://ex\\ample.com/",
+    "http://a.example\\@b.example/",
+    "http://ex%00ample.com/",
+    "http://ex%2Fample.com/",
+    "http://ex／ample.com/",
+    "http://ex%FFample.com/",
+    "http://ex\ud800ample.com/",
+    "http://\u200b/",
+    "http://[::1/",
+    "http://[::g]/",
+    "http://[fe80::1%25eth0]/",
+    "http://" + "a" * 1001 + "/",
+    "http://" + "ä" * 1001 + "/",
+    "http://" + "ä" * 64 + ".de/",
+    "http://" + "%C3%A4" * 64 + ".de/",
+    "http://" + "ä." * 126 + "de/",
+    "\thttp://example.com/",
+    "http://xn--\ud800.com",
 )
 def test_url_without_an_origin_is_refused_with_a_clear_message(url: str) -> None:
     with pytest.raises(ValueError, match=r"URL|host|port") as caught:
@@ -163,34 +159,30 @@ def test_only_text_is_a_url(url: object) -> None:
         Origin.of(url)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("url", "prefix"),
-    [
-        ("https://e.com/a/b", "https://e.com/"),
-        ("https://e.com:8443/?q=/", "https://e.com:8443/"),
-        ("https://e.com?q=/", ""),
-        ("e.com/a", ""),
-        ("", ""),
-    ],
+@table(
+    "url, prefix",
+    ("https://e.com/a/b", "https://e.com/"),
+    ("https://e.com:8443/?q=/", "https://e.com:8443/"),
+    ("https://e.com?q=/", ""),
+    ("e.com/a", ""),
+    ("", ""),
 )
 def test_url_begins_with_its_site_and_a_slash(url: str, prefix: str) -> None:
     assert prefix_of(url) == prefix
 
 
-@pytest.mark.parametrize(
-    ("host", "may"),
-    [
-        ("example.com", True),
-        ("example.com.", True),
-        ("[::1]", True),
-        ("a" * 63 + ".example", True),
-        ("a" * 64 + ".example", False),
-        ("www..example.com", False),
-        (".example.com", False),
-        ("example.com..", False),
-        (".".join(["a" * 49] * 5) + ".abc", True),
-        (".".join(["a" * 49] * 5) + ".abcd", False),
-    ],
+@table(
+    "host, may",
+    ("example.com", True),
+    ("example.com.", True),
+    ("[::1]", True),
+    ("a" * 63 + ".example", True),
+    ("a" * 64 + ".example", False),
+    ("www..example.com", False),
+    (".example.com", False),
+    ("example.com..", False),
+    (".".join(["a" * 49] * 5) + ".abc", True),
+    (".".join(["a" * 49] * 5) + ".abcd", False),
 )
 def test_dns_has_no_empty_label_none_over_63_characters_and_no_name_over_253(
     host: str, may: bool

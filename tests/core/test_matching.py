@@ -9,6 +9,7 @@ from scrapy_gbot_robots.core.patterns import matches
 
 from ..support import strategies
 from ..support.oracle import does_match
+from ..support.rows import row, table
 
 FISH = [
     "/fish",
@@ -92,9 +93,7 @@ def ask(path: str, *rules: str) -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize(
-    ("pattern", "hits", "misses"), [pytest.param(*row, id=id) for id, *row in PATTERNS]
-)
+@table("pattern, hits, misses", *(row(*each) for each in PATTERNS))
 def test_pattern_matches_these_paths_only(pattern: str, hits: list[str], misses: list[str]) -> None:
     refused = [ask(path, f"disallow: {pattern}") for path in hits]
     assert {(verdict.allowed, verdict.rule and verdict.rule.line) for verdict in refused} <= {
@@ -144,9 +143,7 @@ PRECEDENCE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("path", "allow", "disallow", "allowed"), [pytest.param(*row, id=id) for id, *row in PRECEDENCE]
-)
+@table("path, allow, disallow, allowed", *(row(*each) for each in PRECEDENCE))
 @pytest.mark.parametrize("allow_first", [True, False], ids=["allow-first", "disallow-first"])
 def test_most_specific_rule_wins_in_any_order(
     path: str, allow: str, disallow: str, allowed: bool, allow_first: bool
@@ -157,24 +154,22 @@ def test_most_specific_rule_wins_in_any_order(
     assert verdict.allowed == allowed == (verdict.rule.allow or not verdict.rule.pattern)
 
 
-@pytest.mark.parametrize(
-    ("path", "rules", "said"),
-    [
-        ("/x", ["disallow: /x/", "disallow: /x"], 'disallowed by "Disallow: /x" (line 3, group "foobot")'),
-        ("/a", ["disallow: /a", "disallow: /a"], 'disallowed by "Disallow: /a" (line 2, group "foobot")'),
-        ("/ab", ["disallow: /a", "disallow: /*b", "disallow: /ab"], 'disallowed by "Disallow: /*b" (line 3, group "foobot")'),
-        ("/", ["disallow: /x"], 'allowed: no rule matches (group "foobot")'),
-        ("/", ["allow: /", "user-agent: other"], 'allowed by "Allow: /" (line 2, group "foobot")'),
-        ("/a", ["disallow:", "disallow: /b"], 'allowed by "Disallow:" (line 2, group "foobot"): only a rule without a path matches'),
-        ("/a", ["disallow:", "allow:"], 'allowed by "Allow:" (line 3, group "foobot"): only a rule without a path matches'),
-        (
-            "/d/",
-            ["disallow: /", "allow: /d/index.html"],
-            'allowed by "Allow: /d/index.html" (line 3, group "foobot"): an allowed index.htm allows its directory',
-        ),
-        ("/foo/bar?qux=taz&baz=http://foo.bar?tar&par", ["disallow: /", "allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par"],
-         'allowed by "Allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par" (line 3, group "foobot")'),
-    ],
+@table(
+    "path, rules, said",
+    ("/x", ["disallow: /x/", "disallow: /x"], 'disallowed by "Disallow: /x" (line 3, group "foobot")'),
+    ("/a", ["disallow: /a", "disallow: /a"], 'disallowed by "Disallow: /a" (line 2, group "foobot")'),
+    ("/ab", ["disallow: /a", "disallow: /*b", "disallow: /ab"], 'disallowed by "Disallow: /*b" (line 3, group "foobot")'),
+    ("/", ["disallow: /x"], 'allowed: no rule matches (group "foobot")'),
+    ("/", ["allow: /", "user-agent: other"], 'allowed by "Allow: /" (line 2, group "foobot")'),
+    ("/a", ["disallow:", "disallow: /b"], 'allowed by "Disallow:" (line 2, group "foobot"): only a rule without a path matches'),
+    ("/a", ["disallow:", "allow:"], 'allowed by "Allow:" (line 3, group "foobot"): only a rule without a path matches'),
+    (
+        "/d/",
+        ["disallow: /", "allow: /d/index.html"],
+        'allowed by "Allow: /d/index.html" (line 3, group "foobot"): an allowed index.htm allows its directory',
+    ),
+    ("/foo/bar?qux=taz&baz=http://foo.bar?tar&par", ["disallow: /", "allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par"],
+     'allowed by "Allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par" (line 3, group "foobot")'),
 )  # fmt: skip
 def test_verdict_names_the_deciding_rule_in_one_line(
     path: str, rules: list[str], said: str
@@ -206,15 +201,13 @@ def test_bytes_past_ascii_are_compared_escaped(url: str | bytes) -> None:
     assert robots.verdict(url, "x").rule == (False, "/caf%E9", 2)
 
 
-@pytest.mark.parametrize(
-    ("rule", "url", "allowed"),
-    [
-        pytest.param("disallow: /a$", "/a\0b", False, id="end"),
-        pytest.param("disallow: /a*c", "/a\0c", True, id="rest"),
-        pytest.param("disallow: /*c", "http://e.com/a?b\0c", True, id="query"),
-        pytest.param("disallow: /a$", "http://e\0.com/a", False, id="host"),
-        pytest.param("disallow: /a$", b"http://e.com/a\0#b", False, id="bytes"),
-    ],
+@table(
+    "rule, url, allowed",
+    row("end", "disallow: /a$", "/a\0b", False),
+    row("rest", "disallow: /a*c", "/a\0c", True),
+    row("query", "disallow: /*c", "http://e.com/a?b\0c", True),
+    row("host", "disallow: /a$", "http://e\0.com/a", False),
+    row("bytes", "disallow: /a$", b"http://e.com/a\0#b", False),
 )
 def test_nul_ends_the_path_of_a_url(rule: str, url: str | bytes, allowed: bool) -> None:
     rules = RobotsTxt.parse(f"user-agent: *\n{rule}".encode()).rules_for("a")

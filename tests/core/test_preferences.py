@@ -14,6 +14,8 @@ from scrapy_gbot_robots.core.preferences import (
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 from scrapy_gbot_robots.experimental.preferences import of_headers
 
+from ..support.rows import row, table
+
 # The example of draft-ietf-aipref-attach
 DRAFT = b"""User-Agent: *
 Allow: /
@@ -37,16 +39,14 @@ def to_all(*lines: bytes) -> tuple[bool | None, bool | None, bool | None, str | 
     return said(b"\n".join([b"user-agent: *", *lines]))
 
 
-@pytest.mark.parametrize(
-    ("agent", "path", "train_ai", "lines"),
-    [
-        ("bot", "/test", False, (4,)),
-        ("bot", "/ai-ok/test", True, (5,)),
-        ("bot", "/never/test", None, ()),
-        ("ExampleBot", "/test", True, (9,)),
-        ("ExampleBot", "/ai-ok/test", True, (9,)),
-        ("ExampleBot", "/never/test", True, (9,)),
-    ],
+@table(
+    "agent, path, train_ai, lines",
+    ("bot", "/test", False, (4,)),
+    ("bot", "/ai-ok/test", True, (5,)),
+    ("bot", "/never/test", None, ()),
+    ("ExampleBot", "/test", True, (9,)),
+    ("ExampleBot", "/ai-ok/test", True, (9,)),
+    ("ExampleBot", "/never/test", True, (9,)),
 )
 def test_example_of_the_draft(
     agent: str, path: str, train_ai: bool | None, lines: tuple[int, ...]
@@ -58,38 +58,36 @@ def test_example_of_the_draft(
         )
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        pytest.param([b"content-usage: train-ai=n, search=y, ai-use=n"], (False, True, False), id="all-labels"),
-        pytest.param([b"CONTENT-USAGE : train-ai=y # search=n"], (True, None, None), id="comment"),
-        pytest.param([b"content-usage train-ai=n"], (False, None, None), id="no-colon"),
-        pytest.param([b"allow: /", b"content-usage: train-ai=n", b"disallow: /x"], (False, None, None), id="between"),
-        pytest.param([b"content-usage: train-ai=y, train-ai=n"], (False, None, None), id="last-of-a-key"),
-        pytest.param([b"content-usage: train-ai=y", b"content-usage: train-ai=n"], (False, None, None), id="same-path"),
-        pytest.param([b"content-usage: train-ai=n;x=1, other=2.5"], (False, None, None), id="parameters-and-other-keys"),
-        pytest.param([b"content-usage: train-ai"], (None, None, None), id="boolean"),
-        pytest.param([b'content-usage: train-ai="y"'], (None, None, None), id="string"),
-        pytest.param([b"content-usage: train-ai=yes"], (None, None, None), id="other-token"),
-        pytest.param([b"content-usage: Train-AI=n"], (None, None, None), id="upper-case-is-no-dictionary"),
-        pytest.param([b"content-usage: train-ai=n,"], (None, None, None), id="comma-at-the-end"),
-        pytest.param([b"content-usage: train-ai=n \xff"], (None, None, None), id="invalid-bytes"),
-        pytest.param([b"content-usage: train-ai=n" + b"\xc3\xa9"], (None, None, None), id="past-ascii"),
-        pytest.param([b"content-usage: /x train-ai=n"], (None, None, None), id="other-path"),
-        pytest.param([b"content-usage: / train-ai=n", b"content-usage: train-ai=y"], (False, None, None), id="path"),
-        pytest.param([b"content-usage: /\ttrain-ai=n"], (False, None, None), id="tab-after-the-path"),
-        pytest.param([b"content-usage: /", b"content-usage: train-ai=y"], (None, None, None), id="counts-whole"),
-        pytest.param([b"content-usage: / !", b"content-usage: train-ai=n"], (False, None, None), id="says-nothing"),
-        pytest.param([b"content-usage: /*$ train-ai=n"], (False, None, None), id="wildcards"),
-        pytest.param([b"content-usage:"], (None, None, None), id="empty"),
-        pytest.param([b"content-signal: ai-train=no, search=yes, ai-input=no"], (False, True, False), id="signal"),
-        pytest.param([b"Content-Signal: AI-Train = NO"], (False, None, None), id="signal-in-any-case"),
-        pytest.param([b"content-signal: x=full, ai-train=no"], (False, None, None), id="signal-with-other-keys"),
-        pytest.param([b"content-signal: ai-train=n"], (None, None, None), id="signal-y-mixed-up"),
-        pytest.param([b"content-signal: /x ai-train=no"], (None, None, None), id="signal-with-a-path"),
-        pytest.param([b"content-signal: ai-train=yes,ai-train=no"], (False, None, None), id="signal-twice"),
-        pytest.param([b"content-signal: ai-train=no, search=yes", b"content-usage: train-ai=y, search=n"], (False, False, None), id="both-fields"),
-    ],
+@table(
+    "lines, expected",
+    row("all-labels", [b"content-usage: train-ai=n, search=y, ai-use=n"], (False, True, False)),
+    row("comment", [b"CONTENT-USAGE : train-ai=y # search=n"], (True, None, None)),
+    row("no-colon", [b"content-usage train-ai=n"], (False, None, None)),
+    row("between", [b"allow: /", b"content-usage: train-ai=n", b"disallow: /x"], (False, None, None)),
+    row("last-of-a-key", [b"content-usage: train-ai=y, train-ai=n"], (False, None, None)),
+    row("same-path", [b"content-usage: train-ai=y", b"content-usage: train-ai=n"], (False, None, None)),
+    row("parameters-and-other-keys", [b"content-usage: train-ai=n;x=1, other=2.5"], (False, None, None)),
+    row("boolean", [b"content-usage: train-ai"], (None, None, None)),
+    row("string", [b'content-usage: train-ai="y"'], (None, None, None)),
+    row("other-token", [b"content-usage: train-ai=yes"], (None, None, None)),
+    row("upper-case-is-no-dictionary", [b"content-usage: Train-AI=n"], (None, None, None)),
+    row("comma-at-the-end", [b"content-usage: train-ai=n,"], (None, None, None)),
+    row("invalid-bytes", [b"content-usage: train-ai=n \xff"], (None, None, None)),
+    row("past-ascii", [b"content-usage: train-ai=n" + b"\xc3\xa9"], (None, None, None)),
+    row("other-path", [b"content-usage: /x train-ai=n"], (None, None, None)),
+    row("path", [b"content-usage: / train-ai=n", b"content-usage: train-ai=y"], (False, None, None)),
+    row("tab-after-the-path", [b"content-usage: /\ttrain-ai=n"], (False, None, None)),
+    row("counts-whole", [b"content-usage: /", b"content-usage: train-ai=y"], (None, None, None)),
+    row("says-nothing", [b"content-usage: / !", b"content-usage: train-ai=n"], (False, None, None)),
+    row("wildcards", [b"content-usage: /*$ train-ai=n"], (False, None, None)),
+    row("empty", [b"content-usage:"], (None, None, None)),
+    row("signal", [b"content-signal: ai-train=no, search=yes, ai-input=no"], (False, True, False)),
+    row("signal-in-any-case", [b"Content-Signal: AI-Train = NO"], (False, None, None)),
+    row("signal-with-other-keys", [b"content-signal: x=full, ai-train=no"], (False, None, None)),
+    row("signal-y-mixed-up", [b"content-signal: ai-train=n"], (None, None, None)),
+    row("signal-with-a-path", [b"content-signal: /x ai-train=no"], (None, None, None)),
+    row("signal-twice", [b"content-signal: ai-train=yes,ai-train=no"], (False, None, None)),
+    row("both-fields", [b"content-signal: ai-train=no, search=yes", b"content-usage: train-ai=y, search=n"], (False, False, None)),
 )  # fmt: skip
 def test_statement_of_a_group(lines: list[bytes], expected: tuple[bool | None, ...]) -> None:
     assert to_all(*lines)[:3] == expected
@@ -113,28 +111,26 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("body", "agent", "path", "expected"),
-    [
-        ("before", "a", "/", (False, None, None, None)),
-        ("before", "b", "/", (False, False, None, None)),
-        ("before", "c", "/", (False, None, None, None)),
-        ("long", "a", "/", (False, None, None, None)),
-        ("long-and-group", "a", "/", (False, None, None, None)),
-        ("own", "own", "/", (None, None, None, None)),  # it does not heed what is said to all
-        ("own", "other", "/", (False, None, None, None)),
-        ("between", "a", "/", (False, False, None, None)),
-        ("between", "b", "/", (None, False, None, None)),
-        ("between-for-all", "b", "/", (None, False, None, None)),
-        ("parts", "a", "/", (False, False, None, None)),
-        ("paths", "a", "/a/x", (False, False, None, None)),
-        ("paths", "a", "/a/b/x", (True, None, None, None)),  # the longest counts whole
-        ("paths", "a", "/a/b.pdf", (None, None, False, None)),
-        ("paths", "a", "/c", (None, None, None, None)),
-        ("use", "a", "/", (None, None, None, "reference")),
-        ("uses", "a", "/", (None, None, None, "immediate")),
-        ("unknown-use", "a", "/", (None, None, None, None)),
-    ],
+@table(
+    "body, agent, path, expected",
+    ("before", "a", "/", (False, None, None, None)),
+    ("before", "b", "/", (False, False, None, None)),
+    ("before", "c", "/", (False, None, None, None)),
+    ("long", "a", "/", (False, None, None, None)),
+    ("long-and-group", "a", "/", (False, None, None, None)),
+    ("own", "own", "/", (None, None, None, None)),  # it does not heed what is said to all
+    ("own", "other", "/", (False, None, None, None)),
+    ("between", "a", "/", (False, False, None, None)),
+    ("between", "b", "/", (None, False, None, None)),
+    ("between-for-all", "b", "/", (None, False, None, None)),
+    ("parts", "a", "/", (False, False, None, None)),
+    ("paths", "a", "/a/x", (False, False, None, None)),
+    ("paths", "a", "/a/b/x", (True, None, None, None)),  # the longest counts whole
+    ("paths", "a", "/a/b.pdf", (None, None, False, None)),
+    ("paths", "a", "/c", (None, None, None, None)),
+    ("use", "a", "/", (None, None, None, "reference")),
+    ("uses", "a", "/", (None, None, None, "immediate")),
+    ("unknown-use", "a", "/", (None, None, None, None)),
 )
 def test_statement_counts_for_its_crawlers_and_paths(
     body: str, agent: str, path: str, expected: tuple[bool | str | None, ...]
@@ -174,29 +170,25 @@ def test_hostile_lines_have_an_answer(line: bytes) -> None:
     assert len(robots.fields("content-usage")) + len(robots.fields("content-signal")) == len(lines)
 
 
-@pytest.mark.parametrize(
-    ("text", "members"),
-    [
-        (b"", {}),
-        (b"  a  ", {"a": ""}),
-        (b"a=1, b=-2.5,c=?1\t,\td=:aGk=:", dict.fromkeys("abcd", "")),
-        (b'a="x\\"y", b=@12, c=%"f%c3%bc"', dict.fromkeys("abc", "")),
-        (b"a=(1 b;x=1  c);y;z=?0, *k.1-_=tok:/*", {"a": "", "*k.1-_": "tok:/*"}),
-        (b"a=(), b=( )", {"a": "", "b": ""}),
-        (b"a=x;q;r=s", {"a": "x"}),
-    ],
+@table(
+    "text, members",
+    (b"", {}),
+    (b"  a  ", {"a": ""}),
+    (b"a=1, b=-2.5,c=?1\t,\td=:aGk=:", dict.fromkeys("abcd", "")),
+    (b'a="x\\"y", b=@12, c=%"f%c3%bc"', dict.fromkeys("abc", "")),
+    (b"a=(1 b;x=1  c);y;z=?0, *k.1-_=tok:/*", {"a": "", "*k.1-_": "tok:/*"}),
+    (b"a=(), b=( )", {"a": "", "b": ""}),
+    (b"a=x;q;r=s", {"a": "x"}),
 )  # fmt: skip
 def test_dictionary_is_read_as_rfc_9651_has_it(text: bytes, members: dict[str, str]) -> None:
     assert read_dictionary(text) == members
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
-    [
-        b"A=y", b"1=y", b"a=", b"a=y b=n", b"a=y,", b"a=y,,b", b",", b"a=(", b"a=(1", b"a=(1,2)", b'a=(1"x")', b'a="x', b'a="\xff"',
-        b"a=1.", b"a=1.2345", b"a=1234567890123456", b"a=1234567890123.1", b"a=?2", b"a=:?:", b"a=@1.5", b'a=%"%C3"', b"a;", b"a;B",
-        b"a=y\n", b"\ta=y", b"a=\x00", b"a" * 70_000,
-    ],
+    b"A=y", b"1=y", b"a=", b"a=y b=n", b"a=y,", b"a=y,,b", b",", b"a=(", b"a=(1", b"a=(1,2)", b'a=(1"x")', b'a="x', b'a="\xff"',
+    b"a=1.", b"a=1.2345", b"a=1234567890123456", b"a=1234567890123.1", b"a=?2", b"a=:?:", b"a=@1.5", b'a=%"%C3"', b"a;", b"a;B",
+    b"a=y\n", b"\ta=y", b"a=\x00", b"a" * 70_000,
 )  # fmt: skip
 def test_what_is_no_dictionary_is_none(text: bytes) -> None:
     assert read_dictionary(text) is None

@@ -14,6 +14,8 @@ from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 
+from ..support.rows import row, table
+
 BODY = b"user-agent: *\ndisallow: /*secret\ndisallow: /no\nallow: /no/but\nnonsense"
 
 
@@ -41,20 +43,18 @@ def test_body_must_be_bytes_and_user_agent_and_url_text_or_bytes() -> None:
         robots.allowed("/", "a")
 
 
-@pytest.mark.parametrize(
-    ("url", "allowed"),
-    [
-        ("https://e.com/yes", True),
-        ("https://e.com/no", False),
-        ("https://e.com/no/but", True),
-        ("https://e.com/a/secret", False),
-        ("https://e.com/a/s%65cret", True),  # nothing is decoded
-        ("https://e.com/a#secret", True),
-        ("https://e.com/x/../no", True),  # each URL is judged as given
-        ("https://e.com/caf\xe9/secret", False),
-        (b"https://e.com/caf\xe9/secret", False),
-        ("https://other.example/no", False),
-    ],
+@table(
+    "url, allowed",
+    ("https://e.com/yes", True),
+    ("https://e.com/no", False),
+    ("https://e.com/no/but", True),
+    ("https://e.com/a/secret", False),
+    ("https://e.com/a/s%65cret", True),  # nothing is decoded
+    ("https://e.com/a#secret", True),
+    ("https://e.com/x/../no", True),  # each URL is judged as given
+    ("https://e.com/caf\xe9/secret", False),
+    (b"https://e.com/caf\xe9/secret", False),
+    ("https://other.example/no", False),
 )
 def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed: bool) -> None:
     rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
@@ -68,23 +68,21 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
 
 
 @pytest.mark.parametrize("many", [5, 30, 1_000])
-@pytest.mark.parametrize(
+@table(
     "rule",
-    [
-        pytest.param("disallow: /{0}", id="short"),
-        pytest.param("disallow: /{0}/{1}{1}{1}{1}{1}{1}{1}{1}", id="long"),
-        pytest.param("disallow: /*{1}*{0}", id="needle"),
-        pytest.param("disallow: /*{0}", id="short-needle"),
-        pytest.param("disallow: /{1}/*{0}$", id="hung"),
-        pytest.param("allow: /{1}/index.html", id="index-page"),
-        pytest.param("allow: /{1}/*x*", id="allow"),
-        pytest.param("allow: /{0}\ndisallow: /{0}", id="both"),
-        pytest.param("# {0}", id="no-rules"),
-        pytest.param("content-usage: /{0} train-ai=n", id="paths-of-preferences"),
-        pytest.param("content-usage: /*{0}*{1} train-ai=n", id="wildcards-of-preferences"),
-        pytest.param("content-usage: train-ai=n", id="preferences"),
-        pytest.param("content-signal: search=no", id="signals"),
-    ],
+    row("short", "disallow: /{0}"),
+    row("long", "disallow: /{0}/{1}{1}{1}{1}{1}{1}{1}{1}"),
+    row("needle", "disallow: /*{1}*{0}"),
+    row("short-needle", "disallow: /*{0}"),
+    row("hung", "disallow: /{1}/*{0}$"),
+    row("index-page", "allow: /{1}/index.html"),
+    row("allow", "allow: /{1}/*x*"),
+    row("both", "allow: /{0}\ndisallow: /{0}"),
+    row("no-rules", "# {0}"),
+    row("paths-of-preferences", "content-usage: /{0} train-ai=n"),
+    row("wildcards-of-preferences", "content-usage: /*{0}*{1} train-ai=n"),
+    row("preferences", "content-usage: train-ai=n"),
+    row("signals", "content-signal: search=no"),
 )
 def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, many: int) -> None:
     source = random.Random(many)

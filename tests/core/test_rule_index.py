@@ -26,6 +26,7 @@ from scrapy_gbot_robots.core.verdict import INDEX_OF_DIRECTORY
 
 from ..support.instructions import instructions
 from ..support.oracle import verdict_by
+from ..support.rows import row, table
 
 SITE = "https://e.com"
 
@@ -79,15 +80,13 @@ def words(source: random.Random, number: int) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [3, 50, 400, 3000])
-@pytest.mark.parametrize(
+@table(
     "shapes",
-    [
-        pytest.param(("/{}", "/{}/", "/*{}", "/*{}*x$", "*/{}$", "/{}*{}"), id="any"),
-        pytest.param(("/abc/*{}", "/abc/*{}*{}$", "/abc/{}"), id="many-on-one-stem"),
-        pytest.param(("/*aaaaaa{}", "/*aaa{}aaa"), id="alike-at-the-beginning"),
-        pytest.param(("/{}", "/{}/"), id="plain"),
-        pytest.param(("/%C3%A9{}", "/%C3%A9{}*{}", "/%C3%A9%2F"), id="escapes"),
-    ],
+    row("any", ("/{}", "/{}/", "/*{}", "/*{}*x$", "*/{}$", "/{}*{}")),
+    row("many-on-one-stem", ("/abc/*{}", "/abc/*{}*{}$", "/abc/{}")),
+    row("alike-at-the-beginning", ("/*aaaaaa{}", "/*aaa{}aaa")),
+    row("plain", ("/{}", "/{}/")),
+    row("escapes", ("/%C3%A9{}", "/%C3%A9{}*{}", "/%C3%A9%2F")),
 )
 def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(
     number: int, shapes: tuple[str, ...]
@@ -140,23 +139,21 @@ SAME_PIECES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("patterns", "url", "first", "later"),
-    [
-        pytest.param(STATED, "http://e.com/" + "1" * 5_000, True, True, id="preferences"),
-        pytest.param(STATED[:101], "http://e.com/", True, True, id="many-preferences"),
-        pytest.param(STATED[:99], "http://e.com/", False, False, id="some-preferences"),
-        pytest.param(STATED[9:10], "http://e.com/" + "1" * 5_000, False, False, id="one-preference"),
-        pytest.param(PLAIN, "http://e.com/" + "a" * 16_000, False, False, id="plain-rules-and-a-long-url"),
-        pytest.param(ALIKE, "http://e.com/a", False, False, id="wildcards-and-a-short-url"),
-        pytest.param(ALIKE, "http://e.com/" + "a" * 16_000, True, True, id="needles-that-are-not-in-the-path"),
-        pytest.param(SAME_PIECES, "http://e.com/" + "aab" * 5_000, True, True, id="pieces-that-are-in-the-path"),
-        pytest.param(SAME_PIECES, "http://e.com/" + "é" * 100, True, True, id="url-past-ascii"),
-        pytest.param(PLAIN * 2, "http://e.com/", True, False, id="rules-that-take-long-to-be-tried"),
-        pytest.param([f"allow: {pattern}" for pattern in PLAIN * 2], "http://e.com/", True, False, id="allow-rules-that-take-long-to-be-tried"),
-        pytest.param([f"allow: {pattern}" for pattern in ALIKE], "http://e.com/" + "a" * 16_000, True, True, id="allow-rules-with-wildcards"),
-        pytest.param([], "http://e.com/" + "a" * 16_000, False, False, id="no-rules"),
-    ],
+@table(
+    "patterns, url, first, later",
+    row("preferences", STATED, "http://e.com/" + "1" * 5_000, True, True),
+    row("many-preferences", STATED[:101], "http://e.com/", True, True),
+    row("some-preferences", STATED[:99], "http://e.com/", False, False),
+    row("one-preference", STATED[9:10], "http://e.com/" + "1" * 5_000, False, False),
+    row("plain-rules-and-a-long-url", PLAIN, "http://e.com/" + "a" * 16_000, False, False),
+    row("wildcards-and-a-short-url", ALIKE, "http://e.com/a", False, False),
+    row("needles-that-are-not-in-the-path", ALIKE, "http://e.com/" + "a" * 16_000, True, True),
+    row("pieces-that-are-in-the-path", SAME_PIECES, "http://e.com/" + "aab" * 5_000, True, True),
+    row("url-past-ascii", SAME_PIECES, "http://e.com/" + "é" * 100, True, True),
+    row("rules-that-take-long-to-be-tried", PLAIN * 2, "http://e.com/", True, False),
+    row("allow-rules-that-take-long-to-be-tried", [f"allow: {pattern}" for pattern in PLAIN * 2], "http://e.com/", True, False),
+    row("allow-rules-with-wildcards", [f"allow: {pattern}" for pattern in ALIKE], "http://e.com/" + "a" * 16_000, True, True),
+    row("no-rules", [], "http://e.com/" + "a" * 16_000, False, False),
 )  # fmt: skip
 def test_question_that_may_take_long_is_known_before_it_is_asked(
     patterns: list[str], url: str, first: bool, later: bool
@@ -171,12 +168,10 @@ def test_question_that_may_take_long_is_known_before_it_is_asked(
     assert takes_long(rules, url.encode()) is later
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "long"),
-    [
-        pytest.param("/{}/", "/", 26, id="plain"),
-        pytest.param("/{}*a$", "/" + "x" * 749, 3, id="each-counts-as-ten"),
-    ],
+@table(
+    "rule, path, long",
+    row("plain", "/{}/", "/", 26),
+    row("each-counts-as-ten", "/{}*a$", "/" + "x" * 749, 3),
 )
 def test_questions_about_thousands_of_rules_take_long_up_to_the_one_that_builds_the_index(
     rule: str, path: str, long: int
@@ -212,19 +207,17 @@ def six_at_once(rules: Rules, url: str) -> object:
     return disallowed_among(rules, [f"{path_of(url)}{number}" for number in range(6)])
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "kinds", "tried"),
-    [
-        pytest.param("/x", "/x", [ALLOWED], 25, id="allowed"),
-        pytest.param("/x", "/x", [VERDICT], 25, id="verdict"),
-        pytest.param("/x", "/y", [ALLOWED, VERDICT], 25, id="both-count-together"),
-        pytest.param("/x\nallow: /x", "/x", [six_at_once], 4, id="several-urls-at-once"),
-        pytest.param("/x", "/y", [six_at_once], 30, id="several-that-no-rule-begins"),
-        pytest.param("/*x", "/" + "y" * 299, [VERDICT], 6, id="long-path-and-a-wildcard"),
-        pytest.param("\nallow: /*x", "/" + "y" * 299, [VERDICT], 6, id="wildcard-of-an-allow-rule"),
-        pytest.param("/*x", "/" + "y" * 1_999, [VERDICT], 0, id="2-KB-and-a-wildcard"),
-        pytest.param("/*x", "/" + "y" * 16_000, [ALLOWED], 0, id="very-long-path-and-a-wildcard"),
-    ],
+@table(
+    "rule, path, kinds, tried",
+    row("allowed", "/x", "/x", [ALLOWED], 25),
+    row("verdict", "/x", "/x", [VERDICT], 25),
+    row("both-count-together", "/x", "/y", [ALLOWED, VERDICT], 25),
+    row("several-urls-at-once", "/x\nallow: /x", "/x", [six_at_once], 4),
+    row("several-that-no-rule-begins", "/x", "/y", [six_at_once], 30),
+    row("long-path-and-a-wildcard", "/*x", "/" + "y" * 299, [VERDICT], 6),
+    row("wildcard-of-an-allow-rule", "\nallow: /*x", "/" + "y" * 299, [VERDICT], 6),
+    row("2-KB-and-a-wildcard", "/*x", "/" + "y" * 1_999, [VERDICT], 0),
+    row("very-long-path-and-a-wildcard", "/*x", "/" + "y" * 16_000, [ALLOWED], 0),
 )
 def test_index_is_built_when_trying_the_rules_has_cost_as_much(
     rule: str, path: str, kinds: list[Callable[[Rules, str], object]], tried: int
@@ -235,14 +228,12 @@ def test_index_is_built_when_trying_the_rules_has_cost_as_much(
         assert (rules._index is None) == (number < tried)
 
 
-@pytest.mark.parametrize(
+@table(
     "shapes",
-    [
-        pytest.param(["*{:05}"], id="needles-of-five-characters"),
-        pytest.param(["/*xx{:03}", "*y{:04}z"], id="of-several-lengths"),
-        pytest.param(["/*aaaaaaaaaa{:03}"], id="that-begin-alike"),
-        pytest.param(["/*{:03}aaaaaaaaaa"], id="that-end-alike"),
-    ],
+    row("needles-of-five-characters", ["*{:05}"]),
+    row("of-several-lengths", ["/*xx{:03}", "*y{:04}z"]),
+    row("that-begin-alike", ["/*aaaaaaaaaa{:03}"]),
+    row("that-end-alike", ["/*{:03}aaaaaaaaaa"]),
 )
 def test_of_thousands_of_needles_few_are_looked_for(shapes: list[str]) -> None:
     patterns = [shapes[number % len(shapes)].format(number) for number in range(4_000)]
@@ -253,16 +244,14 @@ def test_of_thousands_of_needles_few_are_looked_for(shapes: list[str]) -> None:
     assert instructions(lambda: index.allows_url(SITE + path, len(SITE))) < 6_000
 
 
-@pytest.mark.parametrize(
-    ("patterns", "path"),
-    [
-        pytest.param(["/x"], "/é", id="none-begins-the-path"),
-        pytest.param(["/x", "/y"], "/x/é", id="one-begins-the-path"),
-        pytest.param(["/x", "/y*z"], "/x/é", id="one-begins-the-path-beside-a-star"),
-        pytest.param(["/x", "/*x"], "/y#z", id="neither-beginning-nor-needle"),
-        pytest.param(["/x", "/*x"], "/x/é", id="beginning-beside-a-needle"),
-        pytest.param([f"/{number}/*z" for number in range(60)], "/é", id="none-of-many"),
-    ],
+@table(
+    "patterns, path",
+    row("none-begins-the-path", ["/x"], "/é"),
+    row("one-begins-the-path", ["/x", "/y"], "/x/é"),
+    row("one-begins-the-path-beside-a-star", ["/x", "/y*z"], "/x/é"),
+    row("neither-beginning-nor-needle", ["/x", "/*x"], "/y#z"),
+    row("beginning-beside-a-needle", ["/x", "/*x"], "/x/é"),
+    row("none-of-many", [f"/{number}/*z" for number in range(60)], "/é"),
 )
 def test_most_questions_are_settled_before_anything_is_cut_out_of_the_url(
     patterns: list[str], path: str
@@ -328,14 +317,12 @@ def test_patterns_whose_segments_may_follow_one_another_are_those_that_can_match
         assert_index_agrees(rules, paths)
 
 
-@pytest.mark.parametrize(
+@table(
     "shape",
-    [
-        "/*{later}*{earlier}",
-        "/*{later}*{earlier}*{last}",
-        "/*{later}*{earlier}$",
-        "/{stem}*{later}*{earlier}",
-    ],
+    "/*{later}*{earlier}",
+    "/*{later}*{earlier}*{last}",
+    "/*{later}*{earlier}$",
+    "/{stem}*{later}*{earlier}",
 )
 @pytest.mark.parametrize("times", [1, 2])
 def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_another_order(

@@ -1,70 +1,59 @@
 """Sitemap lines: Google's page, "sitemap"; sitemaps.org; Google's parser for what such a line is."""
 
-import pytest
-
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.robots import may_list_sitemaps, sitemap_lines_of
 
 from ..support.examples import EXAMPLES
+from ..support.rows import row, table
 
 E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.com/sitemap.xml\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "sitemaps"),
-    [
-        pytest.param(EXAMPLES["E5"], ["https://example.com/sitemap.xml"], id="E5"),
-        pytest.param(EXAMPLES["E6.3"], ["https://example.com/sitemap.xml"], id="E6.3"),
-        pytest.param(EXAMPLES["E6.4"], ["http://www.example.com/sitemap.xml"], id="E6.4"),
-        pytest.param(
-            EXAMPLES["E10"],
-            [
+@table(
+    "body, sitemaps",
+    row("E5", EXAMPLES["E5"], ["https://example.com/sitemap.xml"]),
+    row("E6.3", EXAMPLES["E6.3"], ["https://example.com/sitemap.xml"]),
+    row("E6.4", EXAMPLES["E6.4"], ["http://www.example.com/sitemap.xml"]),
+    row("E10", EXAMPLES["E10"], [
                 "https://example.com/sitemap.xml",
                 "https://cdn.example.org/other-sitemap.xml",
                 "https://ja.example.org/テスト-サイトマップ.xml",
-            ],
-            id="E10",
-        ),
-        pytest.param(E10B, ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"], id="E10b"),
-        pytest.param("SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"], id="S10.8-value-case"),
-        pytest.param("site-map: http://e.com/\nsitemaps: http://e.com/b", ["http://e.com/", "http://e.com/b"], id="S10.11"),
-        pytest.param("sitemap https://e.com/t.xml", [], id="S10.11-no-colon-after-the-key"),
-        pytest.param("sitemap: http://e.com/a#b", ["http://e.com/a"], id="S10.11-comment"),
-        pytest.param("sitemap: http://e.com/a b", ["http://e.com/a b"], id="S10.4-not-encoded"),
-        pytest.param("sitemap: ftp://e.com/s.xml", ["ftp://e.com/s.xml"], id="ftp"),
-        pytest.param("sitemap: http://e.com/\nsitemap: http://e.com/", ["http://e.com/"], id="each-once"),
-        pytest.param("sitemap:\nsitemap: /s\nsitemap: //e.com/s\nsitemap: e.com/s", [], id="S10.2-not-absolute"),
-        pytest.param("sitemap: data:,x\nsitemap: file:///s\nsitemap: http://\nsitemap: http:///s", [], id="no-host"),
-    ],
+            ]),
+    row("E10b", E10B, ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"]),
+    row("S10.8-value-case", "SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"]),
+    row("S10.11", "site-map: http://e.com/\nsitemaps: http://e.com/b", ["http://e.com/", "http://e.com/b"]),
+    row("S10.11-no-colon-after-the-key", "sitemap https://e.com/t.xml", []),
+    row("S10.11-comment", "sitemap: http://e.com/a#b", ["http://e.com/a"]),
+    row("S10.4-not-encoded", "sitemap: http://e.com/a b", ["http://e.com/a b"]),
+    row("ftp", "sitemap: ftp://e.com/s.xml", ["ftp://e.com/s.xml"]),
+    row("each-once", "sitemap: http://e.com/\nsitemap: http://e.com/", ["http://e.com/"]),
+    row("S10.2-not-absolute", "sitemap:\nsitemap: /s\nsitemap: //e.com/s\nsitemap: e.com/s", []),
+    row("no-host", "sitemap: data:,x\nsitemap: file:///s\nsitemap: http://\nsitemap: http:///s", []),
 )  # fmt: skip
 def test_sitemaps_are_listed_in_file_order(body: str, sitemaps: list[str]) -> None:
     assert RobotsTxt.parse(body.encode()).sitemaps == tuple(sitemaps)
 
 
-@pytest.mark.parametrize(
-    ("raw", "url"),
-    [
-        (b"http://e.com/caf\xe9.xml", "http://e.com/caf%E9.xml"),
-        (b"http://e.com/caf\xc3\xa9.xml", "http://e.com/caf\u00e9.xml"),
-        (b"http://\xe9.com/", None),
-        (b"http://e.com/\xed\xa0\x80", "http://e.com/%ED%A0%80"),
-        (b"http://e.com:99999/", None),
-        (b"http://[::1/", None),
-    ],
+@table(
+    "raw, url",
+    (b"http://e.com/caf\xe9.xml", "http://e.com/caf%E9.xml"),
+    (b"http://e.com/caf\xc3\xa9.xml", "http://e.com/caf\u00e9.xml"),
+    (b"http://\xe9.com/", None),
+    (b"http://e.com/\xed\xa0\x80", "http://e.com/%ED%A0%80"),
+    (b"http://e.com:99999/", None),
+    (b"http://[::1/", None),
 )
 def test_odd_bytes_of_a_sitemap_line_do_no_harm(raw: bytes, url: str | None) -> None:
     assert sitemap_lines_of(RobotsTxt.parse(b"\n\r\nsitemap: " + raw)) == [(3, url, raw)]
 
 
-@pytest.mark.parametrize(
-    ("body", "may"),
-    [
-        (b"Sitemap: http://e/", True),
-        (b"User-agent: *\rSITE-MAP http://e/", True),
-        (b"Disallow: /site", True),  # it may; reading it tells
-        (b"User-agent: *\nDisallow: /", False),
-        (b"", False),
-    ],
+@table(
+    "body, may",
+    (b"Sitemap: http://e/", True),
+    (b"User-agent: *\rSITE-MAP http://e/", True),
+    (b"Disallow: /site", True),  # it may; reading it tells
+    (b"User-agent: *\nDisallow: /", False),
+    (b"", False),
 )
 def test_file_without_the_word_is_known_to_list_no_sitemap(body: bytes, *, may: bool) -> None:
     robotstxt = RobotsTxt.parse(body)

@@ -28,19 +28,18 @@ from scrapy_gbot_robots.core.urls import as_text, path_of
 
 from ..support.browser import dom
 from ..support.oracle import verdict_of
+from ..support.rows import table
 from ..support.strategies import URLS
 
 HOST = "http://example.com"
 
 
-@pytest.mark.parametrize(
-    ("path", "verdict"),
-    [
-        ("/public", 'allowed: no rule matches (group "*")'),
-        ("/private", 'disallowed by "Disallow: /private" (line 2, group "*")'),
-        ("/x/../private", 'disallowed by "Disallow: /private" (line 2, group "*"): some download handlers send it as http://example.com/private'),
-        ("/x/../public", 'allowed: no rule matches (group "*")'),
-    ],
+@table(
+    "path, verdict",
+    ("/public", 'allowed: no rule matches (group "*")'),
+    ("/private", 'disallowed by "Disallow: /private" (line 2, group "*")'),
+    ("/x/../private", 'disallowed by "Disallow: /private" (line 2, group "*"): some download handlers send it as http://example.com/private'),
+    ("/x/../public", 'allowed: no rule matches (group "*")'),
 )  # fmt: skip
 def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -> None:
     rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /private").rules_for("a")
@@ -55,24 +54,22 @@ def test_url_that_is_no_utf_8_is_percent_encoded(raw: bytes, text: str) -> None:
     assert as_text(raw) == text
 
 
-@pytest.mark.parametrize(
-    ("written", "sent"),
-    [
-        ("/%70rivate/1", "/private/1"),
-        ("/../../private", "/private"),
-        ("/private/x/..", "/private/"),
-        ("/private/x/..", "/private"),
-        ("/x/.%2E/private", "/private"),
-        ("/x\\..\\private", "/private"),
-        ("/a?q=%7e%41", "/a?q=~A"),
-        ("/a^b", "/a%5Eb"),
-        ("/pri\t\nvate", "/private"),
-        ("/pri\nvate", "/private"),
-        ("/private;", "/private"),
-        ("/private?#top", "/private"),
-        ("/x;1/private;?2", "/x;1/private?2"),
-        ("/%zz/%41", "/%25zz/A"),
-    ],
+@table(
+    "written, sent",
+    ("/%70rivate/1", "/private/1"),
+    ("/../../private", "/private"),
+    ("/private/x/..", "/private/"),
+    ("/private/x/..", "/private"),
+    ("/x/.%2E/private", "/private"),
+    ("/x\\..\\private", "/private"),
+    ("/a?q=%7e%41", "/a?q=~A"),
+    ("/a^b", "/a%5Eb"),
+    ("/pri\t\nvate", "/private"),
+    ("/pri\nvate", "/private"),
+    ("/private;", "/private"),
+    ("/private?#top", "/private"),
+    ("/x;1/private;?2", "/x;1/private?2"),
+    ("/%zz/%41", "/%25zz/A"),
 )
 def test_form_that_a_client_sends_is_among_the_forms(written: str, sent: str) -> None:
     assert HOST + sent in other_forms(HOST + written)
@@ -98,15 +95,13 @@ def test_url_that_all_clients_send_as_written_has_no_other_form(path: str) -> No
     assert other_forms(HOST + path) == ()
 
 
-@pytest.mark.parametrize(
+@table(
     "url",
-    [
-        " http://example.com/a",
-        "http://example.com/a ",
-        "http://example.com/a\r\n",
-        "ht\ntp://exam\tple.com/a",
-        "\x00http://example.com/a",
-    ],
+    " http://example.com/a",
+    "http://example.com/a ",
+    "http://example.com/a\r\n",
+    "ht\ntp://exam\tple.com/a",
+    "\x00http://example.com/a",
 )
 def test_white_space_that_clients_take_out_is_taken_out(url: str) -> None:
     assert as_sent(url) == "http://example.com/a"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ..support.crawls import Pages, by_each_handler, crawl, in_reactor, pages
+from ..support.rows import row, table
 from ..support.web import Site, raw
 from .scenarios import head
 
@@ -43,21 +44,17 @@ LENGTH = head(f"Content-Length: {len(RULES)}") + RULES
 CHUNKED = head("Transfer-Encoding: chunked") + CHUNKS
 
 
-@pytest.mark.parametrize(
-    ("answer", "reset"),
-    [
-        pytest.param(LENGTH, True, id="S2.20-content-length-reset"),
-        pytest.param(LENGTH, False, id="S2.21-content-length-closed"),
-        pytest.param(CHUNKED, False, id="S2.21-chunked-closed"),
-        pytest.param(
-            head(f"Content-Length: {len(ZIPPED)}", "Content-Encoding: gzip") + ZIPPED,
-            True,
-            id="S2.20-gzip",
-        ),
-        pytest.param(
-            head("Content-Encoding: gzip") + ZIPPED, False, id="S2.21-gzip-of-unsaid-length"
-        ),
-    ],
+@table(
+    "answer, reset",
+    row("S2.20-content-length-reset", LENGTH, True),
+    row("S2.21-content-length-closed", LENGTH, False),
+    row("S2.21-chunked-closed", CHUNKED, False),
+    row(
+        "S2.20-gzip",
+        head(f"Content-Length: {len(ZIPPED)}", "Content-Encoding: gzip") + ZIPPED,
+        True,
+    ),
+    row("S2.21-gzip-of-unsaid-length", head("Content-Encoding: gzip") + ZIPPED, False),
 )
 @in_reactor
 async def test_answer_that_breaks_off_opens_no_door(answer: bytes, *, reset: bool) -> None:

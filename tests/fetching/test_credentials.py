@@ -14,6 +14,7 @@ from scrapy_gbot_robots.fetching.fetcher import is_at_home
 from scrapy_gbot_robots.signals import robotstxt_served
 
 from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.rows import row, table
 from ..support.web import Asked, Content, Reply, Site, redirect
 from .scenarios import RULES
 
@@ -75,21 +76,14 @@ has_settings = pytest.mark.skipif(
     reason="this Scrapy has no HTTPAUTH settings, and no credentials in meta",
 )
 WAYS = [
-    pytest.param(
-        Pages, {**USER, "HTTPAUTH_DOMAIN": NEAR}, id="settings-for-a-domain", marks=has_settings
+    row("settings-for-a-domain", Pages, {**USER, "HTTPAUTH_DOMAIN": NEAR}, marks=has_settings),
+    row("settings-for-all", Pages, {**USER, "HTTPAUTH_DOMAIN": None}, marks=has_settings),
+    row("attributes-of-the-spider", WithAttributes, {}),
+    row(
+        "meta", WithMeta, {"GBOT_ROBOTS_META_KEYS": ["http_user", "http_pass"]}, marks=has_settings
     ),
-    pytest.param(
-        Pages, {**USER, "HTTPAUTH_DOMAIN": None}, id="settings-for-all", marks=has_settings
-    ),
-    pytest.param(WithAttributes, {}, id="attributes-of-the-spider"),
-    pytest.param(
-        WithMeta,
-        {"GBOT_ROBOTS_META_KEYS": ["http_user", "http_pass"]},
-        id="meta",
-        marks=has_settings,
-    ),
-    pytest.param(Pages, asking_with(Authorization=BASIC), id="fetcher"),
-    pytest.param(Pages, asking_with(Cookie="session=1"), id="fetcher-with-a-cookie"),
+    row("fetcher", Pages, asking_with(Authorization=BASIC)),
+    row("fetcher-with-a-cookie", Pages, asking_with(Cookie="session=1")),
 ]
 
 
@@ -169,19 +163,17 @@ async def test_robots_txt_of_a_host_outside_the_domain_is_asked_for_without_cred
         assert "cookie" not in near.asked[0].headers
 
 
-@pytest.mark.parametrize(
-    ("origin", "url", "expected"),
-    [
-        ("http://a.example", "http://a.example/r", True),
-        ("http://a.example", "https://a.example/r", True),
-        ("https://a.example", "https://A.example:443/r", True),
-        ("https://a.example", "http://a.example/r", False),
-        ("http://a.example", "https://www.a.example/r", False),
-        ("http://a.example", "http://b.example/r", False),
-        ("http://a.example:8080", "http://a.example:8081/r", False),
-        ("http://a.example:8080", "https://a.example/r", False),
-        ("http://a.example", "https://a.example:8443/r", False),
-    ],
+@table(
+    "origin, url, expected",
+    ("http://a.example", "http://a.example/r", True),
+    ("http://a.example", "https://a.example/r", True),
+    ("https://a.example", "https://A.example:443/r", True),
+    ("https://a.example", "http://a.example/r", False),
+    ("http://a.example", "https://www.a.example/r", False),
+    ("http://a.example", "http://b.example/r", False),
+    ("http://a.example:8080", "http://a.example:8081/r", False),
+    ("http://a.example:8080", "https://a.example/r", False),
+    ("http://a.example", "https://a.example:8443/r", False),
 )
 def test_credentials_go_to_the_origin_and_to_its_https(
     origin: str, url: str, *, expected: bool

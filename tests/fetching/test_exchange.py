@@ -22,6 +22,7 @@ from scrapy_gbot_robots.policy.outcome import (
 from scrapy_gbot_robots.settings import GbotSettings
 
 from ..support.crawls import as_scrapy_runs_it
+from ..support.rows import row, table
 
 URL = "https://example.com/robots.txt"
 RULES = b"user-agent: *\ndisallow: /private\n"
@@ -41,13 +42,11 @@ def outcome(
     return exchange.outcome(response, URL, GbotSettings.of(Settings(settings)))
 
 
-@pytest.mark.parametrize(
-    ("flags", "stopped"),
-    [
-        pytest.param(["dataloss"], False, id="connection-ended"),
-        pytest.param(["dataloss", "download_stopped"], True, id="and-we-stopped"),
-        pytest.param(["download_stopped"], False, id="another-stopped"),
-    ],
+@table(
+    "flags, stopped",
+    row("connection-ended", ["dataloss"], False),
+    row("and-we-stopped", ["dataloss", "download_stopped"], True),
+    row("another-stopped", ["download_stopped"], False),
 )
 @pytest.mark.parametrize("body", [RULES, b""], ids=["some", "none"])
 def test_part_of_a_body_is_no_robots_txt(body: bytes, flags: list[str], stopped: bool) -> None:
@@ -79,17 +78,15 @@ def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(
     )
 
 
-@pytest.mark.parametrize(
-    ("status", "protocol", "headers", "is_flagged"),
-    [
-        pytest.param(200, "HTTP/1.1", {}, True, id="nothing"),
-        pytest.param(200, "HTTP/1.0", {"Connection": "close"}, True, id="connection-close"),
-        pytest.param(200, "HTTP/1.1", {"Transfer-Encoding": "identity"}, True, id="identity"),
-        pytest.param(200, "HTTP/1.1", {"Transfer-Encoding": "Chunked"}, False, id="chunks"),
-        pytest.param(200, "HTTP/1.1", {"Content-Length": "0"}, False, id="length"),
-        pytest.param(204, "HTTP/1.1", {}, False, id="status-without-body"),
-        pytest.param(200, "HTTP/2", {}, False, id="http-2"),
-    ],
+@table(
+    "status, protocol, headers, is_flagged",
+    row("nothing", 200, "HTTP/1.1", {}, True),
+    row("connection-close", 200, "HTTP/1.0", {"Connection": "close"}, True),
+    row("identity", 200, "HTTP/1.1", {"Transfer-Encoding": "identity"}, True),
+    row("chunks", 200, "HTTP/1.1", {"Transfer-Encoding": "Chunked"}, False),
+    row("length", 200, "HTTP/1.1", {"Content-Length": "0"}, False),
+    row("status-without-body", 204, "HTTP/1.1", {}, False),
+    row("http-2", 200, "HTTP/2", {}, False),
 )
 def test_body_is_of_unknown_length_if_nothing_says_where_it_ends(  # RFC 9112 6.3
     status: int, protocol: str, headers: dict[str, str], is_flagged: bool

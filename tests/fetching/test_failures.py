@@ -12,6 +12,8 @@ from twisted.web.client import ResponseFailed
 from scrapy_gbot_robots.fetching.exchange import failure_of
 from scrapy_gbot_robots.policy.outcome import Failure
 
+from ..support.rows import row, table
+
 
 def named(
     name: str, *bases: type[BaseException], module: str = "other.library"
@@ -40,40 +42,32 @@ class UnspeakableError(Exception):
         raise ValueError
 
 
-@pytest.mark.parametrize(
-    ("error", "failure"),
-    [
-        pytest.param(twisted.DNSLookupError(), Failure.DNS, id="S2.20-dns"),
-        pytest.param(twisted.ConnectionRefusedError(), Failure.REFUSED, id="S2.20-refused"),  # type: ignore[no-untyped-call]
-        pytest.param(twisted.ConnectionLost(), Failure.RESET, id="S2.20-lost"),
-        pytest.param(BrokenPipeError(), Failure.OTHER, id="in-no-table"),
-        pytest.param(ConnectionResetError(), Failure.RESET, id="S2.20-reset"),
-        pytest.param(TimeoutError(), Failure.TIMEOUT, id="S2.20-time-out"),
-        pytest.param(twisted.TCPTimedOutError(), Failure.TIMEOUT, id="S2.20-time-out-of-tcp"),  # type: ignore[no-untyped-call]
-        pytest.param(named("InvalidBodyLengthError")(), Failure.TRUNCATED, id="S2.21-h2"),
-        pytest.param(named("_MalformedChunkedDataError")(), Failure.CHUNKING, id="S2.21-chunks"),
-        pytest.param(named("Error", module="OpenSSL.SSL")(), Failure.TLS, id="S2.22-openssl"),
-        pytest.param(named("RemoteProtocolError")(), Failure.INVALID, id="no-http"),
-        pytest.param(named("TunnelError")(), Failure.PROXY, id="proxy"),
-        pytest.param(NotSupported(), Failure.NO_HANDLER, id="no-handler"),
-        pytest.param(with_reasons(twisted.DNSLookupError()), Failure.DNS, id="reason"),
-        pytest.param(
-            with_reasons(KeyError(b"gzip, chunked")), Failure.INVALID, id="unknown-transfer-coding"
-        ),
-        pytest.param(
-            with_reasons(ValueError("Invalid response")), Failure.INVALID, id="two-lengths"
-        ),
-        pytest.param(with_cause(named("Odd")(), TimeoutError()), Failure.TIMEOUT, id="cause"),
-        pytest.param(
-            with_cause(twisted.ConnectionLost(), TimeoutError()),
-            Failure.RESET,
-            id="itself-before-its-cause",
-        ),
-        pytest.param(
-            with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY, id="proxy-before-all"
-        ),
-        pytest.param(of_itself(named("ConnectionLost")()), Failure.RESET, id="without-an-end"),
-    ],
+@table(
+    "error, failure",
+    row("S2.20-dns", twisted.DNSLookupError(), Failure.DNS),
+    row("S2.20-refused", twisted.ConnectionRefusedError(), Failure.REFUSED),  # type: ignore[no-untyped-call]
+    row("S2.20-lost", twisted.ConnectionLost(), Failure.RESET),
+    row("in-no-table", BrokenPipeError(), Failure.OTHER),
+    row("S2.20-reset", ConnectionResetError(), Failure.RESET),
+    row("S2.20-time-out", TimeoutError(), Failure.TIMEOUT),
+    row("S2.20-time-out-of-tcp", twisted.TCPTimedOutError(), Failure.TIMEOUT),  # type: ignore[no-untyped-call]
+    row("S2.21-h2", named("InvalidBodyLengthError")(), Failure.TRUNCATED),
+    row("S2.21-chunks", named("_MalformedChunkedDataError")(), Failure.CHUNKING),
+    row("S2.22-openssl", named("Error", module="OpenSSL.SSL")(), Failure.TLS),
+    row("no-http", named("RemoteProtocolError")(), Failure.INVALID),
+    row("proxy", named("TunnelError")(), Failure.PROXY),
+    row("no-handler", NotSupported(), Failure.NO_HANDLER),
+    row("reason", with_reasons(twisted.DNSLookupError()), Failure.DNS),
+    row("unknown-transfer-coding", with_reasons(KeyError(b"gzip, chunked")), Failure.INVALID),
+    row("two-lengths", with_reasons(ValueError("Invalid response")), Failure.INVALID),
+    row("cause", with_cause(named("Odd")(), TimeoutError()), Failure.TIMEOUT),
+    row(
+        "itself-before-its-cause",
+        with_cause(twisted.ConnectionLost(), TimeoutError()),
+        Failure.RESET,
+    ),
+    row("proxy-before-all", with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY),
+    row("without-an-end", of_itself(named("ConnectionLost")()), Failure.RESET),
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
     outcome = failure_of(error)
@@ -86,64 +80,60 @@ REFUSED = twisted.ConnectionRefusedError(111, "Connection refused")  # type: ign
 SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds.")
 
 
-@pytest.mark.parametrize(
-    ("error", "more", "why"),
-    [
-        # what the message adds to the failure
-        pytest.param(SLOW, {}, "no answer in time", id="time-out"),
-        pytest.param(REFUSED, {}, "connection refused", id="refused"),
-        pytest.param(
-            twisted.ConnectError(101, "Network is unreachable"),  # type: ignore[no-untyped-call]
-            {},
-            "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
-            id="no-route",
-        ),
-        pytest.param(
-            IgnoreRequest("not on my list"),
-            {},
-            "another middleware dropped the request (not on my list)",
-            id="dropped-request",
-        ),
-        pytest.param(
-            with_reasons(SSL.Error([("SSL routines", "", "wrong version number")])),
-            {},
-            "TLS failed ([<twisted.python.failure.Failure OpenSSL.SSL.Error: [('SSL routines', '', "
-            "'wrong version number')]>])",
-            id="openssl",
-        ),
-        # the proxy was not reached, or the site behind it was not
-        pytest.param(
-            named("TunnelError")("Could not open CONNECT tunnel: connection refused"),
-            {"proxied": True},
-            "the proxy failed (Could not open CONNECT tunnel: connection refused)",
-            id="tunnel",
-        ),
-        pytest.param(
-            REFUSED, {"proxied": True}, "the proxy failed (connection refused)", id="proxy-refuses"
-        ),
-        pytest.param(
-            NO_HOST,
-            {"proxied": True},
-            "the proxy failed (the host name does not resolve: DNS lookup failed: no results for "
-            "proxy.example.)",
-            id="no-such-proxy",
-        ),
-        pytest.param(SLOW, {"proxied": True}, "no answer in time", id="slow-behind-a-proxy"),
-        # a resolver that takes no IPv6 address
-        pytest.param(
-            NO_HOST,
-            {"host": "[::1]"},
-            "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or "
-            "DNS_RESOLVER in an older Scrapy, to 'scrapy.resolver.CachingHostnameResolver')",
-            id="ipv6",
-        ),
-        pytest.param(
-            NO_HOST,
-            {"host": "a.example"},
-            "the host name does not resolve (DNS lookup failed: no results for proxy.example.)",
-            id="name",
-        ),
-    ],
+@table(
+    "error, more, why",
+    # what the message adds to the failure
+    row("time-out", SLOW, {}, "no answer in time"),
+    row("refused", REFUSED, {}, "connection refused"),
+    pytest.param(
+        twisted.ConnectError(101, "Network is unreachable"),  # type: ignore[no-untyped-call]
+        {},
+        "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
+        id="no-route",
+    ),
+    row(
+        "dropped-request",
+        IgnoreRequest("not on my list"),
+        {},
+        "another middleware dropped the request (not on my list)",
+    ),
+    row(
+        "openssl",
+        with_reasons(SSL.Error([("SSL routines", "", "wrong version number")])),
+        {},
+        "TLS failed ([<twisted.python.failure.Failure OpenSSL.SSL.Error: [('SSL routines', '', "
+        "'wrong version number')]>])",
+    ),
+    # the proxy was not reached, or the site behind it was not
+    row(
+        "tunnel",
+        named("TunnelError")("Could not open CONNECT tunnel: connection refused"),
+        {"proxied": True},
+        "the proxy failed (Could not open CONNECT tunnel: connection refused)",
+    ),
+    row("proxy-refuses", REFUSED, {"proxied": True}, "the proxy failed (connection refused)"),
+    row(
+        "no-such-proxy",
+        NO_HOST,
+        {"proxied": True},
+        "the proxy failed (the host name does not resolve: DNS lookup failed: no results for "
+        "proxy.example.)",
+    ),
+    row("slow-behind-a-proxy", SLOW, {"proxied": True}, "no answer in time"),
+    # a resolver that takes no IPv6 address
+    row(
+        "ipv6",
+        NO_HOST,
+        {"host": "[::1]"},
+        "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or "
+        "DNS_RESOLVER in an older Scrapy, to 'scrapy.resolver.CachingHostnameResolver')",
+    ),
+    row(
+        "name",
+        NO_HOST,
+        {"host": "a.example"},
+        "the host name does not resolve (DNS lookup failed: no results for proxy.example.)",
+    ),
 )
 def test_reason_is_told_for_people(error: BaseException, more: dict[str, Any], why: str) -> None:
     assert failure_of(error, **more).why == why

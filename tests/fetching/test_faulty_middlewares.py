@@ -17,6 +17,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
+from ..support.rows import row, table
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import RULES
 
@@ -82,20 +83,18 @@ def for_pages(*urls: str) -> list[Request]:
     return [Request(url, meta={"kind": "page"}, dont_filter=True) for url in urls]
 
 
-@pytest.mark.parametrize(
-    ("middleware", "kind", "why"),
-    [
-        pytest.param(LacksAKey, KeyError, "KeyError: 'kind'", id="key-error"),
-        pytest.param(
-            HasNoDatabase,
-            sqlite3.OperationalError,
-            "OperationalError: no such table: proxies",
-            id="error-whose-class-derives-from-one-named-Error",
-        ),
-        pytest.param(GetsNoToken, TimeoutError, "TimeoutError: no token", id="timeout-of-its-own"),
-        pytest.param(ReturnsAText, None, "must return None, Response or", id="wrong-type"),
-        pytest.param(FailsAtFailures, AttributeError, "AttributeError: proxy", id="at-a-failure"),
-    ],
+@table(
+    "middleware, kind, why",
+    row("key-error", LacksAKey, KeyError, "KeyError: 'kind'"),
+    row(
+        "error-whose-class-derives-from-one-named-Error",
+        HasNoDatabase,
+        sqlite3.OperationalError,
+        "OperationalError: no such table: proxies",
+    ),
+    row("timeout-of-its-own", GetsNoToken, TimeoutError, "TimeoutError: no token"),
+    row("wrong-type", ReturnsAText, None, "must return None, Response or"),
+    row("at-a-failure", FailsAtFailures, AttributeError, "AttributeError: proxy"),
 )
 @in_reactor
 async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waited_for(
@@ -227,13 +226,11 @@ async def test_middleware_that_waits_for_what_waits_for_the_robots_txt_is_at_fau
     assert "the downloader middlewares have kept it for 0.5 s" in record.getMessage()
 
 
-@pytest.mark.parametrize(
-    ("middleware", "robots", "allowed", "asked", "why"),
-    [
-        (KeepsResponses, Reply(404), True, 1, "have kept it for 0.5 s"),
-        (KeepsResponses, Reply(200, RULES), False, 1, "have kept it for 0.5 s"),
-        (SendsAgainForEver, Reply(404), True, 25, "has sent it again 25 times"),
-    ],
+@table(
+    "middleware, robots, allowed, asked, why",
+    (KeepsResponses, Reply(404), True, 1, "have kept it for 0.5 s"),
+    (KeepsResponses, Reply(200, RULES), False, 1, "have kept it for 0.5 s"),
+    (SendsAgainForEver, Reply(404), True, 25, "has sent it again 25 times"),
 )
 @in_reactor
 async def test_response_counts_that_a_middleware_does_not_pass_on(

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.rows import row, table
 from ..support.web import Reply, Site
 from .scenarios import RULES
 
@@ -16,15 +15,11 @@ ETAG = {
 }
 
 
-@pytest.mark.parametrize(
+@table(
     "settings",
-    [
-        pytest.param({}, id="dummy-policy"),
-        pytest.param(
-            {"HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy"}, id="rfc2616-policy"
-        ),
-        pytest.param({"HTTPCACHE_IGNORE_MISSING": True}, id="no-server-is-asked-for-pages"),
-    ],
+    row("dummy-policy", {}),
+    row("rfc2616-policy", {"HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy"}),
+    row("no-server-is-asked-for-pages", {"HTTPCACHE_IGNORE_MISSING": True}),
 )
 @in_reactor
 async def test_robots_txt_is_neither_put_into_scrapys_http_cache_nor_taken_from_it(

@@ -20,6 +20,7 @@ from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.fetching import private_hosts
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.rows import row, table
 from ..support.sitemap_web import Sitemaps, index, urlset, xml
 from ..support.web import Content, Reply, Site, redirect
 from .scenarios import RULES
@@ -205,8 +206,8 @@ class Guided(RobotsSitemapSpider):
 
 
 BY_SITEMAPS = [
-    pytest.param(Sitemaps, {"start_urls": [f"{PUBLIC}/"]}, id="SitemapSpider"),
-    pytest.param(Guided, {"hosts": f"{PUBLIC}/"}, id="RobotsSitemapSpider"),
+    row("SitemapSpider", Sitemaps, {"start_urls": [f"{PUBLIC}/"]}),
+    row("RobotsSitemapSpider", Guided, {"hosts": f"{PUBLIC}/"}),
 ]
 
 
@@ -233,14 +234,12 @@ async def test_sitemaps_on_private_addresses_are_refused(
 NAMED = {"sitemap_urls": ["http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml"]}
 
 
-@pytest.mark.parametrize(
-    ("spider", "arguments"),
-    [
-        pytest.param(Sitemaps, {"start_urls": ["http://10.0.0.1/"]}, id="SitemapSpider"),
-        pytest.param(Guided, {"hosts": "http://10.0.0.1/"}, id="RobotsSitemapSpider"),
-        pytest.param(Sitemaps, NAMED, id="SitemapSpider-by-the-user"),
-        pytest.param(Guided, NAMED, id="RobotsSitemapSpider-by-the-user"),
-    ],
+@table(
+    "spider, arguments",
+    row("SitemapSpider", Sitemaps, {"start_urls": ["http://10.0.0.1/"]}),
+    row("RobotsSitemapSpider", Guided, {"hosts": "http://10.0.0.1/"}),
+    row("SitemapSpider-by-the-user", Sitemaps, NAMED),
+    row("RobotsSitemapSpider-by-the-user", Guided, NAMED),
 )
 @in_reactor
 async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public_one(

@@ -1,10 +1,11 @@
 """Which hosts are private."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.fetching.private_hosts import is_private
+
+from ..support.rows import table
 
 # Loopback, link-local, shared, reserved and multicast addresses, in all spellings, also those that carry
 # an IPv4 address; then names.
@@ -19,14 +20,12 @@ PUBLIC = "192.0.1.1 8.8.8.8 [2606:4700::1111] [::ffff:8.8.8.8] [64:ff9b::808:808
 NAMES = "example.com 1.2.3.256 notlocalhost.com"
 
 
-@pytest.mark.parametrize(
-    ("host", "private"),  # None: only a resolver can tell
-    [
-        ("", True),
-        *((host, True) for host in PRIVATE.split()),
-        *((host, False) for host in PUBLIC.split()),
-        *((host, None) for host in NAMES.split()),
-    ],
+@table(
+    "host, private",  # None: only a resolver can tell
+    ("", True),
+    *((host, True) for host in PRIVATE.split()),
+    *((host, False) for host in PUBLIC.split()),
+    *((host, None) for host in NAMES.split()),
 )
 def test_host_is_private_public_or_a_name_that_may_be_either(
     host: str, private: bool | None

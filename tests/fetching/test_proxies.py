@@ -22,6 +22,7 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_served, robotstxt_unreachable
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
+from ..support.rows import row, table
 from ..support.tls import tls_context
 from ..support.web import Reply, Site, redirect
 from .scenarios import RULES
@@ -84,13 +85,11 @@ async def sent(request: Request | None, **meta: str | None) -> dict[bytes, list[
     return dict(own.headers)
 
 
-@pytest.mark.parametrize(
-    ("authorised", "carried"),
-    [
-        pytest.param({"_auth_proxy": HERE}, True, id="the-same"),
-        pytest.param({}, True, id="header-of-the-users-own"),
-        pytest.param({"_auth_proxy": ELSEWHERE}, False, id="header-for-another-proxy"),
-    ],
+@table(
+    "authorised, carried",
+    row("the-same", {"_auth_proxy": HERE}, True),
+    row("header-of-the-users-own", {}, True),
+    row("header-for-another-proxy", {"_auth_proxy": ELSEWHERE}, False),
 )
 @as_scrapy_runs_it
 async def test_credentials_are_carried_to_the_same_proxy_alone(
@@ -162,14 +161,10 @@ async def test_refusal_of_the_proxy_is_not_the_sites_answer(
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize(
-    ("proxy", "why"),
-    [
-        pytest.param("http://127.0.0.1:9", "connection refused", id="refuses-connections"),
-        pytest.param(
-            "http://proxy.invalid:8080", "the host name does not resolve", id="does-not-resolve"
-        ),
-    ],
+@table(
+    "proxy, why",
+    row("refuses-connections", "http://127.0.0.1:9", "connection refused"),
+    row("does-not-resolve", "http://proxy.invalid:8080", "the host name does not resolve"),
 )
 @in_reactor
 async def test_proxy_that_cannot_be_reached_makes_no_site_gone(

@@ -14,6 +14,8 @@ import pytest
 
 from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
 
+from ..support.rows import table
+
 TEXT = b"user-agent: *\ndisallow: /private\n"
 LARGE = (
     random.Random(1).randbytes(300_000).hex().encode()
@@ -61,9 +63,7 @@ def test_coding_is_undone(coding: str, encode: Callable[[bytes], bytes], data: b
     assert decoded(encode(data), coding, 70_000) == (data[:70_000], len(data) > 70_000)
 
 
-@pytest.mark.parametrize(
-    "boundary", [8_192, 65_536, 131_072]
-)  # of the pieces that a decoder is given and gives
+@table("boundary", 8_192, 65_536, 131_072)  # of the pieces that a decoder is given and gives
 @pytest.mark.parametrize("at", range(-12, 3))
 def test_gzip_member_may_begin_at_any_byte_round_a_boundary(boundary: int, at: int) -> None:
     empty = len(gzip.compress(b"#" * (boundary - 500), 0)) - (boundary - 500)
@@ -76,9 +76,8 @@ def test_gzip_member_may_begin_at_any_byte_round_a_boundary(boundary: int, at: i
         assert not cut
 
 
-@pytest.mark.parametrize(
-    ("coding", "encode"),
-    [*(CODINGS[name] for name in ("gzip", "zlib", "raw-deflate", "brotli", "zstd"))],
+@table(
+    "coding, encode", *(CODINGS[name] for name in ("gzip", "zlib", "raw-deflate", "brotli", "zstd"))
 )
 def test_body_that_is_cut_anywhere_is_an_early_end_or_a_beginning(
     coding: str, encode: Callable[[bytes], bytes]
@@ -121,21 +120,19 @@ def test_output_that_a_decoder_keeps_back_is_not_lost() -> None:
 PACKED = gzip.compress(TEXT, mtime=0)
 
 
-@pytest.mark.parametrize(
-    ("coding", "body", "why"),
-    [
-        ("compress", b"\x1f\x9d\x90u\xe6\x94)s", "is not understood"),
-        ("snappy", b"\xff\x06\x00\x00sNaPpY", "is not understood"),
-        ("gzip, gzip", gzip.compress(PACKED, mtime=0), "is not understood"),
-        ("gzip, br", TEXT, "is not understood"),
-        ("utf-8", PACKED, "is not understood"),
-        ("own-coding", PACKED, "is not understood"),
-        ("UTF-8, identity", PACKED, "is not understood"),
-        ("gzip", PACKED + b"\x1f", "ends too early"),  # half a member
-        ("gzip", b"\xff\xfe\xfd" * 100, "is broken"),
-        ("br", b"\xff\xfe\xfd" * 100, "is broken"),
-        ("deflate", b"\xff\xfe\xfd" * 100, "is broken"),
-    ],
+@table(
+    "coding, body, why",
+    ("compress", b"\x1f\x9d\x90u\xe6\x94)s", "is not understood"),
+    ("snappy", b"\xff\x06\x00\x00sNaPpY", "is not understood"),
+    ("gzip, gzip", gzip.compress(PACKED, mtime=0), "is not understood"),
+    ("gzip, br", TEXT, "is not understood"),
+    ("utf-8", PACKED, "is not understood"),
+    ("own-coding", PACKED, "is not understood"),
+    ("UTF-8, identity", PACKED, "is not understood"),
+    ("gzip", PACKED + b"\x1f", "ends too early"),  # half a member
+    ("gzip", b"\xff\xfe\xfd" * 100, "is broken"),
+    ("br", b"\xff\xfe\xfd" * 100, "is broken"),
+    ("deflate", b"\xff\xfe\xfd" * 100, "is broken"),
 )
 def test_coding_that_is_not_undone_is_an_error(coding: str, body: bytes, why: str) -> None:
     with pytest.raises(DecodeError, match=why):
@@ -169,9 +166,10 @@ def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, 
             decoded(packed, "zstd", EVERYTHING)
 
 
-@pytest.mark.parametrize(
-    ("coding", "modules"),
-    [("zstd", ["compression.zstd", "backports.zstd"]), ("br", ["brotli", "brotlicffi"])],
+@table(
+    "coding, modules",
+    ("zstd", ["compression.zstd", "backports.zstd"]),
+    ("br", ["brotli", "brotlicffi"]),
 )
 def test_coding_without_a_module_is_an_error(
     coding: str, modules: list[str], monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,8 @@ import pytest
 
 from scrapy_gbot_robots.policy.web_pages import says_not_found
 
+from ..support.rows import row, table
+
 # A line or two for each language.
 SAYINGS = """
 Page not found ~ Not Found ~ 404 Not Found ~ Error 404 (Not Found)!!1
@@ -43,11 +45,11 @@ AS_HEADING = (
     "<html><head><TITLE>Error</TITLE></head><body><p>Oh.</p><H1 class='x'>{}</H1></body></html>"
 )
 PLACES = [
-    pytest.param(AS_TITLE, id="title"),
-    pytest.param(AS_HEADING, id="h1"),
-    pytest.param("<body><h2>\n  <b>{}</b>\n</h2></body>", id="h2-with-markup"),
-    pytest.param("{}\n\nPlease try later.", id="text"),
-    pytest.param(f"<script>{'x' * 15_000}</script><title>{{}}</title>", id="after-a-long-script"),
+    row("title", AS_TITLE),
+    row("h1", AS_HEADING),
+    row("h2-with-markup", "<body><h2>\n  <b>{}</b>\n</h2></body>"),
+    row("text", "{}\n\nPlease try later."),
+    row("after-a-long-script", f"<script>{'x' * 15_000}</script><title>{{}}</title>"),
 ]
 
 
@@ -67,51 +69,47 @@ def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
     assert not says_not_found(place.format(saying).encode())
 
 
-@pytest.mark.parametrize(
+@table(
     "page",
-    [
-        pytest.param("<h1>Shop</h1><h1>Page not found</h1>", id="second-heading"),
-        pytest.param("<title>Shop</title><title>Page not found</title>", id="second-title"),
-        pytest.param("<title>Shop</title><p>Page not found</p>", id="paragraph"),
-        pytest.param("<p>Page not found</p>", id="paragraph-alone"),
-        pytest.param("<!-- <title>Page not found</title> --><title>Down</title>", id="comment"),
-        pytest.param("<!-- <title>Page not found</title>", id="comment-not-closed"),
-        pytest.param("<!-- down -->Page not found", id="text-behind-a-comment"),
-        pytest.param("<script>'<h1>Page not found</h1>'</script>", id="script"),
-        pytest.param("<style><h1>Page not found</h1></style>", id="style"),
-        pytest.param("<svg><title>Page not found</title></svg>", id="svg"),
-        pytest.param("<noscript><h1>Page not found</h1></noscript>", id="noscript"),
-        pytest.param("<title>Page not found", id="title-not-closed"),
-        pytest.param("<title>Page not found\n", id="title-not-closed-before-the-end"),
-        pytest.param("<title", id="tag-not-closed"),
-        pytest.param('{"error": "Not Found"}', id="json"),
-        pytest.param("Down.\nPage not found", id="second-line"),
-        pytest.param("< Page not found", id="markup-of-a-kind"),
-        pytest.param(" " * 16_384 + "Page not found", id="far-down"),
-        pytest.param("", id="empty"),
-        pytest.param("\ufeff<title>Down</title>", id="byte-order-mark"),
-    ],
+    row("second-heading", "<h1>Shop</h1><h1>Page not found</h1>"),
+    row("second-title", "<title>Shop</title><title>Page not found</title>"),
+    row("paragraph", "<title>Shop</title><p>Page not found</p>"),
+    row("paragraph-alone", "<p>Page not found</p>"),
+    row("comment", "<!-- <title>Page not found</title> --><title>Down</title>"),
+    row("comment-not-closed", "<!-- <title>Page not found</title>"),
+    row("text-behind-a-comment", "<!-- down -->Page not found"),
+    row("script", "<script>'<h1>Page not found</h1>'</script>"),
+    row("style", "<style><h1>Page not found</h1></style>"),
+    row("svg", "<svg><title>Page not found</title></svg>"),
+    row("noscript", "<noscript><h1>Page not found</h1></noscript>"),
+    row("title-not-closed", "<title>Page not found"),
+    row("title-not-closed-before-the-end", "<title>Page not found\n"),
+    row("tag-not-closed", "<title"),
+    row("json", '{"error": "Not Found"}'),
+    row("second-line", "Down.\nPage not found"),
+    row("markup-of-a-kind", "< Page not found"),
+    row("far-down", " " * 16_384 + "Page not found"),
+    row("empty", ""),
+    row("byte-order-mark", "\ufeff<title>Down</title>"),
 )
 def test_only_title_first_heading_and_first_line_are_heard(page: str) -> None:
     assert not says_not_found(page.encode())
 
 
-@pytest.mark.parametrize(
-    ("saying", "charset"),
-    [
-        pytest.param("Page non trouvée", "cp1252", id="fr-cp1252"),
-        pytest.param("Seite nicht gefunden", "utf-8-sig", id="de-utf-8-with-bom"),
-        pytest.param("Seite nicht gefunden", "utf-16", id="de-utf-16"),
-    ],
+@table(
+    "saying, charset",
+    row("fr-cp1252", "Page non trouvée", "cp1252"),
+    row("de-utf-8-with-bom", "Seite nicht gefunden", "utf-8-sig"),
+    row("de-utf-16", "Seite nicht gefunden", "utf-16"),
 )
 def test_unicode_and_the_charset_of_western_europe_are_read(saying: str, charset: str) -> None:
     assert says_not_found(AS_TITLE.format(saying).encode(charset))
 
 
 CODE_PAGES = [
-    pytest.param("Страница не найдена", "windows-1251", id="windows-1251"),
-    pytest.param("ページが見つかりません", "shift_jis", id="shift-jis"),
-    pytest.param("找不到網頁", "big5", id="big5"),
+    row("windows-1251", "Страница не найдена", "windows-1251"),
+    row("shift-jis", "ページが見つかりません", "shift_jis"),
+    row("big5", "找不到網頁", "big5"),
 ]
 
 
@@ -145,18 +143,16 @@ def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
     assert says_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
-    [
-        pytest.param(b"<" * 1_000_000, id="opened"),
-        pytest.param(b"<title>" * 100_000, id="titles"),
-        pytest.param(b"<!--" * 100_000, id="comments"),
-        pytest.param(b"<title>" + b"<" * 16_000 + b"</title>", id="tags-in-title"),
-        pytest.param(b"<title>" + b". " * 8_000 + b"</title>", id="clauses"),
-        pytest.param(b"\xff" * 1_000_000, id="no-charset"),
-        pytest.param(b"\xff" + b"charset=\t" * 100_000, id="charsets"),
-        pytest.param("\ufdfa".encode() * 10_000, id="letters-that-unfold"),
-    ],
+    row("opened", b"<" * 1_000_000),
+    row("titles", b"<title>" * 100_000),
+    row("comments", b"<!--" * 100_000),
+    row("tags-in-title", b"<title>" + b"<" * 16_000 + b"</title>"),
+    row("clauses", b"<title>" + b". " * 8_000 + b"</title>"),
+    row("no-charset", b"\xff" * 1_000_000),
+    row("charsets", b"\xff" + b"charset=\t" * 100_000),
+    row("letters-that-unfold", "\ufdfa".encode() * 10_000),
 )
 def test_a_hostile_body_takes_no_time(body: bytes) -> None:
     started = time.process_time()

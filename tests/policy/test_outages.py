@@ -36,6 +36,7 @@ from scrapy_gbot_robots.policy.outcome import (
 )
 
 from ..support.entries import ENTRIES
+from ..support.rows import row, table
 
 NOW = 1_700_000_000.0
 URL = "https://example.com/robots.txt"
@@ -61,26 +62,14 @@ MISSING = after(Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
 # Definite answers
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "state", "why"),
-    [
-        pytest.param([Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200", id="S2.3-fetched"),
-        pytest.param(
-            [Unavailable(403, URL, "HTTP 403")], ALLOW, "HTTP 403", id="S2.11-unavailable"
-        ),
-        pytest.param(
-            [DOWN, DOWN, Fetched(200, URL, BODY, cut=True)],
-            RULES,
-            "HTTP 200",
-            id="S2.15-after-an-outage",
-        ),
-        pytest.param(
-            [Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404")],
-            ALLOW,
-            "HTTP 404",
-            id="gone",
-        ),
-    ],
+@table(
+    "outcomes, state, why",
+    row("S2.3-fetched", [Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200"),
+    row("S2.11-unavailable", [Unavailable(403, URL, "HTTP 403")], ALLOW, "HTTP 403"),
+    row(
+        "S2.15-after-an-outage", [DOWN, DOWN, Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200"
+    ),
+    row("gone", [Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404")], ALLOW, "HTTP 404"),
 )
 def test_last_definite_answer_decides(outcomes: list[Outcome], state: State, why: str) -> None:
     entry = after(*outcomes)
@@ -112,7 +101,7 @@ WEEKS: dict[str, dict[State, list[float]]] = {
     "allow": {RULES: [0, 31 * DAY]},
 }
 ROWS = [
-    pytest.param(ladder, age, rung, id=f"S2.24-{ladder}-{age / DAY:.2f}d")
+    row(f"S2.24-{ladder}-{age / DAY:.2f}d", ladder, age, rung)
     for ladder in LADDERS
     for rung, ages in WEEKS[ladder].items()
     for age in ages
@@ -141,14 +130,12 @@ def test_unknown_words_are_refused() -> None:
         Policy(refused="Disallow")
 
 
-@pytest.mark.parametrize(
-    ("age", "words"),
-    [
-        pytest.param(0, ": HTTP 500", id="s"),
-        pytest.param(90, " for 1 min: HTTP 500", id="min"),
-        pytest.param(3 * HOUR, " for 3 h: HTTP 500", id="h"),
-        pytest.param(33 * DAY, " for 33 d: HTTP 500; the last answer counts", id="d-and-a-copy"),
-    ],
+@table(
+    "age, words",
+    row("s", 0, ": HTTP 500"),
+    row("min", 90, " for 1 min: HTTP 500"),
+    row("h", 3 * HOUR, " for 3 h: HTTP 500"),
+    row("d-and-a-copy", 33 * DAY, " for 33 d: HTTP 500; the last answer counts"),
 )
 def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
     decision = decide(renew(SERVED, DOWN, NOW, GOOGLE), NOW + age, GOOGLE)
@@ -189,23 +176,19 @@ def test_outage_counts_the_last_failures_that_are_alike() -> None:
         assert (outage.alike, outage.failures) == (alike, len(outcomes))
 
 
-@pytest.mark.parametrize(
-    ("entry", "expected"),
-    [
-        pytest.param(after(failed(Failure.DNS)), True, id="no-address"),
-        pytest.param(after(failed(Failure.REFUSED)), True, id="no-server"),
-        pytest.param(after(failed(Failure.TIMEOUT)), False, id="slow"),
-        pytest.param(after(failed(Failure.PROXY)), False, id="proxy"),
-        pytest.param(after(DOWN), False, id="an-answer"),
-        pytest.param(after(DOWN, failed(Failure.DNS)), True, id="no-address-since-an-answer"),
-        pytest.param(renew(SERVED, failed(Failure.DNS), NOW, GOOGLE), True, id="stale-copy"),
-        pytest.param(
-            renew(after(Fetched(200, URL, BODY)), failed(Failure.DNS), NOW, GOOGLE),
-            False,
-            id="fresh-copy",
-        ),
-        pytest.param(SERVED, False, id="no-outage"),
-    ],
+@table(
+    "entry, expected",
+    row("no-address", after(failed(Failure.DNS)), True),
+    row("no-server", after(failed(Failure.REFUSED)), True),
+    row("slow", after(failed(Failure.TIMEOUT)), False),
+    row("proxy", after(failed(Failure.PROXY)), False),
+    row("an-answer", after(DOWN), False),
+    row("no-address-since-an-answer", after(DOWN, failed(Failure.DNS)), True),
+    row("stale-copy", renew(SERVED, failed(Failure.DNS), NOW, GOOGLE), True),
+    row(
+        "fresh-copy", renew(after(Fetched(200, URL, BODY)), failed(Failure.DNS), NOW, GOOGLE), False
+    ),
+    row("no-outage", SERVED, False),
 )
 def test_next_run_sees_for_itself_that_there_is_no_server(entry: Entry, expected: bool) -> None:
     assert is_to_be_confirmed(decide(entry, NOW + 1, GOOGLE), began_at=NOW + 1) is expected
@@ -221,25 +204,15 @@ def test_copy_that_counts_after_a_month_is_used_without_a_try() -> None:
 # Asking again
 
 
-@pytest.mark.parametrize(
-    ("outcome", "kept", "at_last"),
-    [
-        pytest.param(DOWN, [1, 2, 4, 8], HOUR, id="ever-more-slowly"),
-        pytest.param(
-            Unreachable("HTTP 503", 503), [1, 2, 4, 8], 5 * MINUTE, id="S2.16-503-fairly-often"
-        ),
-        pytest.param(
-            Unreachable("HTTP 429", 429), [1, 2, 4, 8], 5 * MINUTE, id="S2.12-429-fairly-often"
-        ),
-        pytest.param(Unreachable("HTTP 503", 503, 120.0), [120], 120, id="asked-for"),
-        pytest.param(
-            Unreachable("HTTP 503", 503, 7200.0), [7200], 7200, id="asked-for-beyond-back-off"
-        ),
-        pytest.param(
-            Unreachable("HTTP 503", 503, 0.0), [1, 2, 4, 8, 16], MINUTE, id="asked-for-haste"
-        ),
-        pytest.param(Unreachable("HTTP 503", 503, 2.0**31), [DAY], DAY, id="asked-for-years"),
-    ],
+@table(
+    "outcome, kept, at_last",
+    row("ever-more-slowly", DOWN, [1, 2, 4, 8], HOUR),
+    row("S2.16-503-fairly-often", Unreachable("HTTP 503", 503), [1, 2, 4, 8], 5 * MINUTE),
+    row("S2.12-429-fairly-often", Unreachable("HTTP 429", 429), [1, 2, 4, 8], 5 * MINUTE),
+    row("asked-for", Unreachable("HTTP 503", 503, 120.0), [120], 120),
+    row("asked-for-beyond-back-off", Unreachable("HTTP 503", 503, 7200.0), [7200], 7200),
+    row("asked-for-haste", Unreachable("HTTP 503", 503, 0.0), [1, 2, 4, 8, 16], MINUTE),
+    row("asked-for-years", Unreachable("HTTP 503", 503, 2.0**31), [DAY], DAY),
 )
 def test_failures_are_asked_again_as_the_server_wants_within_bounds(
     outcome: Outcome, kept: list[float], at_last: float
@@ -263,19 +236,17 @@ def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
 # Freshness
 
 
-@pytest.mark.parametrize(
-    ("max_age", "cap", "lifetime"),
-    [
-        pytest.param(None, DAY, DAY, id="S3.1-a-day"),
-        pytest.param(HOUR, DAY, HOUR, id="S3.5-max-age-shortens"),
-        pytest.param(5.0, DAY, MINUTE, id="S3.5-floor"),
-        pytest.param(7 * DAY, DAY, DAY, id="S3.5-max-age-does-not-lengthen"),
-        pytest.param(7 * DAY, 3 * DAY, 3 * DAY, id="S3.5-lengthens-to-a-raised-cap"),
-        pytest.param(2 * DAY, 3 * DAY, 2 * DAY, id="S3.5-lengthens-below-a-raised-cap"),
-        pytest.param(None, 3 * DAY, DAY, id="S3.5-a-raised-cap-alone-does-not-lengthen"),
-        pytest.param(None, HOUR, HOUR, id="lowered-cap"),
-        pytest.param(0.0, 10.0, 10.0, id="cap-below-the-floor"),
-    ],
+@table(
+    "max_age, cap, lifetime",
+    row("S3.1-a-day", None, DAY, DAY),
+    row("S3.5-max-age-shortens", HOUR, DAY, HOUR),
+    row("S3.5-floor", 5.0, DAY, MINUTE),
+    row("S3.5-max-age-does-not-lengthen", 7 * DAY, DAY, DAY),
+    row("S3.5-lengthens-to-a-raised-cap", 7 * DAY, 3 * DAY, 3 * DAY),
+    row("S3.5-lengthens-below-a-raised-cap", 2 * DAY, 3 * DAY, 2 * DAY),
+    row("S3.5-a-raised-cap-alone-does-not-lengthen", None, 3 * DAY, DAY),
+    row("lowered-cap", None, HOUR, HOUR),
+    row("cap-below-the-floor", 0.0, 10.0, 10.0),
 )
 @pytest.mark.parametrize("kind", ["rules", "none"])
 def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str) -> None:
@@ -288,13 +259,7 @@ def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str)
     assert decide(entry, NOW, Policy(max_age_secs=cap)).ask_at == NOW + lifetime
 
 
-@pytest.mark.parametrize(
-    ("max_age", "ahead"),
-    [
-        pytest.param(None, HOUR, id="an-hour-at-most"),
-        pytest.param(10 * MINUTE, MINUTE, id="a-tenth"),
-    ],
-)
+@table("max_age, ahead", row("an-hour-at-most", None, HOUR), row("a-tenth", 10 * MINUTE, MINUTE))
 def test_answer_is_refreshed_shortly_before_it_runs_out(
     max_age: float | None, ahead: float
 ) -> None:
@@ -378,9 +343,7 @@ def test_time_that_is_no_date_gives_none() -> None:
         assert date_of(secs) is None
 
 
-@pytest.mark.parametrize(
-    "value", [Copy, Outage, Entry, Policy, Decision, Fetched, Unavailable, Unreachable]
-)
+@table("value", Copy, Outage, Entry, Policy, Decision, Fetched, Unavailable, Unreachable)
 def test_what_the_memory_storage_gives_to_all_that_ask_cannot_change(value: type) -> None:
     assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert "__dict__" not in dir(value)

@@ -16,52 +16,48 @@ from scrapy_gbot_robots.policy.outcome import (
     outcome_of,
 )
 
+from ..support.rows import row, table
+
 URL = "https://example.com/robots.txt"
 BODY = b"User-agent: *\nDisallow: /\n"
 NOT_FOUND_PAGE = b"<title>Page not found</title>"
 meant = partial(outcome_of, soft_404=True, proxied=False, headers={})
 
 
-@pytest.mark.parametrize(
-    ("statuses", "outcome"),
-    [
-        pytest.param(range(200, 300), Fetched, id="S2.3-S2.27"),
-        pytest.param(
-            {*range(300, 400)} - {304}, Unavailable, id="S2.9-redirect-that-is-not-followed"
-        ),
-        pytest.param({*range(400, 500)} - {429}, Unavailable, id="S2.11-407-without-a-proxy-too"),
-        pytest.param([429], Unreachable, id="S2.12"),
-        pytest.param(range(500, 600), Unreachable, id="S2.14"),
-        pytest.param([-404, *range(200), 304, *range(600, 1001), 2**64], Unreachable, id="S2.26"),
-    ],
+@table(
+    "statuses, outcome",
+    row("S2.3-S2.27", range(200, 300), Fetched),
+    row("S2.9-redirect-that-is-not-followed", {*range(300, 400)} - {304}, Unavailable),
+    row("S2.11-407-without-a-proxy-too", {*range(400, 500)} - {429}, Unavailable),
+    row("S2.12", [429], Unreachable),
+    row("S2.14", range(500, 600), Unreachable),
+    row("S2.26", [-404, *range(200), 304, *range(600, 1001), 2**64], Unreachable),
 )
 def test_status_code_decides(statuses: Iterable[int], outcome: type[Outcome]) -> None:
     assert {type(meant(status, URL, BODY)) for status in statuses} == {outcome}
 
 
-@pytest.mark.parametrize(
-    ("outcome", "expected"),
-    [
-        (
-            meant(200, URL, BODY, cut=True, max_age=60.0),
-            Fetched(200, URL, BODY, cut=True, max_age=60.0),
+@table(
+    "outcome, expected",
+    (
+        meant(200, URL, BODY, cut=True, max_age=60.0),
+        Fetched(200, URL, BODY, cut=True, max_age=60.0),
+    ),
+    (meant(200, URL, b""), Fetched(200, URL, b"")),  # S2.27
+    (meant(403, URL, BODY, max_age=60.0), Unavailable(403, URL, "HTTP 403", 60.0)),
+    (meant(503, URL, BODY, retry_after=60.0), Unreachable("HTTP 503", 503, 60.0)),
+    (
+        meant(2**64, URL, BODY),
+        Unreachable(
+            "not an HTTP answer (a status code of more than three digits)",
+            failure=Failure.INVALID,
         ),
-        (meant(200, URL, b""), Fetched(200, URL, b"")),  # S2.27
-        (meant(403, URL, BODY, max_age=60.0), Unavailable(403, URL, "HTTP 403", 60.0)),
-        (meant(503, URL, BODY, retry_after=60.0), Unreachable("HTTP 503", 503, 60.0)),
-        (
-            meant(2**64, URL, BODY),
-            Unreachable(
-                "not an HTTP answer (a status code of more than three digits)",
-                failure=Failure.INVALID,
-            ),
-        ),
-        (
-            meant(500, URL, NOT_FOUND_PAGE),
-            Unavailable(500, URL, 'HTTP 500 that says "not found", as 404'),
-        ),
-        (meant(500, URL, NOT_FOUND_PAGE, soft_404=False), Unreachable("HTTP 500", 500)),
-    ],
+    ),
+    (
+        meant(500, URL, NOT_FOUND_PAGE),
+        Unavailable(500, URL, 'HTTP 500 that says "not found", as 404'),
+    ),
+    (meant(500, URL, NOT_FOUND_PAGE, soft_404=False), Unreachable("HTTP 500", 500)),
 )
 def test_outcome_carries_what_is_known_of_the_answer(outcome: Outcome, expected: Outcome) -> None:
     assert outcome == expected
@@ -79,9 +75,7 @@ def test_proxy_that_wants_credentials_is_no_answer_of_the_site() -> None:  # S2.
     assert (outcome.failure, outcome.why) == (Failure.PROXY, "the proxy failed (HTTP 407)")
 
 
-@pytest.mark.parametrize(
-    "failure", [pytest.param(failure, id=f"S2.20-{failure.name}") for failure in Failure]
-)
+@pytest.mark.parametrize("failure", [row(f"S2.20-{failure.name}", failure) for failure in Failure])
 def test_every_failure_is_unreachable(failure: Failure) -> None:
     assert failed(failure) == Unreachable(failure.value, failure=failure)
     at = "http://b.example/r.txt"

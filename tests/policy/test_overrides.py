@@ -11,6 +11,7 @@ from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC, Verdict
 from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, read_overrides
 
 from ..support.instructions import instructions
+from ..support.rows import row, table
 
 NOW = datetime(2027, 3, 10, 12, tzinfo=timezone.utc).timestamp()
 IGNORE = {"rules": "ignore", "reason": "contract"}
@@ -31,29 +32,22 @@ def one(**fields: Any) -> Override:
     return read({"a.example": {"reason": "contract", **fields}})["a.example"]
 
 
-@pytest.mark.parametrize(
-    ("url", "key"),
-    [
-        pytest.param("https://a.example/x", "https://a.example", id="origin"),
-        pytest.param("http://a.example/", "A.Example", id="host-in-any-case"),
-        pytest.param("ftp://a.example:2121/", "A.Example", id="host-whatever-scheme-and-port"),
-        pytest.param("http://b.a.example/", "*.a.example", id="subdomain"),
-        pytest.param("http://deep.below.b.a.example/", "*.b.a.example", id="nearest-domain"),
-        pytest.param(
-            "http://b.a.example:81/", "*.a.example", id="domain-itself-is-not-below-itself"
-        ),
-        pytest.param("http://xn--bcher-kva.example/", "bücher.example", id="idn"),
-        pytest.param("http://[::1]:80/", "[0:0::1]", id="ipv6"),
-        pytest.param("http://a.example./", "A.Example", id="final-dot"),
-        pytest.param("http://c.a.example./", "*.a.example", id="final-dot-below-a-domain"),
-        pytest.param("http://c.example/", "c.example.", id="final-dot-in-the-key"),
-        *(
-            pytest.param(f"http://{host}/", "127.0.0.1", id=host)
-            for host in ("127.1", "0x7f000001", "127.0.0.1.")
-        ),
-        pytest.param("http://example/", None, id="above"),
-        pytest.param("http://b.a.test/", "*.test", id="domain-of-one-label"),
-    ],
+@table(
+    "url, key",
+    row("origin", "https://a.example/x", "https://a.example"),
+    row("host-in-any-case", "http://a.example/", "A.Example"),
+    row("host-whatever-scheme-and-port", "ftp://a.example:2121/", "A.Example"),
+    row("subdomain", "http://b.a.example/", "*.a.example"),
+    row("nearest-domain", "http://deep.below.b.a.example/", "*.b.a.example"),
+    row("domain-itself-is-not-below-itself", "http://b.a.example:81/", "*.a.example"),
+    row("idn", "http://xn--bcher-kva.example/", "bücher.example"),
+    row("ipv6", "http://[::1]:80/", "[0:0::1]"),
+    row("final-dot", "http://a.example./", "A.Example"),
+    row("final-dot-below-a-domain", "http://c.a.example./", "*.a.example"),
+    row("final-dot-in-the-key", "http://c.example/", "c.example."),
+    *(row(host, f"http://{host}/", "127.0.0.1") for host in ("127.1", "0x7f000001", "127.0.0.1.")),
+    row("above", "http://example/", None),
+    row("domain-of-one-label", "http://b.a.test/", "*.test"),
 )
 def test_most_specific_override_counts(url: str, key: str | None) -> None:
     keys = ["https://a.example", "A.Example", "*.a.example", "*.b.a.example", "bücher.example"]
@@ -92,16 +86,14 @@ def test_override_without_an_end_never_runs_out(until: str | None) -> None:
     assert one(rules="ignore", until=until).ends_at == math.inf
 
 
-@pytest.mark.parametrize(
-    ("rules", "action", "words"),
-    [
-        ("ignore", Action.IGNORE, "ignore"),
-        (" disallow ", Action.DISALLOW, "disallow"),
-        *(
-            (f"user-agent: *\n{rule}", Action.REPLACE, "own rules")
-            for rule in ("disallow: /x", "disallow:", "crawl-delay: 3", "content-usage: train-ai=n")
-        ),
-    ],
+@table(
+    "rules, action, words",
+    ("ignore", Action.IGNORE, "ignore"),
+    (" disallow ", Action.DISALLOW, "disallow"),
+    *(
+        (f"user-agent: *\n{rule}", Action.REPLACE, "own rules")
+        for rule in ("disallow: /x", "disallow:", "crawl-delay: 3", "content-usage: train-ai=n")
+    ),
 )
 def test_what_an_override_does_is_said_in_few_words(rules: str, action: Action, words: str) -> None:
     override = one(rules=rules)
@@ -161,16 +153,14 @@ def test_rules_are_read_as_the_caller_wants() -> None:
     assert allowed == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (["a.example"], "GBOT_ROBOTS_OVERRIDES must be a dict, got "),
-        ({7: IGNORE}, "GBOT_ROBOTS_OVERRIDES must be a dict, got "),
-        (
-            {"a.example": IGNORE, "A.EXAMPLE": IGNORE},
-            "must be there once, got 'a.example' and 'A.EXAMPLE'",
-        ),
-    ],
+@table(
+    "value, said",
+    (["a.example"], "GBOT_ROBOTS_OVERRIDES must be a dict, got "),
+    ({7: IGNORE}, "GBOT_ROBOTS_OVERRIDES must be a dict, got "),
+    (
+        {"a.example": IGNORE, "A.EXAMPLE": IGNORE},
+        "must be there once, got 'a.example' and 'A.EXAMPLE'",
+    ),
 )
 def test_what_is_no_dict_or_names_a_place_twice_is_refused(value: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
@@ -186,17 +176,15 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
     assert str(error.value).endswith(f"got {key!r}")
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"rules": "ignore"}, "['reason'] must be a text that says why, got None"),
-        ({**IGNORE, "reason": " "}, "['reason'] must be a text that says why, got ' '"),
-        ({"reason": "x"}, '[\'rules\'] must be "ignore", "disallow" or the text of a robots.txt'),
-        ({**IGNORE, "untill": 1}, " must have no keys but rules, reason, until, got 'untill'"),
-        ({**IGNORE, "as": "b"}, "but rules, reason, until, got 'as'"),
-        ({**IGNORE, "until": "31.3.2027"}, "['until'] must be a date such as \"2027-03-31\""),
-        ("ignore", " must be a dict, got 'ignore'"),
-    ],
+@table(
+    "fields, said",
+    ({"rules": "ignore"}, "['reason'] must be a text that says why, got None"),
+    ({**IGNORE, "reason": " "}, "['reason'] must be a text that says why, got ' '"),
+    ({"reason": "x"}, '[\'rules\'] must be "ignore", "disallow" or the text of a robots.txt'),
+    ({**IGNORE, "untill": 1}, " must have no keys but rules, reason, until, got 'untill'"),
+    ({**IGNORE, "as": "b"}, "but rules, reason, until, got 'as'"),
+    ({**IGNORE, "until": "31.3.2027"}, "['until'] must be a date such as \"2027-03-31\""),
+    ("ignore", " must be a dict, got 'ignore'"),
 )
 def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]") as error:
@@ -207,18 +195,16 @@ def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: 
 _UNKNOWN = 'unknown field "disalllow", so the line is ignored; did you mean "disallow"?'
 
 
-@pytest.mark.parametrize(
-    ("rules", "why"),
-    [
-        ("ingore", ""),
-        ("", ""),
-        ("file:x.txt", ""),
-        ("user-agent: *", ""),
-        ("user-agent: *\nhost: a", ""),
-        ("disallow: /x", "; line 1: a rule before the first user-agent line is ignored"),
-        ("user-agent: *\ndisalllow: /x", f"; line 2: {_UNKNOWN}"),
-        ("user-agent: *\ndisallow: /a\ndisalllow: /x", f"; line 3: {_UNKNOWN}"),
-    ],
+@table(
+    "rules, why",
+    ("ingore", ""),
+    ("", ""),
+    ("file:x.txt", ""),
+    ("user-agent: *", ""),
+    ("user-agent: *\nhost: a", ""),
+    ("disallow: /x", "; line 1: a rule before the first user-agent line is ignored"),
+    ("user-agent: *\ndisalllow: /x", f"; line 2: {_UNKNOWN}"),
+    ("user-agent: *\ndisallow: /a\ndisalllow: /x", f"; line 3: {_UNKNOWN}"),
 )
 def test_rules_that_do_not_do_what_they_say_are_refused(rules: str, why: str) -> None:
     with pytest.raises(ValueError, match=r"with a User-agent line and a rule, got '") as error:
@@ -226,12 +212,10 @@ def test_rules_that_do_not_do_what_they_say_are_refused(rules: str, why: str) ->
     assert str(error.value).endswith(f", got {rules!r}{why}")
 
 
-@pytest.mark.parametrize(
+@table(
     "until",
-    [
-        *("2027-3-1", "20270301", "2027-W09-1", "2027-03-01 ", "2027-02-30", ""),
-        *(20270331, datetime(2027, 3, 31)),
-    ],
+    *("2027-3-1", "20270301", "2027-W09-1", "2027-03-01 ", "2027-02-30", ""),
+    *(20270331, datetime(2027, 3, 31)),
 )
 def test_last_day_is_a_date_or_is_refused(until: Any) -> None:
     with pytest.raises(ValueError, match=r"\['until'\] must be a date such") as error:

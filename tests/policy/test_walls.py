@@ -11,6 +11,8 @@ from scrapy_gbot_robots.policy.outages import DAY, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
 from scrapy_gbot_robots.policy.web_pages import wall_of
 
+from ..support.rows import row, table
+
 URL = "https://example.com/robots.txt"
 RULES = b"user-agent: *\ndisallow: /page\n"
 PAGE = b"<!doctype html><html><head><title>%s</title></head><body>wait</body></html>"
@@ -22,37 +24,25 @@ def answer(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     return outcome_of(status, URL, body, soft_404=True, proxied=False, headers=headers)
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "body", "whose"),
-    [
-        pytest.param(403, CLOUDFLARE, b"", "Cloudflare", id="cf-mitigated"),
-        pytest.param(200, {"cf-mitigated": " Challenge "}, MOMENT, "Cloudflare", id="in-capitals"),
-        pytest.param(202, {"x-amzn-waf-action": "challenge"}, b"", "AWS WAF", id="aws-waf"),
-        pytest.param(202, {"sg-captcha": "challenge"}, b"", "SiteGround", id="siteground"),
-        pytest.param(300, CLOUDFLARE, b"", "Cloudflare", id="300"),
-        pytest.param(404, {}, MOMENT, "Cloudflare", id="title-of-a-404"),
-        pytest.param(403, {}, MOMENT + RULES, "Cloudflare", id="rules-in-a-403"),
-        pytest.param(
-            200,
-            {},
-            PAGE % "Making sure you\N{RIGHT SINGLE QUOTATION MARK}re not a bot!".encode(),
-            "Anubis",
-            id="quote",
-        ),
-        pytest.param(
-            200,
-            {},
-            PAGE % b"\n JUST  A\tMOMENT... | \xff\xfe",
-            "Cloudflare",
-            id="blanks-and-no-utf-8",
-        ),
-        pytest.param(
-            200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5", id="byte-order-mark"
-        ),
-        pytest.param(
-            200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare", id="long"
-        ),
-    ],
+@table(
+    "status, headers, body, whose",
+    row("cf-mitigated", 403, CLOUDFLARE, b"", "Cloudflare"),
+    row("in-capitals", 200, {"cf-mitigated": " Challenge "}, MOMENT, "Cloudflare"),
+    row("aws-waf", 202, {"x-amzn-waf-action": "challenge"}, b"", "AWS WAF"),
+    row("siteground", 202, {"sg-captcha": "challenge"}, b"", "SiteGround"),
+    row("300", 300, CLOUDFLARE, b"", "Cloudflare"),
+    row("title-of-a-404", 404, {}, MOMENT, "Cloudflare"),
+    row("rules-in-a-403", 403, {}, MOMENT + RULES, "Cloudflare"),
+    row(
+        "quote",
+        200,
+        {},
+        PAGE % "Making sure you\N{RIGHT SINGLE QUOTATION MARK}re not a bot!".encode(),
+        "Anubis",
+    ),
+    row("blanks-and-no-utf-8", 200, {}, PAGE % b"\n JUST  A\tMOMENT... | \xff\xfe", "Cloudflare"),
+    row("byte-order-mark", 200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5"),
+    row("long", 200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare"),
 )
 def test_wall_is_known_by_its_marks(
     status: int, headers: dict[str, str], body: bytes, whose: str
@@ -63,26 +53,22 @@ def test_wall_is_known_by_its_marks(
     assert outcome.why == f"HTTP {status} of {outcome.wall}"
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "body"),
-    [
-        pytest.param(200, {}, b"Just a moment...", id="text"),
-        pytest.param(200, {}, b"# " + MOMENT, id="title-in-a-text"),
-        pytest.param(403, {}, b"<!-- %s -->" % MOMENT, id="title-in-a-comment"),
-        pytest.param(200, {}, MOMENT + b"\r \tUSERAGENT *", id="typo-of-google"),
-        pytest.param(
-            200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml", id="page-before-a-sitemap"
-        ),
-        pytest.param(202, {}, b"\xef\xbb\xbfuser-agent: *", id="202-with-rules"),
-        pytest.param(202, {}, b"", id="202-without-a-mark"),
-        pytest.param(200, CLOUDFLARE, RULES, id="header-and-rules"),
-        pytest.param(200, {"cf-mitigated": "block"}, b"", id="another-value"),
-        pytest.param(403, {"accept-signature": "sig=()"}, b"", id="accept-signature"),
-        pytest.param(200, {}, PAGE % b"Welcome. Just a moment...", id="another-title"),
-        pytest.param(200, {}, b"<!--" + b" " * 17_000 + b"-->" + MOMENT, id="too-far-down"),
-        pytest.param(429, CLOUDFLARE, MOMENT, id="429"),
-        pytest.param(503, CLOUDFLARE, MOMENT, id="503"),
-    ],
+@table(
+    "status, headers, body",
+    row("text", 200, {}, b"Just a moment..."),
+    row("title-in-a-text", 200, {}, b"# " + MOMENT),
+    row("title-in-a-comment", 403, {}, b"<!-- %s -->" % MOMENT),
+    row("typo-of-google", 200, {}, MOMENT + b"\r \tUSERAGENT *"),
+    row("page-before-a-sitemap", 200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml"),
+    row("202-with-rules", 202, {}, b"\xef\xbb\xbfuser-agent: *"),
+    row("202-without-a-mark", 202, {}, b""),
+    row("header-and-rules", 200, CLOUDFLARE, RULES),
+    row("another-value", 200, {"cf-mitigated": "block"}, b""),
+    row("accept-signature", 403, {"accept-signature": "sig=()"}, b""),
+    row("another-title", 200, {}, PAGE % b"Welcome. Just a moment..."),
+    row("too-far-down", 200, {}, b"<!--" + b" " * 17_000 + b"-->" + MOMENT),
+    row("429", 429, CLOUDFLARE, MOMENT),
+    row("503", 503, CLOUDFLARE, MOMENT),
 )
 def test_what_is_the_sites_own_is_no_wall(
     status: int, headers: dict[str, str], body: bytes
@@ -94,14 +80,12 @@ def test_what_is_the_sites_own_is_no_wall(
     )
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "refused"),
-    [
-        pytest.param(403, RULES, True, id="403-with-rules"),
-        pytest.param(200, MOMENT, True, id="wall"),
-        pytest.param(404, b"", False, id="404"),
-        pytest.param(200, b"", False, id="empty"),
-    ],
+@table(
+    "status, body, refused",
+    row("403-with-rules", 403, RULES, True),
+    row("wall", 200, MOMENT, True),
+    row("404", 404, b"", False),
+    row("empty", 200, b"", False),
 )
 def test_refusal_means_what_the_policy_says_for_as_long_as_the_answer_is_fresh(
     status: int, body: bytes, refused: bool

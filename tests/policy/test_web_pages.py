@@ -2,12 +2,12 @@
 
 import gzip
 
-import pytest
-
 from scrapy_gbot_robots.core.robots import RobotsTxt
 from scrapy_gbot_robots.policy.outages import Kind, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import Fetched, outcome_of
 from scrapy_gbot_robots.policy.web_pages import hides_rules
+
+from ..support.rows import row, table
 
 URL = "https://example.com/robots.txt"
 NOW = 1_700_000_000.0
@@ -29,20 +29,18 @@ def outcome(body: bytes) -> Fetched:
     return answer
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
-    [
-        pytest.param(LOG_IN, id="log-in"),
-        pytest.param(b"\xef\xbb\xbf  \r\n<HTML lang=en>x", id="byte-order-mark"),
-        pytest.param(b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x', id="xhtml"),
-        pytest.param(b"<head></head><p>Disallow: /x</p>", id="no-html-tag"),
-        pytest.param(b"<body>\nDisallow: /x\n</body>", id="rule-of-no-group"),
-        pytest.param(IN_CHROME, id="browser"),
-        pytest.param(b"<div>Page not found</div>", id="part-of-a-page"),
-        pytest.param(b"<h1>404 Not Found</h1>", id="heading"),
-        pytest.param(b"<script>location='/'</script>", id="script"),
-        pytest.param(b"<p>User-agent: *<br />\nDisallow: /x</p>\n", id="edited-as-a-page"),
-    ],
+    row("log-in", LOG_IN),
+    row("byte-order-mark", b"\xef\xbb\xbf  \r\n<HTML lang=en>x"),
+    row("xhtml", b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x'),
+    row("no-html-tag", b"<head></head><p>Disallow: /x</p>"),
+    row("rule-of-no-group", b"<body>\nDisallow: /x\n</body>"),
+    row("browser", IN_CHROME),
+    row("part-of-a-page", b"<div>Page not found</div>"),
+    row("heading", b"<h1>404 Not Found</h1>"),
+    row("script", b"<script>location='/'</script>"),
+    row("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>\n"),
 )
 def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> None:
     answer = outcome(body)
@@ -57,18 +55,16 @@ def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> Non
     )
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
-    [
-        pytest.param(b"<html>\nuser-agent: *\ndisallow: /x\n</html>", id="S4.5-rules-in-a-page"),
-        pytest.param(b"<html>\n Useragent: *\ndisallow: /x", id="S4.5-misspelt"),
-        pytest.param(b"<html>\nsitemap: https://example.com/s.xml", id="sitemap-in-a-page"),
-        pytest.param(b"", id="empty"),
-        pytest.param(b"not a page", id="text"),
-        pytest.param(b"# <html>\nuser-agent: *\ndisallow: /x", id="comment"),
-        pytest.param(b"<br />\nuser-agent: *\ndisallow: /x", id="rules-below-a-tag"),
-        pytest.param(b"<prefix>", id="no-tag-of-html"),
-    ],
+    row("S4.5-rules-in-a-page", b"<html>\nuser-agent: *\ndisallow: /x\n</html>"),
+    row("S4.5-misspelt", b"<html>\n Useragent: *\ndisallow: /x"),
+    row("sitemap-in-a-page", b"<html>\nsitemap: https://example.com/s.xml"),
+    row("empty", b""),
+    row("text", b"not a page"),
+    row("comment", b"# <html>\nuser-agent: *\ndisallow: /x"),
+    row("rules-below-a-tag", b"<br />\nuser-agent: *\ndisallow: /x"),
+    row("no-tag-of-html", b"<prefix>"),
 )
 def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     answer = outcome(body)
@@ -79,21 +75,19 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     assert allowed == (b"disallow: /x" not in body)
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        pytest.param(b' \n{"error": "not found"}', "JSON", id="json-object"),
-        pytest.param(b"\xef\xbb\xbf[]", "JSON", id="json-list"),
-        pytest.param(gzip.compress(RULES), "gzip data", id="gzip"),
-        pytest.param(UTF_16, "UTF-16 text", id="utf-16"),
-        pytest.param(UTF_16_BE, "UTF-16 text", id="utf-16-be"),
-        pytest.param(RULES.decode().encode("utf-16-le"), "no text", id="utf-16-without-mark"),
-        pytest.param(b"\x89PNG\r\n\x1a\n\0\0", "no text", id="image"),
-        pytest.param(b"{\n" + RULES, "", id="rules-below-a-bracket"),
-        pytest.param(b"[x]\nsitemap: https://example.com/s.xml", "", id="sitemap-below-a-bracket"),
-        pytest.param(RULES + b"# \0", "", id="rules-above-a-nul"),
-        pytest.param(b"Forbidden", "", id="another-text"),
-    ],
+@table(
+    "body, expected",
+    row("json-object", b' \n{"error": "not found"}', "JSON"),
+    row("json-list", b"\xef\xbb\xbf[]", "JSON"),
+    row("gzip", gzip.compress(RULES), "gzip data"),
+    row("utf-16", UTF_16, "UTF-16 text"),
+    row("utf-16-be", UTF_16_BE, "UTF-16 text"),
+    row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text"),
+    row("image", b"\x89PNG\r\n\x1a\n\0\0", "no text"),
+    row("rules-below-a-bracket", b"{\n" + RULES, ""),
+    row("sitemap-below-a-bracket", b"[x]\nsitemap: https://example.com/s.xml", ""),
+    row("rules-above-a-nul", RULES + b"# \0", ""),
+    row("another-text", b"Forbidden", ""),
 )
 def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str) -> None:
     answer = outcome(body)
@@ -103,32 +97,28 @@ def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str
     assert (decision.why, decision.state is State.FULL_ALLOW) == (said, expected != "")
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        pytest.param(IN_CHROME, "a web page", id="chrome"),
-        pytest.param(
-            b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>",
-            "a web page",
-            id="first-of-two-groups",
-        ),
-        pytest.param(b"<body><p>user-agent : *<br>disallow: /x", "a web page", id="paragraphs"),
-        pytest.param(
-            b"<p>User-agent: *<br />\nDisallow: /x</p>", "a web page", id="edited-as-a-page"
-        ),
-        pytest.param(b"<html>\nuser-agent: *\ndisallow: /x", "", id="all-is-read"),
-        pytest.param(b"<html><pre>\nuser-agent: *\ndisallow: /x", "", id="all-is-read-in-pre"),
-        pytest.param(LOG_IN, "", id="log-in"),
-        pytest.param(b"<html><p>User-Agent: Mozilla/5.0</p>", "", id="header-of-a-request"),
-        pytest.param(b"x <pre>User-agent: *\nDisallow: /", "", id="no-page"),
-        pytest.param(UTF_16, "UTF-16 text", id="utf-16"),
-        pytest.param(UTF_16_BE, "UTF-16 text", id="utf-16-be"),
-        pytest.param(RULES.decode().encode("utf-16-le"), "no text", id="utf-16-without-mark"),
-        pytest.param("Disallow: /x".encode("utf-16"), "", id="rule-of-no-group"),
-        pytest.param(RULES, "", id="utf-8"),
-        pytest.param(RULES + b"# \0", "", id="rules-above-a-nul"),
-        pytest.param(gzip.compress(RULES), "", id="gzip"),
-    ],
+@table(
+    "body, expected",
+    row("chrome", IN_CHROME, "a web page"),
+    row(
+        "first-of-two-groups",
+        b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>",
+        "a web page",
+    ),
+    row("paragraphs", b"<body><p>user-agent : *<br>disallow: /x", "a web page"),
+    row("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>", "a web page"),
+    row("all-is-read", b"<html>\nuser-agent: *\ndisallow: /x", ""),
+    row("all-is-read-in-pre", b"<html><pre>\nuser-agent: *\ndisallow: /x", ""),
+    row("log-in", LOG_IN, ""),
+    row("header-of-a-request", b"<html><p>User-Agent: Mozilla/5.0</p>", ""),
+    row("no-page", b"x <pre>User-agent: *\nDisallow: /", ""),
+    row("utf-16", UTF_16, "UTF-16 text"),
+    row("utf-16-be", UTF_16_BE, "UTF-16 text"),
+    row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text"),
+    row("rule-of-no-group", "Disallow: /x".encode("utf-16"), ""),
+    row("utf-8", RULES, ""),
+    row("rules-above-a-nul", RULES + b"# \0", ""),
+    row("gzip", gzip.compress(RULES), ""),
 )
 def test_rules_inside_a_page_or_in_another_code_are_seen(body: bytes, expected: str) -> None:
     assert hides_rules(body) == expected

@@ -26,6 +26,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, together, under_way
 from ..support.entries import FAILED, ORIGIN, RULES, WORKS, Leasing, rules
+from ..support.rows import table
 from ..support.until import until
 from ..support.web import Site
 
@@ -286,15 +287,13 @@ class Lame(MemoryStorage):
     lease = abstractmethod(MemoryStorage.lease)
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "why"),
-    [
-        ("nowhere.Storage", ImportError, "No module named"),
-        (f"{__name__}.Nothing", ImportError, "Module "),
-        ("os.path", ValueError, "which is <module"),
-        (f"{__name__}.Duck", ValueError, "which is <class"),
-        (f"{__name__}.Lame", ValueError, "which is <class"),
-    ],
+@table(
+    "name, error, why",
+    ("nowhere.Storage", ImportError, "No module named"),
+    (f"{__name__}.Nothing", ImportError, "Module "),
+    ("os.path", ValueError, "which is <module"),
+    (f"{__name__}.Duck", ValueError, "which is <class"),
+    (f"{__name__}.Lame", ValueError, "which is <class"),
 )
 def test_what_is_no_class_of_a_storage_is_refused_at_the_start(
     name: str, error: type[Exception], why: str

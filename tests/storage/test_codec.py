@@ -5,7 +5,6 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from ..support.entries import (
     text_of,
     with_body,
 )
+from ..support.rows import row, table
 
 WHOLE = encode(Entry(RULES, DOWN))
 TEXT = text_of(Entry(RULES, DOWN))
@@ -60,33 +60,31 @@ def test_cut_and_changed_bytes_are_a_miss() -> None:
 SINCE = b'"since": 1700000000.25'
 
 
-@pytest.mark.parametrize(
+@table(
     "data",
-    [
-        pytest.param(b"", id="nothing"),
-        pytest.param(WHOLE + b"x", id="more"),
-        pytest.param(sealed(TEXT, version=b"GRB5"), id="next-version"),
-        pytest.param(sealed(b""), id="no-line"),
-        pytest.param(sealed(b"\n"), id="no-facts"),
-        pytest.param(sealed(b"[]\n"), id="list"),
-        pytest.param(sealed(b'{"copy": 1, "outage": null}\n'), id="number-for-a-copy"),
-        pytest.param(sealed(b'{"copy": null, "outage": []}\n'), id="list-for-an-outage"),
-        pytest.param(sealed(b"[" * 100_000 + b"\n"), id="nested-without-end"),
-        pytest.param(sealed(b"9" * 100_000 + b"\n"), id="number-without-end"),
-        pytest.param(changed(b'"cut": false', b'"cut": 0'), id="flag-that-is-none"),
-        pytest.param(changed(b'"failures": 3', b'"failures": true'), id="number-that-is-none"),
-        pytest.param(changed(b'"status": 503', b'"status": 503.0'), id="status-that-is-none"),
-        pytest.param(changed(b"https://www", b"https://" + b"w" * 140_000), id="text-too-long"),
-        pytest.param(changed(b'"failure": null', b'"failure": "MELTED"'), id="unknown-failure"),
-        pytest.param(changed(b'"failure": null', b'"failure": []'), id="failure-that-is-no-name"),
-        pytest.param(changed(b'"kind": "RULES"', b'"kind": "MELTED"'), id="unknown-kind"),
-        pytest.param(changed(b'"cut": false, ', b""), id="fact-that-is-missing"),
-        pytest.param(changed(b'"cut": false', b'"cut": false, "dut": false'), id="later-fact"),
-        pytest.param(changed(SINCE, b'"since": NaN'), id="nan"),
-        pytest.param(changed(SINCE, b'"since": 1e999'), id="never"),
-        pytest.param(changed(SINCE, b'"since": 1700000000'), id="whole-number-for-a-time"),
-        pytest.param(pickle.dumps(Entry(RULES)), id="pickle"),
-    ],
+    row("nothing", b""),
+    row("more", WHOLE + b"x"),
+    row("next-version", sealed(TEXT, version=b"GRB5")),
+    row("no-line", sealed(b"")),
+    row("no-facts", sealed(b"\n")),
+    row("list", sealed(b"[]\n")),
+    row("number-for-a-copy", sealed(b'{"copy": 1, "outage": null}\n')),
+    row("list-for-an-outage", sealed(b'{"copy": null, "outage": []}\n')),
+    row("nested-without-end", sealed(b"[" * 100_000 + b"\n")),
+    row("number-without-end", sealed(b"9" * 100_000 + b"\n")),
+    row("flag-that-is-none", changed(b'"cut": false', b'"cut": 0')),
+    row("number-that-is-none", changed(b'"failures": 3', b'"failures": true')),
+    row("status-that-is-none", changed(b'"status": 503', b'"status": 503.0')),
+    row("text-too-long", changed(b"https://www", b"https://" + b"w" * 140_000)),
+    row("unknown-failure", changed(b'"failure": null', b'"failure": "MELTED"')),
+    row("failure-that-is-no-name", changed(b'"failure": null', b'"failure": []')),
+    row("unknown-kind", changed(b'"kind": "RULES"', b'"kind": "MELTED"')),
+    row("fact-that-is-missing", changed(b'"cut": false, ', b"")),
+    row("later-fact", changed(b'"cut": false', b'"cut": false, "dut": false')),
+    row("nan", changed(SINCE, b'"since": NaN')),
+    row("never", changed(SINCE, b'"since": 1e999')),
+    row("whole-number-for-a-time", changed(SINCE, b'"since": 1700000000')),
+    row("pickle", pickle.dumps(Entry(RULES))),
 )
 def test_other_bytes_are_a_miss(data: bytes) -> None:
     assert decode(data) is None

@@ -21,6 +21,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.entries import DOWN, EACH_KIND, GONE, MISSING, ORIGIN, RULES, Leasing, rules
+from ..support.rows import row, table
 
 SHARED = [
     "sqlite",
@@ -147,15 +148,13 @@ def test_one_of_many_threads_gets_the_lease(shared: tuple[Storage, Storage]) -> 
         assert len(list(filter(None, tokens))) == 1
 
 
-@pytest.mark.parametrize(
-    ("entry", "is_leased_elsewhere", "gets_lease"),
-    [
-        pytest.param(Entry(RULES), False, False, id="good"),
-        pytest.param(Entry(RULES, DOWN), False, True, id="not-good"),
-        pytest.param(Entry(RULES, DOWN), True, False, id="not-good-but-leased"),
-        pytest.param(None, False, True, id="new"),
-        pytest.param(None, True, False, id="new-but-leased"),
-    ],
+@table(
+    "entry, is_leased_elsewhere, gets_lease",
+    row("good", Entry(RULES), False, False),
+    row("not-good", Entry(RULES, DOWN), False, True),
+    row("not-good-but-leased", Entry(RULES, DOWN), True, False),
+    row("new", None, False, True),
+    row("new-but-leased", None, True, False),
 )
 def test_what_is_found_is_a_good_entry_or_the_lease_or_neither(
     entry: Entry | None,
@@ -229,9 +228,7 @@ def test_bytes_are_counted_down_again() -> None:
     assert sorted(storage.origins()) == ["a", "c"]
 
 
-@pytest.mark.parametrize(
-    ("length", "least", "most"), [(2_000, 12_000, 30_000), (100_000, 500, 700)]
-)
+@table("length, least, most", (2_000, 12_000, 30_000), (100_000, 500, 700))
 def test_64_mebibytes_of_entries_are_kept(length: int, least: int, most: int) -> None:
     storage, entry = MemoryStorage(), rules(bytes(length))
     for number in range(most):

@@ -31,6 +31,7 @@ from ..support.crawls import (
 from ..support.entries import FAILED, WORKS
 from ..support.redis_server import RedisServer, full, hanging, killed, redis_server, storage_at
 from ..support.redis_topologies import cluster
+from ..support.rows import table
 from ..support.systems import needs_posix
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
@@ -143,9 +144,7 @@ async def assert_storage_is_replaced_and_taken_back(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-@pytest.mark.parametrize(
-    ("fault", "at"), [*((fault, "mid-crawl") for fault in REDIS), ("hanging", "start")]
-)
+@table("fault, at", *((fault, "mid-crawl") for fault in REDIS), ("hanging", "start"))
 @in_reactor
 async def test_crawl_goes_on_from_memory_while_redis_fails(
     fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture
@@ -157,13 +156,11 @@ async def test_crawl_goes_on_from_memory_while_redis_fails(
     )
 
 
-@pytest.mark.parametrize(
-    ("fault", "at"),
-    [
-        pytest.param("full", "mid-crawl", marks=needs_posix),
-        pytest.param("full", "start", marks=needs_posix),
-        ("gone", "start"),
-    ],
+@table(
+    "fault, at",
+    pytest.param("full", "mid-crawl", marks=needs_posix),
+    pytest.param("full", "start", marks=needs_posix),
+    ("gone", "start"),
 )
 @in_reactor
 async def test_crawl_goes_on_from_memory_while_sqlite_fails(

@@ -22,6 +22,7 @@ from ..support.clock import Clock
 from ..support.entries import DOWN, GONE, ORIGIN, RULES, assert_miss_that_takes_little_memory, rules
 from ..support.processes import ROOT
 from ..support.redis_server import NoRedis, RedisServer, redis_server, storage_at
+from ..support.rows import row, table
 from ..support.tls import certificate_and_key
 from ..support.web import free_port
 
@@ -59,9 +60,7 @@ def test_keys_say_whose_they_are_and_the_server_ends_them(
     assert 2000 < client.pttl(LEASE) <= 2500
 
 
-@pytest.mark.parametrize(
-    "millisecs", [pytest.param(None, id="without-end"), pytest.param(10**12, id="for-31-years")]
-)
+@table("millisecs", row("without-end", None), row("for-31-years", 10**12))
 def test_lease_that_none_of_us_took_is_free(
     storage: RedisStorage, client: Any, millisecs: int | None
 ) -> None:
@@ -74,14 +73,12 @@ def test_lease_that_none_of_us_took_is_free(
     assert client.pttl(LEASE) <= 100  # another's is not made longer
 
 
-@pytest.mark.parametrize(
-    ("command", "values"),
-    [
-        pytest.param("SET", (b"garbage",), id="garbage"),
-        pytest.param("SET", (encode(rules(b"x" * 1001)),), id="body-over-the-limit"),
-        pytest.param("RPUSH", ("a", "b"), id="a-list"),
-        pytest.param("SETRANGE", (50_000_000, b"x"), id="huge"),
-    ],
+@table(
+    "command, values",
+    row("garbage", "SET", (b"garbage",)),
+    row("body-over-the-limit", "SET", (encode(rules(b"x" * 1001)),)),
+    row("a-list", "RPUSH", ("a", "b")),
+    row("huge", "SETRANGE", (50_000_000, b"x")),
 )
 def test_value_that_we_did_not_write_is_a_miss_and_of_a_huge_one_little_is_read(
     storage: RedisStorage, client: Any, command: str, values: tuple[Any, ...]
@@ -102,17 +99,12 @@ def test_lease_for_less_than_a_millisecond_is_a_lease(storage: RedisStorage) -> 
     assert storage.lease(ORIGIN, 0.0001)
 
 
-@pytest.mark.parametrize(
-    ("url", "place"),
-    [
-        ("redis://a.example:6380/3", "a.example:6380, database 3"),
-        ("redis://user:secret@a.example", "a.example:6379, database 0"),
-        ("unix:///run/redis.sock?db=2", "/run/redis.sock, database 2"),
-        *(
-            (url, "?")
-            for url in ("", "localhost:6379", "http://localhost", "redis://localhost:port")
-        ),
-    ],
+@table(
+    "url, place",
+    ("redis://a.example:6380/3", "a.example:6380, database 3"),
+    ("redis://user:secret@a.example", "a.example:6379, database 0"),
+    ("unix:///run/redis.sock?db=2", "/run/redis.sock, database 2"),
+    *((url, "?") for url in ("", "localhost:6379", "http://localhost", "redis://localhost:port")),
 )
 def test_place_is_named_without_the_password_and_a_url_that_is_none_is_refused(
     url: str, place: str
@@ -223,24 +215,22 @@ def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         __import__("scrapy_gbot_robots.storage.redis")
 
 
-@pytest.mark.parametrize(
+@table(
     "answer",
-    [
-        pytest.param(b":x\r\n", id="number-that-is-none"),
-        pytest.param(b"*1\r\n" * 5000, id="nested-without-end"),
-        pytest.param(b"-MOVED somewhere\r\n", id="moved-nowhere"),
-        pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n", id="http"),
-        pytest.param(b"+OK\r\n", id="a-word"),
-        pytest.param(b":7\r\n", id="a-number"),
-        pytest.param(b"$-1\r\n", id="nothing"),
-        pytest.param(b"*0\r\n", id="an-empty-list"),
-        pytest.param(b"*2\r\n$0\r\n\r\n:1\r\n", id="too-few"),
-        pytest.param(b"*4\r\n$0\r\n\r\n:1\r\n:1\r\n:1\r\n", id="too-many"),
-        pytest.param(b"*3\r\n:50000000000\r\n:1\r\n$1\r\n1\r\n", id="a-number-for-an-entry"),
-        pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$4\r\nsoon\r\n", id="a-word-for-the-time"),
-        pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$-1\r\n", id="nothing-for-the-time"),
-        pytest.param(b"*3\r\n$0\r\n\r\n:1\r\n$400\r\n" + b"9" * 400 + b"\r\n", id="never"),
-    ],
+    row("number-that-is-none", b":x\r\n"),
+    row("nested-without-end", b"*1\r\n" * 5000),
+    row("moved-nowhere", b"-MOVED somewhere\r\n"),
+    row("http", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+    row("a-word", b"+OK\r\n"),
+    row("a-number", b":7\r\n"),
+    row("nothing", b"$-1\r\n"),
+    row("an-empty-list", b"*0\r\n"),
+    row("too-few", b"*2\r\n$0\r\n\r\n:1\r\n"),
+    row("too-many", b"*4\r\n$0\r\n\r\n:1\r\n:1\r\n:1\r\n"),
+    row("a-number-for-an-entry", b"*3\r\n:50000000000\r\n:1\r\n$1\r\n1\r\n"),
+    row("a-word-for-the-time", b"*3\r\n$0\r\n\r\n:1\r\n$4\r\nsoon\r\n"),
+    row("nothing-for-the-time", b"*3\r\n$0\r\n\r\n:1\r\n$-1\r\n"),
+    row("never", b"*3\r\n$0\r\n\r\n:1\r\n$400\r\n" + b"9" * 400 + b"\r\n"),
 )
 def test_server_that_answers_as_no_redis_does_is_a_storage_error(
     answer: bytes, monkeypatch: pytest.MonkeyPatch

@@ -24,6 +24,7 @@ from scrapy_gbot_robots.storage.sqlite import ForeignFileError, SqliteStorage
 from ..support.clock import DAY, Clock
 from ..support.entries import GONE, ORIGIN, RULES, assert_miss_that_takes_little_memory, rules
 from ..support.processes import output, start
+from ..support.rows import row, table
 from ..support.systems import needs_proc
 
 
@@ -92,13 +93,11 @@ def test_file_is_in_wal_mode_and_says_whose_it_is(path: Path, storage: SqliteSto
 TOO_LONG = encode(rules(b"x" * 10_001))
 
 
-@pytest.mark.parametrize(
-    ("change", "values"),
-    [
-        pytest.param("UPDATE entries SET value = ?", ("text",), id="text"),
-        pytest.param("UPDATE entries SET value = ?", (TOO_LONG,), id="body-over-the-limit"),
-        pytest.param("UPDATE entries SET value = zeroblob(50000000)", (), id="huge"),
-    ],
+@table(
+    "change, values",
+    row("text", "UPDATE entries SET value = ?", ("text",)),
+    row("body-over-the-limit", "UPDATE entries SET value = ?", (TOO_LONG,)),
+    row("huge", "UPDATE entries SET value = zeroblob(50000000)", ()),
 )
 def test_value_that_we_did_not_write_is_a_miss_and_nothing_of_a_huge_one_is_read(
     path: Path, storage: SqliteStorage, change: str, values: tuple[object, ...]
@@ -162,18 +161,16 @@ def test_leases_of_the_dead_go_when_another_ends(path: Path, storage: SqliteStor
 # What is in the way
 
 
-@pytest.mark.parametrize(
+@table(
     "damage",
-    [
-        pytest.param(lambda whole: whole[:72], id="cut-in-the-header"),
-        pytest.param(lambda whole: whole[: len(whole) // 2], id="cut-in-half"),
-        pytest.param(lambda whole: whole[:100] + b"\xff" * len(whole), id="all-but-the-header"),
-        pytest.param(lambda whole: bytes(16) + whole[16:], id="magic"),
-        pytest.param(
-            lambda whole: whole.replace(b"CREATE INDEX", b"CR\xdfATE INDEX", 1),
-            id="schema-that-is-no-text",
-        ),
-    ],
+    row("cut-in-the-header", lambda whole: whole[:72]),
+    row("cut-in-half", lambda whole: whole[: len(whole) // 2]),
+    row("all-but-the-header", lambda whole: whole[:100] + b"\xff" * len(whole)),
+    row("magic", lambda whole: bytes(16) + whole[16:]),
+    row(
+        "schema-that-is-no-text",
+        lambda whole: whole.replace(b"CREATE INDEX", b"CR\xdfATE INDEX", 1),
+    ),
 )
 def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
     path: Path, damage: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
@@ -203,15 +200,13 @@ def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
     assert len(aside(path)) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     "theirs",
-    [
-        pytest.param("CREATE TABLE mine (a)", id="tables"),
-        pytest.param("PRAGMA application_id = 7", id="application"),
-        pytest.param(b"BOT_NAME = 'example'\n", id="settings"),
-        pytest.param(b"\0" * 8192, id="zeros"),
-        pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="broken-database"),
-    ],
+    row("tables", "CREATE TABLE mine (a)"),
+    row("application", "PRAGMA application_id = 7"),
+    row("settings", b"BOT_NAME = 'example'\n"),
+    row("zeros", b"\0" * 8192),
+    row("broken-database", b"SQLite format 3\0" + b"\xff" * 5000),
 )
 def test_file_of_another_is_neither_renamed_nor_overwritten(
     path: Path, theirs: str | bytes
@@ -266,13 +261,11 @@ def test_new_file_that_another_process_puts_there_as_the_broken_one_is_opened_st
 # Disks and directories that fail
 
 
-@pytest.mark.parametrize(
+@table(
     "place",
-    [
-        pytest.param("file/robots.sqlite", id="no-directory"),
-        pytest.param("directory", id="a-directory"),
-        pytest.param("/proc/self/robots.sqlite", marks=needs_proc, id="read-only-directory"),
-    ],
+    row("no-directory", "file/robots.sqlite"),
+    row("a-directory", "directory"),
+    row("read-only-directory", "/proc/self/robots.sqlite", marks=needs_proc),
 )
 def test_path_that_cannot_be_opened_is_a_storage_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_bytes(b"")
