@@ -48,6 +48,13 @@ def head(*lines: str, status: str = "200 OK") -> bytes:
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode()
 
 
+def answer(
+    lines: str, *parts: bytes | float, status: str = "200 OK", reset: bool = False
+) -> Content:
+    """An answer with these lines of a head, then `parts` of a body; a number is a pause."""
+    return raw(head(lines, status=status), *parts, reset=reset)
+
+
 def endless(connection: socket) -> None:
     connection.sendall(head("Connection: close") + RULES)
     while True:
@@ -80,10 +87,22 @@ def _bomb(connection: socket) -> None:
 BIG = RULES + b"# padding\n" * 60_000
 LATE = b"# padding\n" * 51_200 + RULES
 
-LENGTH = f"Content-Length: {len(RULES)}"
-
 # Of each robots.txt. All servers are asked at once, so a busy machine takes a second for some.
 TIMEOUT_SECS = 6
+HANGS = 1.5 * TIMEOUT_SECS
+TRICKLING = (b"#", 0.1 * TIMEOUT_SECS) * 20
+MORE_AND_MORE = (b"X: y\r\n", 0.05 * TIMEOUT_SECS) * 40
+
+LENGTH = f"Content-Length: {len(RULES)}"
+CLOSE, CHUNKED = "Connection: close", "Transfer-Encoding: chunked"
+TOO_LONG = "Content-Length: 99"  # for what comes
+ELSEWHERE = head(TOO_LONG, "Location: /1", status="301 Go")
+NOT_FOUND = b"<title>Not found</title>"
+ODD_CODING, IDENTITY = "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: identity"
+SPACED = LENGTH.replace(":", " :")
+LINE_FIRST = raw(b"\r\n", head(LENGTH), RULES)
+READ_BY_AIOHTTP = {"aiohttp": OBEY}
+CHUNK, LAST_CHUNK = b"1e\r\n" + RULES + b"\r\n", b"0\r\n\r\n"
 
 SCENARIOS = [
     # 2xx
@@ -96,27 +115,12 @@ SCENARIOS = [
     Scenario(
         "S4.1-octet-stream", OBEY, Reply(200, RULES, {"Content-Type": "application/octet-stream"})
     ),
-    Scenario("200-close-delimited", OBEY, raw(head("Connection: close"), RULES)),
-    Scenario(
-        "200-chunked",
-        OBEY,
-        raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n"),
-    ),
-    Scenario(
-        "200-slow-but-in-time",
-        OBEY,
-        raw(head(f"Content-Length: {len(RULES)}"), 0.2, RULES[:9], 0.2, RULES[9:]),
-    ),
-    Scenario(
-        "S2.26-100-then-200",
-        OBEY,
-        raw(b"HTTP/1.1 100 Continue\r\n\r\n", head("Connection: close"), RULES),
-    ),
+    Scenario("200-close-delimited", OBEY, answer(CLOSE, RULES)),
+    Scenario("200-chunked", OBEY, answer(CHUNKED, CHUNK + LAST_CHUNK)),
+    Scenario("200-slow-but-in-time", OBEY, answer(LENGTH, 0.2, RULES[:9], 0.2, RULES[9:])),
+    Scenario("S2.26-100-then-200", OBEY, raw(head(status="100 Continue"), head(CLOSE), RULES)),
     # 3xx
-    *[
-        Scenario(f"S2.5-{status}", OBEY, redirect("/1", status), hops(1))
-        for status in (301, 302, 303, 307, 308)
-    ],
+    *(Scenario(f"S2.5-{n}", OBEY, redirect("/1", n), hops(1)) for n in (301, 302, 303, 307, 308)),
     Scenario("S2.5-five-hops", OBEY, redirect("/1"), hops(5)),
     Scenario("S2.5-six-hops", ALLOW, redirect("/1"), hops(6)),
     Scenario(
@@ -144,117 +148,52 @@ SCENARIOS = [
     Scenario("S2.26-304", DISALLOW, Reply(304)),
     Scenario("S2.9-300", ALLOW, Reply(300, RULES)),
     # 4xx
-    *[
-        Scenario(f"S2.11-{status}", ALLOW, Reply(status, RULES))
-        for status in (400, 401, 403, 404, 410, 418, 451, 499)
-    ],
+    *(
+        Scenario(f"S2.11-{n}", ALLOW, Reply(n, RULES))
+        for n in (400, 401, 403, 404, 410, 418, 451, 499)
+    ),
     Scenario("S2.12-429", DISALLOW, Reply(429, RULES)),
     Scenario("S2.11-407-without-a-proxy", ALLOW, Reply(407, RULES)),
     # the status has said all: what becomes of the body plays no part
-    *[
-        Scenario(
-            f"S2.11-404-{name}",
-            ALLOW,
-            raw(head("Content-Length: 99", status="404 No"), *body, reset=reset),
-        )
-        for name, body, reset in (
-            ("short", (RULES,), False),
-            ("reset", (RULES, 0.1), True),
-            ("hanging", (1.5 * TIMEOUT_SECS,), False),
-        )
-    ],
-    *[
-        Scenario(
-            f"S2.5-301-{name}",
-            OBEY,
-            raw(head("Content-Length: 99", "Location: /1", status="301 Go"), body),
-            hops(1),
-        )
-        for name, body in (("short", RULES), ("hanging", 1.5 * TIMEOUT_SECS))
-    ],
-    Scenario("S2.12-429-short", DISALLOW, raw(head("Content-Length: 99", status="429 No"), RULES)),
-    Scenario(
-        "S2.19-500-half-a-title",
-        DISALLOW,
-        raw(head("Content-Length: 99", status="500 No"), b"<title>Not found</title>"),
-    ),
+    Scenario("S2.11-404-short", ALLOW, answer(TOO_LONG, RULES, status="404 No")),
+    Scenario("S2.11-404-reset", ALLOW, answer(TOO_LONG, RULES, 0.1, status="404 No", reset=True)),
+    Scenario("S2.11-404-hanging", ALLOW, answer(TOO_LONG, HANGS, status="404 No")),
+    Scenario("S2.5-301-short", OBEY, raw(ELSEWHERE, RULES), hops(1)),
+    Scenario("S2.5-301-hanging", OBEY, raw(ELSEWHERE, HANGS), hops(1)),
+    Scenario("S2.12-429-short", DISALLOW, answer(TOO_LONG, RULES, status="429 No")),
+    Scenario("S2.19-500-half-a-title", DISALLOW, answer(TOO_LONG, NOT_FOUND, status="500 No")),
     # 5xx and codes nobody knows
-    *[
-        Scenario(f"S2.14-{status}", DISALLOW, Reply(status, b""))
-        for status in (500, 502, 503, 504, 599)
-    ],
-    *[Scenario(f"S2.26-{status}", DISALLOW, Reply(status, RULES)) for status in (600, 999)],
+    *(Scenario(f"S2.14-{n}", DISALLOW, Reply(n)) for n in (500, 502, 503, 504, 599)),
+    *(Scenario(f"S2.26-{n}", DISALLOW, Reply(n, RULES)) for n in (600, 999)),
     Scenario(
         "S2.19-500-not-found-title", ALLOW, Reply(500, b"<title>404 - Page not found</title>")
     ),
     # no answer, or half of one
     Scenario("S2.20-closed-at-once", DISALLOW, raw()),
     Scenario("S2.20-reset", DISALLOW, raw(reset=True)),
-    Scenario(
-        "S2.20-reset-in-the-body",
-        DISALLOW,
-        raw(head("Content-Length: 999"), RULES, 0.1, reset=True),
-    ),
+    Scenario("S2.20-reset-in-the-body", DISALLOW, answer(TOO_LONG, RULES, 0.1, reset=True)),
     Scenario("S2.20-not-http", DISALLOW, raw(b"220 mail.example.com ESMTP\r\n", RULES)),
     Scenario("S2.20-no-answer-in-time", DISALLOW, raw(2 * TIMEOUT_SECS)),
-    Scenario(
-        "S2.20-body-that-trickles",
-        DISALLOW,
-        raw(
-            head("Content-Length: 999"),
-            *[part for _ in range(20) for part in (b"#", 0.1 * TIMEOUT_SECS)],
-        ),
-    ),
-    Scenario(
-        "S2.20-headers-without-end",
-        DISALLOW,
-        raw(
-            b"HTTP/1.1 200 OK\r\n",
-            *[part for _ in range(40) for part in (b"X: y\r\n", 0.05 * TIMEOUT_SECS)],
-        ),
-    ),
-    Scenario("S2.21-body-too-short", DISALLOW, raw(head("Content-Length: 999"), RULES)),
-    Scenario(
-        "S2.21-202-too-short", DISALLOW, raw(head("Content-Length: 999", status="202 Wall"), RULES)
-    ),
-    Scenario(
-        "S2.21-bad-chunk", DISALLOW, raw(head("Transfer-Encoding: chunked"), b"zz\r\n" + RULES)
-    ),
-    Scenario(
-        "S2.21-no-last-chunk",
-        DISALLOW,
-        raw(head("Transfer-Encoding: chunked"), b"1e\r\n" + RULES + b"\r\n"),
-    ),
+    Scenario("S2.20-body-that-trickles", DISALLOW, answer(TOO_LONG, *TRICKLING)),
+    Scenario("S2.20-headers-without-end", DISALLOW, raw(b"HTTP/1.1 200 OK\r\n", *MORE_AND_MORE)),
+    Scenario("S2.21-body-too-short", DISALLOW, answer(TOO_LONG, RULES)),
+    Scenario("S2.21-202-too-short", DISALLOW, answer(TOO_LONG, RULES, status="202 Wall")),
+    Scenario("S2.21-bad-chunk", DISALLOW, answer(CHUNKED, b"zz\r\n" + RULES)),
+    Scenario("S2.21-no-last-chunk", DISALLOW, answer(CHUNKED, CHUNK)),
     Scenario("S2.20-tls-on-a-plain-port", DISALLOW, RULES, asked_by="https"),
     # what browsers and curl read and Scrapy's default handler does not; a handler that reads it finds rules
-    Scenario(
-        "odd-transfer-coding-gzip",
-        DISALLOW,
-        raw(head("Transfer-Encoding: gzip, chunked"), b"1e\r\n" + RULES + b"\r\n0\r\n\r\n"),
-    ),
+    Scenario("odd-transfer-coding-gzip", DISALLOW, answer(ODD_CODING, CHUNK + LAST_CHUNK)),
     Scenario("S2.9-impossible-host", ALLOW, redirect("http://[fe80::1%25lo]/r")),
     Scenario("S2.5-backslash", OBEY, redirect(r"\r"), {"/r": RULES}),
+    Scenario("odd-transfer-encoding-identity", DISALLOW, raw(head(IDENTITY, LENGTH), RULES)),
     Scenario(
-        "odd-transfer-encoding-identity",
-        DISALLOW,
-        raw(head("Transfer-Encoding: identity", LENGTH), RULES),
+        "odd-space-before-a-colon", DISALLOW, answer(SPACED, RULES), elsewhere=READ_BY_AIOHTTP
     ),
-    Scenario(
-        "odd-space-before-a-colon",
-        DISALLOW,
-        raw(head(LENGTH.replace(":", " :")), RULES),
-        elsewhere={"aiohttp": OBEY},
-    ),
-    Scenario(
-        "odd-empty-line-first",
-        DISALLOW,
-        raw(b"\r\n", head(LENGTH), RULES),
-        elsewhere={"aiohttp": OBEY},
-    ),
+    Scenario("odd-empty-line-first", DISALLOW, LINE_FIRST, elsewhere=READ_BY_AIOHTTP),
     Scenario(
         "S2.20-reset-in-a-body-of-unsaid-length",
         OBEY,
-        raw(head("Connection: close"), RULES, 0.1, reset=True),
+        answer(CLOSE, RULES, 0.1, reset=True),
         elsewhere={"httpx": DISALLOW},
     ),
     # size and coding

@@ -191,41 +191,38 @@ def test_entry_that_comes_between_look_and_lease_is_found() -> None:
 
 
 @pytest.fixture
-def _bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def bounded(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
+    """Memory for 100,000 bytes."""
     monkeypatch.setattr(memory, "MAX_BYTES", 100_000)
+    return MemoryStorage()
 
 
-@pytest.mark.usefixtures("_bounded")
-def test_least_recently_used_goes_first_and_what_is_too_large_at_once() -> None:
-    storage = MemoryStorage()
+def test_least_recently_used_goes_first_and_what_is_too_large_at_once(
+    bounded: MemoryStorage,
+) -> None:
     for origin in "abc":
-        storage.put(origin, rules(b"x" * 30_000))
-    storage.get("a")
-    storage.put("d", rules(b"x" * 30_000))
-    assert sorted(storage.origins()) == ["a", "c", "d"]
-    storage.put("e", rules(b"x" * 100_000))
-    assert storage.get("e") is None
+        bounded.put(origin, rules(b"x" * 30_000))
+    bounded.get("a")
+    bounded.put("d", rules(b"x" * 30_000))
+    assert sorted(bounded.origins()) == ["a", "c", "d"]
+    bounded.put("e", rules(b"x" * 100_000))
+    assert bounded.get("e") is None
 
 
-@pytest.mark.usefixtures("_bounded")
-def test_all_texts_of_an_entry_count() -> None:
-    storage = MemoryStorage()
+def test_all_texts_of_an_entry_count(bounded: MemoryStorage) -> None:
+    long = Entry(replace(RULES, url="https://e/" + "x" * 20_000, body=b"x" * 20_000))
     for origin in "abc":
-        storage.put(
-            origin, Entry(replace(RULES, url="https://e/" + "x" * 20_000, body=b"x" * 20_000))
-        )
-    assert sorted(storage.origins()) == ["b", "c"]
+        bounded.put(origin, long)
+    assert sorted(bounded.origins()) == ["b", "c"]
 
 
-@pytest.mark.usefixtures("_bounded")
-def test_bytes_are_counted_down_again() -> None:
-    storage = MemoryStorage()
+def test_bytes_are_counted_down_again(bounded: MemoryStorage) -> None:
     for _ in range(100):
-        storage.put("a", rules(b"x" * 20_000))
-        storage.put("b", rules(b"x" * 20_000))
-        storage.delete("b")
-    storage.put("c", rules(b"x" * 20_000))
-    assert sorted(storage.origins()) == ["a", "c"]
+        bounded.put("a", rules(b"x" * 20_000))
+        bounded.put("b", rules(b"x" * 20_000))
+        bounded.delete("b")
+    bounded.put("c", rules(b"x" * 20_000))
+    assert sorted(bounded.origins()) == ["a", "c"]
 
 
 @table("length, least, most", (2_000, 12_000, 30_000), (100_000, 500, 700))

@@ -35,7 +35,7 @@ from ..support.rows import table
 from ..support.systems import needs_posix
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
-from ..support.web import Site, free_port
+from ..support.web import Content, Site, free_port
 
 Fault = Callable[[], AbstractContextManager[None]]
 
@@ -102,6 +102,13 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line[:30] for line in logged if names[1] not in line]
 
 
+@contextmanager
+def three_sites() -> Iterator[tuple[Site, Site, Site]]:
+    pages: dict[str, Content] = {"/robots.txt": RULES, "*": b"ok"}
+    with Site(pages) as first, Site(pages) as second, Site(pages) as third:
+        yield first, second, third
+
+
 async def assert_storage_is_replaced_and_taken_back(
     fault: Fault,
     at: str,
@@ -130,11 +137,7 @@ async def assert_storage_is_replaced_and_taken_back(
         await until(lambda: said(caplog) == [FAILED, WORKS])
         await is_crawled(third)
 
-    with (
-        Site({"/robots.txt": RULES, "*": b"ok"}) as first,
-        Site(first.pages) as second,
-        Site(first.pages) as third,
-    ):
+    with three_sites() as (first, second, third):
         crawler = await visit(script, **settings)
         assert stats(crawler)["gbot_robots/storage/fallback"] == 0
         assert [fetches(site) for site in (first, second, third)] == [1, 1, 1]
@@ -210,11 +213,7 @@ async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
 
     name = "GBOT_ROBOTS_REDIS_CLIENT"
     settings = {"GBOT_ROBOTS_STORAGE": "redis", name: f"{__name__}.of_master"}
-    with (
-        Site({"/robots.txt": RULES, "*": b"ok"}) as first,
-        Site(first.pages) as second,
-        Site(first.pages) as third,
-    ):
+    with three_sites() as (first, second, third):
         await visit(script, **settings)
     failures = [record for record in caplog.records if record.getMessage().startswith(FAILED)]
     assert "No master found for 'mymaster'" in failures[0].getMessage()

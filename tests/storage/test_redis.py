@@ -14,7 +14,7 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.storage.base import StorageError
+from scrapy_gbot_robots.storage.base import Storage, StorageError
 from scrapy_gbot_robots.storage.client import redis_choice
 from scrapy_gbot_robots.storage.codec import encode
 
@@ -48,6 +48,11 @@ def client(redis_url: str) -> Iterator[Any]:
 def storage(redis_url: str) -> Iterator[RedisStorage]:
     with closing(storage_at(redis_url, max_body=1000)) as storage:
         yield storage
+
+
+def assert_serves(storage: Storage) -> None:
+    storage.put(ORIGIN, Entry(RULES))
+    assert storage.get(ORIGIN) == Entry(RULES)
 
 
 def test_keys_say_whose_they_are_and_the_server_ends_them(
@@ -85,8 +90,7 @@ def test_value_that_we_did_not_write_is_a_miss_and_of_a_huge_one_little_is_read(
 ) -> None:
     client.execute_command(command, ENTRY, *values)
     assert_miss_that_takes_little_memory(storage)
-    storage.put(ORIGIN, Entry(RULES))
-    assert storage.get(ORIGIN) == Entry(RULES)
+    assert_serves(storage)
 
 
 def test_keys_of_others_that_are_no_utf8_harm_no_other(storage: RedisStorage, client: Any) -> None:
@@ -130,8 +134,7 @@ def test_client_of_scrapy_redis_serves(redis_url: str) -> None:
     path, _, db = redis_url.removeprefix("unix://").partition("?db=")
     settings = Settings({"REDIS_DB": db, "REDIS_PARAMS": {"unix_socket_path": path}})
     with closing(redis_choice(GbotSettings.of(settings), settings).opens()) as storage:
-        storage.put(ORIGIN, Entry(RULES))
-        assert storage.get(ORIGIN) == Entry(RULES)
+        assert_serves(storage)
 
 
 def assert_every_verb_fails(storage: RedisStorage) -> None:
@@ -163,8 +166,7 @@ def test_server_that_is_away_is_a_storage_error_and_a_restart_between_calls_is_n
             storage.put(ORIGIN, Entry(RULES))
             server.kill()
             server.start()
-            storage.put(ORIGIN, Entry(RULES))
-            assert storage.get(ORIGIN) == Entry(RULES)
+            assert_serves(storage)
 
 
 def test_key_met_twice_in_a_scan_is_listed_once(
@@ -196,8 +198,7 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
             rules = ["on", ">secret", "resetkeys", "~gbot_robots:*", "-@all", *commands[1].split()]
             client.execute_command("ACL", "SETUSER", "crawler", *rules)
         with closing(storage_at(f"{server.url}&username=crawler&password=secret")) as storage:
-            storage.put(ORIGIN, Entry(RULES))
-            assert storage.get(ORIGIN) == Entry(RULES)
+            assert_serves(storage)
             assert list(storage.origins()) == [ORIGIN]
             _, token = storage.find(ORIGIN, lambda _: False, 60)
             storage.store_and_release(ORIGIN, Entry(None, GONE), token or "")
@@ -288,8 +289,7 @@ def test_tls_with_certificates_of_ones_own_works_and_nothing_is_sent_without_the
     pem.write_bytes(certificate_and_key())
     with redis_server(port=free_port(), kind="system", tls=pem) as server:
         with closing(storage_at(server.url)) as storage:
-            storage.put(ORIGIN, Entry(RULES))
-            assert storage.get(ORIGIN) == Entry(RULES)
+            assert_serves(storage)
         where, _, options = server.url.partition("?")
         authority, *of_client = options.split("&")
         for url, why in (
