@@ -85,14 +85,8 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     `headers` has those of `HEADERS`, and the Content-Type, with names in lower case; `body` is
     content-decoded, and empty if it is not known.
     """
-    mark = _mark(headers, body)
-    if mark and status in _SUCCESS and _speaks_to_crawlers(body):
+    if status in _SUCCESS and _speaks_to_crawlers(body):
         return ""
-    return mark
-
-
-def _mark(headers: Mapping[str, str], body: bytes) -> str:
-    """Return as `wall_of` does, whatever the status: headers count first, then a page's title."""
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
