@@ -110,22 +110,26 @@ class Exchange:
         self.robots_request = robots_request  # the request as the fetcher made it
         # as the download handler got it; None if a middleware did not let it pass
         self.request: Request | None = None
-        self.headers_came = False
-        # whether this exchange stopped the download: then a short body is not a lost one
-        self.stopped = False
-        # without Content-Encoding, so that no middleware decodes the body
-        self.response: Response | None = None
         self.headers = Headers()  # all those of the response
         # for how many seconds a download handler may still have it
         self.secs_left = secs_left
         self.error: BaseException | None = None  # why there is no response
         self.fault = ""  # `error` in words, if a middleware has failed
-        # what the download handler raised, if it did
-        self._download_error: BaseException | None = None
         self._most_bytes = most_bytes
-        self._received = 0
         self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
         self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
+        self._begin()
+
+    def _begin(self) -> None:
+        """Know nothing of a response yet."""
+        self.headers_came = False
+        # whether this exchange stopped the download: then a short body is not a lost one
+        self.stopped = False
+        # without Content-Encoding, so that no middleware decodes the body
+        self.response: Response | None = None
+        # what the download handler raised, if it did
+        self._download_error: BaseException | None = None
+        self._received = 0
 
     async def sent(self, send: Send, request: Request) -> Response:
         """Let a download handler have the request for no longer than its time.
@@ -135,11 +139,7 @@ class Exchange:
         spends in the downloader's queue does not count.
         """
         self.request = request
-        self.headers_came = False
-        self.stopped = False
-        self.response = None
-        self._download_error = None
-        self._received = 0
+        self._begin()
         self._take_out_headers(request)
         began = time.monotonic()
         try:
