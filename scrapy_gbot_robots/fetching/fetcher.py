@@ -182,23 +182,19 @@ class Fetcher:
         """Return where the last URL of `trail` redirects to, or what its response means."""
         answer = exchange.response
         if answer is None:
-            return self._failure(exchange, trail[-1])
+            error = exchange.error
+            if error is None:
+                return failed(Failure.REPLACED)
+            self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+            if exchange.fault:
+                return failed(Failure.MIDDLEWARE, exchange.fault)
+            return failure_of(error, proxied=exchange.has_proxy, host=Origin.of(trail[-1]).host)
         if answer.status in REDIRECTS:
             return await self._next_hop(answer, trail, exchange.secs_left)
         read = partial(exchange.outcome, answer, trail[-1], self._settings)
         if len(answer.body) > _READ_IN_THREAD_BYTES:
             return await run_in_thread(read)
         return read()
-
-    def _failure(self, exchange: Exchange, url: str) -> Unreachable:
-        """Count the end of a fetch without a response, and return what it means."""
-        error = exchange.error
-        if error is None:
-            return failed(Failure.REPLACED)
-        self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-        if exchange.fault:
-            return failed(Failure.MIDDLEWARE, exchange.fault)
-        return failure_of(error, proxied=exchange.has_proxy, host=Origin.of(url).host)
 
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
