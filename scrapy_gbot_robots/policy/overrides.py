@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timezone
 from enum import Enum
 from math import inf
 from socket import inet_aton, inet_ntoa
@@ -27,6 +27,7 @@ from ..core.verdict import MOST_SPECIFIC, Verdict
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 
+_DAY = 86_400.0
 _LONGEST_LIST = 2_000  # characters of a list of overrides in the log
 
 _KEY_RULE = (
@@ -68,8 +69,7 @@ class Override:
         """
         if self.until is None or self.until == date.max:
             return inf
-        midnight = datetime.combine(self.until + timedelta(days=1), time(), timezone.utc)
-        return midnight.timestamp()
+        return datetime.combine(self.until, time(), timezone.utc).timestamp() + _DAY
 
     @property
     def why(self) -> str:
