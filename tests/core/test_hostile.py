@@ -18,13 +18,7 @@ from scrapy_gbot_robots import RobotsTxt, Rules
 from scrapy_gbot_robots.core import patterns
 from scrapy_gbot_robots.core.lines import MAX_BYTES
 from scrapy_gbot_robots.core.lint import findings
-from scrapy_gbot_robots.core.patterns import (
-    NO_PATTERNS,
-    Kinds,
-    Patterns,
-    decider,
-    precedence_of,
-)
+from scrapy_gbot_robots.core.patterns import NO_PATTERNS, Kinds, Patterns, decider, precedence_of
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import disallowed_among

@@ -5,12 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots import RobotsTxt
-from scrapy_gbot_robots.core.preferences import (
-    NOTHING_SAID,
-    Preferences,
-    combined,
-    read_dictionary,
-)
+from scrapy_gbot_robots.core.preferences import NOTHING_SAID, Preferences, combined, read_dictionary
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 from scrapy_gbot_robots.experimental.preferences import of_headers
 

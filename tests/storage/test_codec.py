@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.storage.codec import decode, encode, most_bytes
 
-from ..support.entries import (
-    BODY,
-    DOWN,
-    ENTRIES,
-    GONE,
-    RULES,
-    rules,
-    sealed,
-    text_of,
-    with_body,
-)
+from ..support.entries import BODY, DOWN, ENTRIES, GONE, RULES, rules, sealed, text_of, with_body
 from ..support.rows import row, table
 
 WHOLE = encode(Entry(RULES, DOWN))

@@ -20,14 +20,7 @@ from scrapy_gbot_robots.storage import redis as redis_module
 from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import (
-    as_scrapy_runs_it,
-    in_reactor,
-    in_sqlite,
-    stats,
-    together,
-    under_way,
-)
+from ..support.crawls import as_scrapy_runs_it, in_reactor, in_sqlite, stats, together, under_way
 from ..support.entries import FAILED, WORKS
 from ..support.redis_server import RedisServer, full, hanging, killed, redis_server, storage_at
 from ..support.redis_topologies import cluster
