@@ -26,15 +26,10 @@ ROBOTS = (
 
 
 def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> None:
-    answers = judge(
-        ["https://a.example/no", "https://a.example/google"],
-        {"https://a.example/": ROBOTS},
-        [
-            "Googlebot-Image/1.0",
-            "otherbot/2.0 (+https://other.example)",
-            Crawler.of("AdsBot-Google"),
-        ],
-    )
+    urls = ["https://a.example/no", "https://a.example/google"]
+    header = "otherbot/2.0 (+https://other.example)"
+    crawlers: list[Any] = ["Googlebot-Image/1.0", header, Crawler.of("AdsBot-Google")]
+    answers = judge(urls, {"https://a.example/": ROBOTS}, crawlers)
     assert answers == {"Googlebot-Image": [1, 0], "otherbot": [0, 1], "AdsBot-Google": [1, 1]}
 
 
@@ -57,10 +52,8 @@ def test_words_mean_what_the_settings_of_their_names_mean() -> None:
     ({"https://a.example": b"user-agent: *\ndisallow: /"}, 0),
 )
 def test_robots_txt_itself_is_never_disallowed(robots: Any, no: int) -> None:
-    urls = [
-        f"https://a.example/{path}"
-        for path in ("", "robots.txt", "robots.txt#x", "robots.txt?x", "robots.txt.gz")
-    ]
+    paths = ("", "robots.txt", "robots.txt#x", "robots.txt?x", "robots.txt.gz")
+    urls = [f"https://a.example/{path}" for path in paths]
     assert judge(urls, robots, "a") == {"a": [no, 1, 1, no, no]}
 
 
@@ -75,9 +68,8 @@ def test_origin_is_one_in_every_spelling() -> None:
         "http://a.example/no",
         "https://a.example.:443/no",
     ]
-    assert judge(urls, {Origin.of("https://a.example"): ROBOTS}, "a") == {
-        "a": [0, 0, 0, 0, 1, 1, 2, 2]
-    }
+    answers = judge(urls, {Origin.of("https://a.example"): ROBOTS}, "a")
+    assert answers == {"a": [0, 0, 0, 0, 1, 1, 2, 2]}
 
 
 @pytest.mark.parametrize("robots", [{"https://a.example": ROBOTS}, [ROBOTS] * 9])
@@ -138,11 +130,8 @@ def test_status_may_be_written_in_any_way_that_tables_have() -> None:
 
 
 def test_file_is_cut_at_its_limit_and_strict_is_heeded() -> None:
-    robots = {
-        "https://a.example": b"user-agent: *\ndisalow: /typo\n"
-        + b"#" * 600_000
-        + b"\ndisallow: /late"
-    }
+    body = b"user-agent: *\ndisalow: /typo\n" + b"#" * 600_000 + b"\ndisallow: /late"
+    robots = {"https://a.example": body}
     urls = ["https://a.example/typo", "https://a.example/late"]
     assert judge(urls, robots, "a") == {"a": [0, 1]}
     assert judge(urls, robots, "a", max_bytes=None) == {"a": [0, 0]}
@@ -189,9 +178,8 @@ def test_each_body_is_read_once_however_many_origins_serve_it(read: list[bytes])
 
 @pytest.mark.parametrize("others", [0, 1, 10, 1_000], ids="{} others".format)
 def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
-    robots = {
-        "https://a.example": b"user-agent: *\ndisallow: /private\ndisallow: /x/*.pdf$\nallow: /x/open"
-    }
+    body = b"user-agent: *\ndisallow: /private\ndisallow: /x/*.pdf$\nallow: /x/open"
+    robots = {"https://a.example": body}
     urls = [
         "https://a.example/x/../private",
         "https://a.example/%70rivate",
@@ -208,7 +196,7 @@ def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
     answers = judge([*urls, *around], robots, "a")["a"]
     assert answers == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0] + [1] * others
     answer = CachedAnswer(Origin.of("https://a.example"), RULES)
-    answer.add_rules(RobotsTxt.parse(robots["https://a.example"]), [Crawler.of("a")])
+    answer.add_rules(RobotsTxt.parse(body), [Crawler.of("a")])
     assert answers == [answer.allowed(url, Crawler.of("a")) for url in [*urls, *around]]
 
 
@@ -256,9 +244,7 @@ def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(see
     site_of = {url: next(site for site in sites if url.startswith(site)) for url in urls}
     by_site = answers_by([served[site_of[url].strip(" ?")] for url in urls])
     assert judge(urls, served, ["a", "b"]) == by_site
-    raw: list[str | bytes] = [
-        url.encode() if number % 3 else url for number, url in enumerate(urls)
-    ]
+    raw = [url.encode() if number % 3 else url for number, url in enumerate(urls)]
     assert judge(raw, served, ["a", "b"]) == by_site
     beside = [source.choice(bodies) for _ in urls]
     assert judge(urls, beside, ["a", "b"]) == answers_by(beside)
@@ -283,16 +269,11 @@ def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_
     expected = [bytearray([0, 3, 2, 1, 1, 1, 0]), bytearray([1, 3, 2, 0, 1, 1, 1])]
     assert judge_of_both.judged(urls, robots) == expected
     explained = [judge_of_both.explained(url, robots) for url in urls]
-    assert [[answer for answer, _ in row] for row in explained] == list(
-        map(list, zip(*expected, strict=True))
-    )
+    columns = zip(*expected, strict=True)
+    assert [[answer for answer, _ in row] for row in explained] == list(map(list, columns))
     lines = [[verdict.rule and verdict.rule.line for _, verdict in row] for row in explained]
-    assert lines == [[2, None]] + [[None, None]] * 2 + [
-        [None, 6],
-        [None, None],
-        [3, None],
-        [2, None],
-    ]
+    none = [None, None]
+    assert lines == [[2, None], none, none, [None, 6], none, [3, None], [2, None]]
 
 
 def test_overrides_in_force_count_in_place_of_rules_and_are_named() -> None:

@@ -69,18 +69,15 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
 def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(
     agents: str, name: str, verdict: str
 ) -> None:
-    lines = "\n".join(
-        agent if ":" in agent else f"user-agent: {agent}" for agent in agents.split("|")
-    )
-    robots = RobotsTxt.parse(f"{lines}\ndisallow: /".encode())
+    lines = [each if ":" in each else f"user-agent: {each}" for each in agents.split("|")]
+    robots = RobotsTxt.parse("\n".join([*lines, "disallow: /"]).encode())
     assert str(robots.verdict("http://e.com/", Crawler.of(name))) == verdict
 
 
 def test_plain_token_is_not_cut_however_long() -> None:
     token = "a" * 1_000 + "-b"
-    robots = RobotsTxt.parse(
-        f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /".encode()
-    )
+    body = f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /"
+    robots = RobotsTxt.parse(body.encode())
     assert product_token(token) == token
     asked: list[str | bytes] = [token, token.upper().encode(), token[:-1], "a" * 1_000]
     assert [robots.allowed("/", each) for each in asked] == [True, True, False, False]
@@ -146,13 +143,9 @@ HEADERS = [
 
 @table("header, token", *(row(*each) for each in HEADERS))
 def test_product_token_of_header(header: str, token: str) -> None:
-    assert product_token(header) == token
-    assert product_token(header.encode("utf-8", "surrogatepass")) == token
-    assert (
-        is_browser_like(header)
-        == is_browser_like(header.encode("utf-8", "surrogatepass"))
-        == (token == "Mozilla")
-    )
+    for written in (header, header.encode("utf-8", "surrogatepass")):
+        assert product_token(written) == token
+        assert is_browser_like(written) == (token == "Mozilla")
 
 
 @table(

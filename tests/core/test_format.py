@@ -108,10 +108,8 @@ def test_line_counts_up_to_its_limit() -> None:
     assert blocks(exact, url)
     assert blocks(exact + b"yyy", url)
     assert not blocks(exact, url[:-1])
-    assert [line.flags & TOO_LONG for line in lines_of(RobotsTxt.parse(exact + b"y"))] == [
-        0,
-        TOO_LONG,
-    ]
+    lines = lines_of(RobotsTxt.parse(exact + b"y"))
+    assert [line.flags & TOO_LONG for line in lines] == [0, TOO_LONG]
     assert blocks(b"user-agent: *\n" + b"x" * MAX_LINE_BYTES + b"\r\ndisallow: /")
 
 

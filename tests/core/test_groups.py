@@ -152,12 +152,8 @@ def test_user_agent_value_names(value: str, token: str, group: str | None) -> No
 def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
     crawler = Crawler(token, (token,))  # made by hand: `Crawler.of` takes the token out
     robots = RobotsTxt.parse(f"user-agent: {token}\ndisallow: /\nuser-agent: *\nallow: /".encode())
-    assert robots.verdict("http://e.com/", crawler)[:4] == (
-        True,
-        (True, "/", 4),
-        MOST_SPECIFIC,
-        "*",
-    )
+    verdict = robots.verdict("http://e.com/", crawler)
+    assert verdict[:4] == (True, (True, "/", 4), MOST_SPECIFIC, "*")
     assert followed_by(groups_of(robots), agents_heeded(crawler)).group == "*"
 
 

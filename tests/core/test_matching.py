@@ -96,15 +96,12 @@ def ask(path: str, *rules: str) -> Verdict:
 @table("pattern, hits, misses", *(row(*each) for each in PATTERNS))
 def test_pattern_matches_these_paths_only(pattern: str, hits: list[str], misses: list[str]) -> None:
     refused = [ask(path, f"disallow: {pattern}") for path in hits]
-    assert {(verdict.allowed, verdict.rule and verdict.rule.line) for verdict in refused} <= {
-        (False, 2)
-    }
-    assert {ask(path, f"disallow: {pattern}") for path in misses} <= {
-        Verdict(True, None, "no rule matches", "foobot")
-    }
-    assert [
-        path for path in hits + misses if ask(path, "disallow: /", f"allow: {pattern}").allowed
-    ] == hits
+    said = {(verdict.allowed, verdict.rule and verdict.rule.line) for verdict in refused}
+    assert said <= {(False, 2)}
+    free = {ask(path, f"disallow: {pattern}") for path in misses}
+    assert free <= {Verdict(True, None, "no rule matches", "foobot")}
+    verdicts = {path: ask(path, "disallow: /", f"allow: {pattern}") for path in hits + misses}
+    assert [path for path, verdict in verdicts.items() if verdict.allowed] == hits
 
 
 # (row, path, allow, disallow, allowed)
@@ -178,10 +175,8 @@ def test_verdict_names_the_deciding_rule_in_one_line(
 
 
 def test_verdict_that_no_rule_gave_reads_well_too() -> None:
-    assert (
-        str(RobotsTxt.parse(b"user-agent: a").verdict("/", "other"))
-        == "allowed: no group for this user agent"
-    )
+    unnamed = RobotsTxt.parse(b"user-agent: a").verdict("/", "other")
+    assert str(unnamed) == "allowed: no group for this user agent"
     verdict = Verdict(allowed=False, rule=None, reason="robots.txt unreachable (503)")
     assert str(verdict) == "disallowed: robots.txt unreachable (503)"
 

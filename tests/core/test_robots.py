@@ -60,9 +60,8 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
     rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
     answers = [rules.allowed(url) for _ in range(300)]  # at first the rules are tried one by one
     assert answers == [allowed] * 300
-    assert rules.allowed(
-        "https://e.com/yes"
-    )  # by which the rules know how URLs of this origin begin
+    # by this the rules know how URLs of this origin begin
+    assert rules.allowed("https://e.com/yes")
     assert rules.allowed(url) == allowed
     assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
 
@@ -87,9 +86,8 @@ def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed
 def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, many: int) -> None:
     source = random.Random(many)
     names = ["".join(source.choices(ascii_lowercase, k=12)) for _ in range(many)]
-    body = "\n".join(
-        ["user-agent: *", *(rule.format(name[:4], name[4:]) for name in names)]
-    ).encode()
+    lines = [rule.format(name[:4], name[4:]) for name in names]
+    body = "\n".join(["user-agent: *", *lines]).encode()
 
     def asked() -> Rules:
         rules = RobotsTxt.parse(body).rules_for("a")
@@ -122,9 +120,8 @@ def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, man
 
 def test_what_is_printed_says_what_it_is() -> None:
     robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: b\nallow: /x\ndisallow: /", max_bytes=40)
-    assert (
-        repr(robots) == repr(RobotsTxt.parse(bytes(40), cut=True)) == "<RobotsTxt of 40 bytes, cut>"
-    )
+    for cut in (robots, RobotsTxt.parse(bytes(40), cut=True)):
+        assert repr(cut) == "<RobotsTxt of 40 bytes, cut>"
 
 
 def test_fields_are_told_with_their_group() -> None:
@@ -137,9 +134,8 @@ def test_fields_are_told_with_their_group() -> None:
 
 
 def test_fields_may_be_any_bytes() -> None:
-    odd = RobotsTxt.parse(
-        bytes(range(256)).replace(b"\n", b"") + b"\nx: \xff\xfe\xed\xa0\x80a\nx:\xe9"
-    )
+    all_bytes = bytes(range(256)).replace(b"\n", b"")
+    odd = RobotsTxt.parse(all_bytes + b"\nx: \xff\xfe\xed\xa0\x80a\nx:\xe9")
     assert [line.value for line in odd.fields("x")] == ["%FF%FE%ED%A0%80a", "%E9"]
 
 
@@ -159,9 +155,8 @@ def test_rules_say_the_same_after_a_journey(body: bytes, asked: bool) -> None:
         assert isinstance(again, Rules)
         assert [again.verdict(url) for url in URLS] == [rules.verdict(url) for url in URLS]
         assert [again.allowed(url) for url in URLS] == [rules.allowed(url) for url in URLS]
-        assert [preferences_of(again, url) for url in URLS] == [
-            preferences_of(rules, url) for url in URLS
-        ]
+        for url in URLS:
+            assert preferences_of(again, url) == preferences_of(rules, url)
         assert (again.crawl_delay, weight_of(again)) == (rules.crawl_delay, weight_of(rules))
 
 

@@ -51,21 +51,14 @@ async def test_hosts_that_hang_take_no_connection_from_pages_and_other_robots_tx
             Reply(200, RULES)(connection)
 
     with ExitStack() as stack:
-        ill = [
-            stack.enter_context(Site({"/robots.txt": hangs, "*": b"ok"})) for _ in range(hanging)
-        ]
-        good = [
-            stack.enter_context(Site({"/robots.txt": RULES, "*": page})) for _ in range(HEALTHY)
-        ]
-        settings = {
-            **handler,
-            **PATIENT,
-            "CONCURRENT_REQUESTS": connections,
-            "GBOT_ROBOTS_UNREACHABLE": ladder,
-        }
-        urls = [site.url(path) for path in ("/page", "/free") for site in [*ill, *good]]
-        crawler = await crawl(Pages, settings, urls=urls)
-        assert set(pages(crawler).crawled) == {site.url("/free") for site in [*ill, *good]}
+        ill = [Site({"/robots.txt": hangs, "*": b"ok"}) for _ in range(hanging)]
+        every = [*ill, *(Site({"/robots.txt": RULES, "*": page}) for _ in range(HEALTHY))]
+        for site in every:
+            stack.enter_context(site)
+        limits = {"CONCURRENT_REQUESTS": connections, "GBOT_ROBOTS_UNREACHABLE": ladder}
+        urls = [site.url(path) for path in ("/page", "/free") for site in every]
+        crawler = await crawl(Pages, {**handler, **PATIENT, **limits}, urls=urls)
+        assert set(pages(crawler).crawled) == {site.url("/free") for site in every}
         assert [site.paths().count("/robots.txt") for site in ill] == [1] * hanging
 
 
@@ -137,9 +130,8 @@ async def test_handler_that_cannot_be_made_twice_serves_both(
     bounded: type, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl_with(
-            type("Own", (OnlyOnce, bounded), {}), site.url("/page"), site.url("/free")
-        )
+        handler = type("Own", (OnlyOnce, bounded), {})
+        crawler = await crawl_with(handler, site.url("/page"), site.url("/free"))
         assert set(pages(crawler).crawled) == {site.url("/free")}
     assert len(Counted.made) == 1
     (warning,) = own_warnings(caplog)

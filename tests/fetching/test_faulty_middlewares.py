@@ -19,7 +19,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.rows import row, table
 from ..support.web import Reply, Site, raw, redirect
-from .scenarios import RULES
+from .scenarios import RULES, assert_rules_are_obeyed
 
 
 class Faulty:
@@ -139,12 +139,7 @@ async def test_fault_at_a_response_is_logged_and_the_response_counts(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(
-            Pages,
-            {"DOWNLOADER_MIDDLEWARES": {FailsAtResponses: 600}},
-            urls=[site.url("/page"), site.url("/free")],
-        )
-        assert set(pages(crawler).crawled) == {site.url("/free")}
+        await assert_rules_are_obeyed(site, {"DOWNLOADER_MIDDLEWARES": {FailsAtResponses: 600}})
     (record,) = faults(caplog)
     assert "ZeroDivisionError: of no bytes" in record.getMessage()
 
@@ -264,12 +259,7 @@ class SendsOnAnother:
 @in_reactor
 async def test_robots_txt_request_without_its_meta_is_still_one() -> None:
     with Site({"/robots.txt": redirect("/1"), "/1": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(
-            Pages,
-            {"DOWNLOADER_MIDDLEWARES": {SendsOnAnother: 600}},
-            urls=[site.url("/page"), site.url("/free")],
-        )
-        assert set(pages(crawler).crawled) == {site.url("/free")}
+        await assert_rules_are_obeyed(site, {"DOWNLOADER_MIDDLEWARES": {SendsOnAnother: 600}})
         assert site.paths() == ["/robots.txt", "/1", "/free"]
 
 

@@ -37,6 +37,7 @@ from .scenarios import (
     RULES,
     ZIPPED,
     Scenario,
+    assert_rules_are_obeyed,
     coded,
     endless,
     hops,
@@ -220,9 +221,8 @@ NEVER_SENT = {  # as HTTP spells them
 @in_reactor
 async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions() -> None:
     first = Reply(302, b"", {"Location": "/1", "Set-Cookie": "session=9", "ETag": '"x"'})
-    with Site(
-        {"/robots.txt": first, **hops(1), "*": Reply(200, b"ok", {"Set-Cookie": "id=7"})}
-    ) as site:
+    page = Reply(200, b"ok", {"Set-Cookie": "id=7"})
+    with Site({"/robots.txt": first, **hops(1), "*": page}) as site:
         settings = {
             "DEFAULT_REQUEST_HEADERS": {
                 **dict.fromkeys(NEVER_SENT, '"x"'),
@@ -231,22 +231,20 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
             "HTTPCACHE_ENABLED": True,
             "HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy",
         }
-        request = Request(
-            site.url("/free"), cookies={"mine": "1"}, headers={"X-Own": "1"}, dont_filter=True
-        )
-        await crawl(Pages, settings, urls=[request])
+        own: Any = {"cookies": {"mine": "1"}, "headers": {"X-Own": "1"}}
+        await crawl(Pages, settings, urls=[Request(site.url("/free"), **own, dont_filter=True)])
         asked = [request for request in site.asked if request.path in {"/robots.txt", "/1"}]
         assert len(asked) == 2
         for headers in (request.headers for request in asked):
             assert headers.keys().isdisjoint(NEVER_SENT)
             assert headers["accept-language"] == "en"
             assert headers["user-agent"].startswith("testbot")
-        page = next(request for request in site.asked if request.path == "/free")
-        codings = [request.headers["accept-encoding"] for request in (*asked, page)]
+        free = next(request for request in site.asked if request.path == "/free")
+        codings = [request.headers["accept-encoding"] for request in (*asked, free)]
         assert codings == [codings[0]] * 3  # those that Scrapy asks for with a page
         assert codings[0].startswith("gzip, deflate")
-        assert "session=9" not in page.headers.get("cookie", "")
-        assert {"authorization", "referer", "range"} <= page.headers.keys()  # the page has them
+        assert "session=9" not in free.headers.get("cookie", "")
+        assert {"authorization", "referer", "range"} <= free.headers.keys()  # the page has them
 
 
 class Signing:
@@ -263,17 +261,13 @@ async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_of_its
     None
 ):
     with Site({"/robots.txt": redirect("/1"), **hops(2), "*": b"ok"}) as site:
-        crawler = await crawl(
-            Pages, {"DOWNLOADER_MIDDLEWARES": {Signing: 600}}, urls=[site.url("/free")]
-        )
+        settings = {"DOWNLOADER_MIDDLEWARES": {Signing: 600}}
+        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
         assert set(pages(crawler).crawled) == {site.url("/free")}
-        signed = [(request.path, request.headers["signature"]) for request in site.asked]
-        assert signed == [
-            (path, f"sig1=:{site.url(path)}:") for path in ("/robots.txt", "/1", "/2", "/free")
-        ]
-        assert all(
-            {"signature-agent", "signature-input"} <= set(request.headers) for request in site.asked
-        )
+        assert site.paths() == ["/robots.txt", "/1", "/2", "/free"]
+        for asked in site.asked:
+            assert asked.headers["signature"] == f"sig1=:{site.url(asked.path)}:"
+            assert {"signature-agent", "signature-input"} <= asked.headers.keys()
 
 
 @in_reactor
@@ -288,9 +282,8 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
     hosts = ("a_b.example", "_x.example", "example.com.", "a-.example", "xn--exmple-cua.com")
     with Site({**{f"http://{host}/robots.txt": RULES for host in hosts}, "*": b"ok"}) as proxy:
         urls = [f"http://{host}/{name}" for host in hosts for name in ("page", "free")]
-        crawler = await crawl(
-            Pages, urls=[Request(url, meta={"proxy": proxy.url("")}) for url in urls]
-        )
+        requests = [Request(url, meta={"proxy": proxy.url("")}) for url in urls]
+        crawler = await crawl(Pages, urls=requests)
         asked = {f"http://{host}/{name}": host for host in hosts for name in ("robots.txt", "free")}
         if handler_in_use() == "aiohttp":  # it leaves the dot at the end out of the Host header
             asked = {url: host.removesuffix(".") for url, host in asked.items()}
@@ -301,10 +294,7 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
 @in_reactor
 async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
     with Site({"/robots.txt": endless, "*": b"ok"}) as site:
-        crawler = await crawl(
-            Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 60}, urls=[site.url("/page"), site.url("/free")]
-        )
-        assert set(pages(crawler).crawled) == {site.url("/free")}
+        crawler = await assert_rules_are_obeyed(site, {"GBOT_ROBOTS_TIMEOUT_SECS": 60})
         assert stats(crawler)["gbot_robots/cut"] == 1
         assert "gbot_robots/unreachable" not in stats(crawler)  # it did not wait for the time-out
 
@@ -362,12 +352,9 @@ class Raising(HTTP11DownloadHandler):
     def download_request(self, request: Request, *spider: Any) -> Any:
         if request.url.endswith("/robots.txt") and Raising.errors:
             return fail(Raising.errors.pop())
-        takes_spider = not iscoroutinefunction(
-            HTTP11DownloadHandler.download_request
-        )  # before Scrapy 2.15
-        return deferred_from_coro(
-            super().download_request(request, *(spider if takes_spider else ()))
-        )
+        if iscoroutinefunction(HTTP11DownloadHandler.download_request):  # Scrapy 2.15 and newer
+            spider = ()
+        return deferred_from_coro(super().download_request(request, *spider))
 
 
 class Cancelling:
@@ -459,7 +446,5 @@ async def test_failure_and_the_end_of_redirects_are_known_as_data() -> None:
         urls = [busy.url("/page"), lost.url("/page")]
         await crawl(Pages, hears={robotstxt_unreachable: hear}, urls=urls)
         facts = {(each.status, each.failure, each.redirected_to) for each in outages}
-        assert facts == {
-            (503, None, busy.url("/1")),
-            (None, Failure.DNS, "http://no.invalid/"),
-        }
+        lost_at = "http://no.invalid/"
+        assert facts == {(503, None, busy.url("/1")), (None, Failure.DNS, lost_at)}

@@ -21,6 +21,8 @@ from ..support.rows import row, table
 URL = "https://example.com/robots.txt"
 BODY = b"User-agent: *\nDisallow: /\n"
 NOT_FOUND_PAGE = b"<title>Page not found</title>"
+FOUR_DIGITS = "not an HTTP answer (a status code of more than three digits)"
+SAYS_NOT_FOUND = 'HTTP 500 that says "not found", as 404'
 meant = partial(outcome_of, soft_404=True, proxied=False, headers={})
 
 
@@ -39,24 +41,12 @@ def test_status_code_decides(statuses: Iterable[int], outcome: type[Outcome]) ->
 
 @table(
     "outcome, expected",
-    (
-        meant(200, URL, BODY, cut=True, max_age=60.0),
-        Fetched(200, URL, BODY, cut=True, max_age=60.0),
-    ),
+    (meant(200, URL, BODY, cut=True, max_age=60.0), Fetched(200, URL, BODY, True, 60.0)),
     (meant(200, URL, b""), Fetched(200, URL, b"")),  # S2.27
     (meant(403, URL, BODY, max_age=60.0), Unavailable(403, URL, "HTTP 403", 60.0)),
     (meant(503, URL, BODY, retry_after=60.0), Unreachable("HTTP 503", 503, 60.0)),
-    (
-        meant(2**64, URL, BODY),
-        Unreachable(
-            "not an HTTP answer (a status code of more than three digits)",
-            failure=Failure.INVALID,
-        ),
-    ),
-    (
-        meant(500, URL, NOT_FOUND_PAGE),
-        Unavailable(500, URL, 'HTTP 500 that says "not found", as 404'),
-    ),
+    (meant(2**64, URL, BODY), Unreachable(FOUR_DIGITS, failure=Failure.INVALID)),
+    (meant(500, URL, NOT_FOUND_PAGE), Unavailable(500, URL, SAYS_NOT_FOUND)),
     (meant(500, URL, NOT_FOUND_PAGE, soft_404=False), Unreachable("HTTP 500", 500)),
 )
 def test_outcome_carries_what_is_known_of_the_answer(outcome: Outcome, expected: Outcome) -> None:
@@ -90,10 +80,8 @@ def test_status_after_a_redirect_is_told_as_it_is() -> None:
 
 
 def test_failure_carries_the_errors_own_words_on_one_short_printable_line() -> None:
-    assert (
-        failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc").why
-        == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
-    )
+    odd = failed(Failure.OTHER, "a\x1b[31m\x9b1m\u202eb\r\nc")
+    assert odd.why == r"the fetch failed (a\x1b[31m\x9b1m\u202eb c)"
     outcome = failed(Failure.DNS, "no such\nhost: " + "x" * 10_000)
     assert outcome.why.startswith("the host name does not resolve (no such host: xxx")
     assert len(outcome.why) < 300

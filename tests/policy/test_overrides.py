@@ -112,10 +112,8 @@ def test_lists_for_the_log_have_those_first_that_run_out_first() -> None:
     run_out = "run out and not applied: 'c.example': disallow until 1970-01-01 (x)"
     in_force = "'b.example': ignore until 2999-01-01 (contract 17), 'a.example': own rules (mail)"
     name = "GBOT_ROBOTS_OVERRIDES"
-    assert overrides.in_words(86_400.0) == (
-        f"{name}: 1 {run_out}",
-        f"{name}: 2 in force: {in_force}",
-    )
+    lists = (f"{name}: 1 {run_out}", f"{name}: 2 in force: {in_force}")
+    assert overrides.in_words(86_400.0) == lists
     assert read_overrides({}).in_words(0.0) == ("", "")
 
 
@@ -129,10 +127,8 @@ def test_verdicts_name_the_override() -> None:
     )
     assert free.reason == "override for a.example (contract): only a rule without a path matches"
     assert refused.override == free.override == "a.example"
-    assert (
-        str(override.named(Verdict(False, None, MOST_SPECIFIC)))
-        == "disallowed: override for a.example (contract)"
-    )
+    of_no_rule = override.named(Verdict(False, None, MOST_SPECIFIC))
+    assert str(of_no_rule) == "disallowed: override for a.example (contract)"
 
 
 def test_finding_one_of_many_does_not_go_through_them_all() -> None:
@@ -169,9 +165,8 @@ def test_what_is_no_dict_or_names_a_place_twice_is_refused(value: Any, said: str
 
 @pytest.mark.parametrize("key", ["", "a b.example", "é" * 2_000, *WRONG_KEYS.split()])
 def test_wrong_key_is_named_with_the_rule(key: str) -> None:
-    with pytest.raises(
-        ValueError, match=r"^a key of GBOT_ROBOTS_OVERRIDES must be an origin \(.*, a host"
-    ) as error:
+    rule = r"^a key of GBOT_ROBOTS_OVERRIDES must be an origin \(.*, a host"
+    with pytest.raises(ValueError, match=rule) as error:
         read({key: IGNORE})
     assert str(error.value).endswith(f"got {key!r}")
 

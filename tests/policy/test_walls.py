@@ -75,9 +75,8 @@ def test_what_is_the_sites_own_is_no_wall(
 ) -> None:
     outcome = answer(status, headers, body)
     assert not (isinstance(outcome, Unavailable) and outcome.wall)
-    assert isinstance(
-        outcome, Fetched if status < 300 else Unreachable if status in {429, 503} else Unavailable
-    )
+    kinds = {200: Fetched, 202: Fetched, 403: Unavailable, 429: Unreachable, 503: Unreachable}
+    assert isinstance(outcome, kinds[status])
 
 
 @table(
