@@ -62,9 +62,8 @@ def test_empty_batch_is_judged() -> None:
 
 
 def test_missing_column_is_named_with_those_there_are() -> None:
-    with pytest.raises(
-        BulkError, match=r"the batch must have one column 'body'; its columns are 'url', 'robots'"
-    ):
+    said = "the batch must have one column 'body'; its columns are 'url', 'robots'"
+    with pytest.raises(BulkError, match=said):
         judge_batch(pa.record_batch({"url": ["x"], "robots": [b""]}), "a")
 
 

@@ -277,14 +277,12 @@ def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_
 
 
 def test_overrides_in_force_count_in_place_of_rules_and_are_named() -> None:
-    overrides = read_overrides(
-        {
-            "a.example": {"rules": "User-agent: *\nDisallow: /own", "reason": "agreed"},
-            "b.example": {"rules": "disallow", "reason": "asked to"},
-            "c.example": {"rules": "ignore", "reason": "ours"},
-            "e.example": {"rules": "disallow", "reason": "over", "until": "2020-01-01"},
-        }
-    )
+    agreed = {
+        "a.example": {"rules": "User-agent: *\nDisallow: /own", "reason": "agreed"},
+        "b.example": {"rules": "disallow", "reason": "asked to"},
+        "c.example": {"rules": "ignore", "reason": "ours"},
+        "e.example": {"rules": "disallow", "reason": "over", "until": "2020-01-01"},
+    }
     expected = {
         "https://a.example/no": (1, "override for a.example (agreed): no rule matches"),
         "https://a.example/own": (0, "override for a.example (agreed)"),
@@ -294,7 +292,7 @@ def test_overrides_in_force_count_in_place_of_rules_and_are_named() -> None:
         "https://e.example/": (1, "no rule matches"),
         "https://e.example/no": (0, "most specific rule"),
     }
-    judge_of_a = Judge([Crawler.of("a")], overrides=overrides, now=1_790_000_000.0)
+    judge_of_a = Judge([Crawler.of("a")], overrides=read_overrides(agreed), now=1_790_000_000.0)
     served = decision_on(200, ROBOTS, Policy())
     (answers,) = judge_of_a.judged(list(expected), served)
     assert list(answers) == [answer for answer, _ in expected.values()]

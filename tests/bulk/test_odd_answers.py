@@ -13,7 +13,7 @@ from scrapy_gbot_robots import Origin
 
 from ..report.test_archive import judged
 from ..support.command import run
-from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, in_reactor, pages
 from ..support.http2 import Http2Site, Reply2
 from ..support.odd_answers import ELSEWHERE, FREE, PAGE, odd_answer, odd_reply2
 from ..support.rows import table
@@ -21,10 +21,8 @@ from ..support.web import Site, raw
 
 RULES = b"user-agent: *\ndisallow: /page\n"
 HANDLERS = {
-    "http11": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler",
+    **DOWNLOAD_HANDLERS,
     "h2": "scrapy.core.downloader.handlers.http2.H2DownloadHandler",
-    "aiohttp": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
-    "httpx": "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler",
 }
 
 
@@ -66,17 +64,14 @@ class OddWeb:
 
 def by_command(name: str, directory: Path, urls: list[str]) -> list[dict[str, bool]]:
     """The answers of `audit` by host, and of `check`."""
-    settings = [
-        "-s",
-        f"DOWNLOAD_HANDLERS={json.dumps(dict.fromkeys(('http', 'https'), HANDLERS[name]))}",
-    ]
-    settings += ["-s", "CONCURRENT_REQUESTS=16", "-s", "LOG_LEVEL=CRITICAL"]
+    handlers = json.dumps(dict.fromkeys(("http", "https"), HANDLERS[name]))
+    settings = ["-s", f"DOWNLOAD_HANDLERS={handlers}", "-s", "CONCURRENT_REQUESTS=16"]
+    settings += ["-s", "LOG_LEVEL=CRITICAL"]
     listed = "\n".join(urls).encode()
     audit = ("audit", "--urls", "-", "--as", "testbot", "--format", "jsonl", *settings)
     audited = run(*audit, cwd=directory, stdin=listed).out.splitlines()
-    checked = run(
-        "check", *urls, "--as", "testbot", "--json", *settings, cwd=directory
-    ).out.splitlines()
+    check = ("check", *urls, "--as", "testbot", "--json", *settings)
+    checked = run(*check, cwd=directory).out.splitlines()
     return [
         {row["url"]: row["testbot"] == 1 for row in map(json.loads, audited)},
         {row["url"]: row["allowed"] for row in map(json.loads, checked)},

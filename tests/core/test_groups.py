@@ -111,9 +111,8 @@ disallow: /3
 )  # fmt: skip
 def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
     robots = RobotsTxt.parse(E7)
-    followed = [
-        n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", Crawler.of(crawler))
-    ]
+    asker = Crawler.of(crawler)
+    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", asker)]
     assert followed == [group]
 
 

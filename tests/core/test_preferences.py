@@ -48,9 +48,8 @@ def test_example_of_the_draft(
 ) -> None:
     robots = RobotsTxt.parse(DRAFT)
     for _ in range(6):
-        assert robots.preferences(f"https://e.com{path}", agent) == Preferences(
-            train_ai=train_ai, lines=lines
-        )
+        stated = robots.preferences(f"https://e.com{path}", agent)
+        assert stated == Preferences(train_ai=train_ai, lines=lines)
 
 
 @table(
@@ -155,9 +154,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_lines_have_an_answer(line: bytes) -> None:
-    lines = [
-        line % number if b"%d" in line else line for number in range(500_000 // (len(line) + 4))
-    ]
+    many = 500_000 // (len(line) + 4)
+    lines = [line.replace(b"%d", b"%d" % number) for number in range(many)]
     robots = RobotsTxt.parse(b"user-agent: *\n" + b"".join(lines))
     rules = robots.rules_for("bot")
     assert preferences_of(rules, "https://e.com/a7")[0] is False
@@ -192,8 +190,7 @@ def test_what_is_no_dictionary_is_none(text: bytes) -> None:
 @given(st.text('ayn=, ;()"\\1.:?%@\t').map(str.encode) | st.binary(max_size=40))
 def test_any_bytes_have_preferences(value: bytes) -> None:
     assert isinstance(of_headers([value], [value]), Preferences)
-    robots = RobotsTxt.parse(
-        b"user-agent: *\ncontent-usage: " + value + b"\ncontent-signal: /x" + value
-    )
+    body = b"user-agent: *\ncontent-usage: " + value + b"\ncontent-signal: /x" + value
+    robots = RobotsTxt.parse(body)
     assert isinstance(robots.preferences("https://e.com/x", "a"), Preferences)
     assert isinstance(robots.fields("content-usage"), tuple)

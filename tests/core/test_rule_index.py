@@ -113,10 +113,8 @@ def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(
 
 
 def test_of_equal_rules_the_first_one_is_named() -> None:
-    body = (
-        b"user-agent: *\n"
-        + b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n" * 50
-    )
+    some = b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n"
+    body = b"user-agent: *\n" + some * 50
     rules = RobotsTxt.parse(body).rules_for("a")
     for _ in range(26):
         lines = [
@@ -332,18 +330,11 @@ def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_ano
     halves = ["".join(source.choices(ascii_lowercase, k=4_000)) * times for _ in range(2)]
     stem = "s" * 20
     path = f"/{stem}{halves[0]}{halves[1]}{'z' * 16}"
-    rules = numbered(
-        (
-            False,
-            shape.format(
-                stem=stem,
-                earlier=halves[0][at : at + 10],
-                later=halves[1][at : at + 12],
-                last="z" * 14,
-            ),
-        )
-        for at in range(3_900)
-    )
+    rules = []
+    for line, at in enumerate(range(3_900), 2):
+        earlier, later = halves[0][at : at + 10], halves[1][at : at + 12]
+        pattern = shape.format(stem=stem, earlier=earlier, later=later, last="z" * 14)
+        rules.append(Rule(False, pattern, line))
     index = index_of(rules)
     assert decider(index.kinds, f"/{rules[5].pattern.replace('*', '').strip('/$')}") != NO_RULE
     tries: list[str] = []

@@ -34,9 +34,8 @@ class Scenario:
     pages: Mapping[str, Content] = field(default_factory=dict)
     tls: bool = False
     asked_by: str = ""  # a scheme, where it is not the server's
-    elsewhere: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what is expected with other download handlers
+    # what is expected with other download handlers
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def expected_here(self) -> str:
@@ -222,17 +221,14 @@ def _site(scenario: Scenario) -> Site:
 
 
 def _urls(scenario: Scenario, site: Site) -> list[str]:
-    return [
-        site.url(path).replace("http:", f"{scenario.asked_by or 'http'}:")
-        for path in ("/page", "/free")
-    ]
+    scheme = f"{scenario.asked_by or 'http'}:"
+    return [site.url(path).replace("http:", scheme) for path in ("/page", "/free")]
 
 
 def _outcome(scenario: Scenario, site: Site, crawler: Crawler) -> str:
     page, free = (url in pages(crawler).crawled for url in _urls(scenario, site))
-    return {(True, True): ALLOW, (False, True): OBEY, (False, False): DISALLOW}.get(
-        (page, free), "/page alone"
-    )
+    outcomes = {(True, True): ALLOW, (False, True): OBEY, (False, False): DISALLOW}
+    return outcomes.get((page, free), "/page alone")
 
 
 async def assert_rules_are_obeyed(site: Site, settings: dict[str, Any] | None = None) -> Crawler:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.settings import default_settings
 
 from scrapy_gbot_robots import Fetcher, GbotRobotsTxtMiddleware, Origin
@@ -62,11 +63,9 @@ def asking_with(**own: str) -> dict[str, Any]:
     """Settings of a crawl whose `Fetcher` sets headers. Its pages have the password by the settings."""
     fetcher = type("WithHeaders", (OwnFetcher,), {"own": own})
     middleware = type("Own", (GbotRobotsTxtMiddleware,), {"fetcher_cls": fetcher})
+    scrapys = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"
     return {
-        "DOWNLOADER_MIDDLEWARES": {
-            middleware: 100,
-            "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
-        },
+        "DOWNLOADER_MIDDLEWARES": {middleware: 100, scrapys: None},
         "DEFAULT_REQUEST_HEADERS": {"Authorization": BASIC},
     }
 
@@ -94,6 +93,16 @@ def with_domain(settings: dict[str, Any], site: Site) -> dict[str, Any]:
     return settings
 
 
+async def crawl_guarded(
+    spider: type[Pages], settings: dict[str, Any], site: Site, **more: Any
+) -> Crawler:
+    """Crawl two pages, with the port that Scrapy counts among a domain."""
+    domain = f"{NEAR}:{site.port}"
+    urls = [site.url("/page"), site.url("/free")]
+    settings = with_domain(settings, site)
+    return await crawl(spider, settings, urls=urls, http_auth_domain=domain, **more)
+
+
 def credentials(asked: Asked) -> set[str]:
     return {"authorization", "cookie"} & asked.headers.keys()
 
@@ -110,14 +119,7 @@ async def test_robots_txt_of_a_guarded_site_is_asked_for_with_the_projects_crede
         told.append(request)
 
     with Guarded({"/robots.txt": redirect("/1"), "/1": RULES, "*": b"ok"}, host=NEAR) as site:
-        urls = [site.url("/page"), site.url("/free")]
-        crawler = await crawl(
-            spider,
-            with_domain(settings, site),
-            hears={robotstxt_served: hear},
-            urls=urls,
-            http_auth_domain=f"{NEAR}:{site.port}",
-        )
+        crawler = await crawl_guarded(spider, settings, site, hears={robotstxt_served: hear})
         assert set(pages(crawler).crawled) == {site.url("/free")}
         assert site.paths() == ["/robots.txt", "/1", "/free"]
     (request,) = told
@@ -133,15 +135,9 @@ async def test_no_other_host_gets_these_credentials_by_a_redirect_of_a_robots_tx
     with ExitStack() as stack:
         far = stack.enter_context(Site({"*": RULES}, host=FAR))
         port = stack.enter_context(Site({"*": redirect(far.url("/r"))}, host=NEAR))
-        near = stack.enter_context(
-            Guarded({"/robots.txt": redirect(port.url("/r")), "*": b"ok"}, host=NEAR)
-        )
-        crawler = await crawl(
-            spider,
-            with_domain(settings, near),
-            urls=[near.url("/page"), near.url("/free")],
-            http_auth_domain=f"{NEAR}:{near.port}",
-        )
+        guarded = Guarded({"/robots.txt": redirect(port.url("/r")), "*": b"ok"}, host=NEAR)
+        near = stack.enter_context(guarded)
+        crawler = await crawl_guarded(spider, settings, near)
         assert set(pages(crawler).crawled) == {near.url("/free")}
         assert credentials(near.asked[0])
         assert [credentials(asked) for asked in (*port.asked, *far.asked)] == [set(), set()]

@@ -149,11 +149,8 @@ def test_causes_that_go_in_a_circle_end() -> None:
 
 
 def test_message_is_kept_without_passwords_and_at_no_length() -> None:
-    told = failure_of(
-        twisted.ConnectionLost(
-            "http://user:secret@proxy.example/ and https://me@other.example/x failed"
-        )
-    ).why
+    said = "http://user:secret@proxy.example/ and https://me@other.example/x failed"
+    told = failure_of(twisted.ConnectionLost(said)).why
     assert "http://proxy.example/ and https://other.example/x failed" in told
     assert "secret" not in told
     assert len(failure_of(ValueError("x" * 100_000)).why) < 300

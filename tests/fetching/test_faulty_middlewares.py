@@ -106,15 +106,9 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
 ) -> None:
     path = tmp_path / "robots.sqlite"
     robots = raw(reset=True) if middleware is FailsAtFailures else RULES
-    with (
-        Site({"/robots.txt": robots, "*": b"ok"}) as first,
-        Site({"/robots.txt": robots, "*": b"ok"}) as second,
-    ):
-        settings = {
-            **in_sqlite(path),
-            "DOWNLOADER_MIDDLEWARES": {middleware: 600},
-            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 10,
-        }
+    with Site({"/robots.txt": robots, "*": b"ok"}) as first, Site(first.pages) as second:
+        faulty = {"DOWNLOADER_MIDDLEWARES": {middleware: 600}}
+        settings = {**in_sqlite(path), **faulty, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 10}
         urls = [first.url("/free"), second.url("/free")]
         crawler = await crawl(Pages, settings, urls=for_pages(*urls))
         assert set(pages(crawler).refused) == set(urls)

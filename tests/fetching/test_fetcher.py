@@ -73,9 +73,9 @@ class Serving:
     """A user's middleware that answers by itself."""
 
     def process_request(self, request: Request) -> Response | None:
-        return (
-            TextResponse(request.url, body=RULES) if request.url.endswith("/robots.txt") else None
-        )
+        if not request.url.endswith("/robots.txt"):
+            return None
+        return TextResponse(request.url, body=RULES)
 
 
 class MakingUp:
@@ -223,11 +223,9 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
     first = Reply(302, b"", {"Location": "/1", "Set-Cookie": "session=9", "ETag": '"x"'})
     page = Reply(200, b"ok", {"Set-Cookie": "id=7"})
     with Site({"/robots.txt": first, **hops(1), "*": page}) as site:
+        defaults = {**dict.fromkeys(NEVER_SENT, '"x"'), "Accept-Language": "en"}
         settings = {
-            "DEFAULT_REQUEST_HEADERS": {
-                **dict.fromkeys(NEVER_SENT, '"x"'),
-                "Accept-Language": "en",
-            },
+            "DEFAULT_REQUEST_HEADERS": defaults,
             "HTTPCACHE_ENABLED": True,
             "HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy",
         }
@@ -381,10 +379,8 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
         "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20,
     }
     with ExitStack() as stack:
-        sites = [
-            stack.enter_context(Site({"/robots.txt": RULES, "*": b"ok"}))
-            for _ in ("cancelled", *errors)
-        ]
+        usual = {"/robots.txt": RULES, "*": b"ok"}
+        sites = [stack.enter_context(Site(usual)) for _ in ("cancelled", *errors)]
         urls = [site.url(path) for site in sites for path in ("/page", "/free")]
         crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/free") for site in sites}

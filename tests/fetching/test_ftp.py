@@ -78,10 +78,8 @@ async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -
         settings = {"FTP_USER": "me", "FTP_PASSWORD": "secret"}
         crawler = await crawl(Pages, settings, urls=[f"{site}/free"])
         assert set(pages(crawler).crawled) == {f"{site}/free"}
-        assert server.logins == [
-            ("/robots.txt", ["anonymous", "guest"]),
-            ("/free", ["me", "secret"]),
-        ]
+        anonymous, mine = ("/robots.txt", ["anonymous", "guest"]), ("/free", ["me", "secret"])
+        assert server.logins == [anonymous, mine]
 
 
 REPLIES = {
@@ -98,12 +96,11 @@ REPLIES = {
 @in_reactor
 async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> None:
     with ExitStack() as stack:
-        sites = {
-            name: stack.enter_context(odd_ftp(answers))[1] for name, (answers, _) in REPLIES.items()
-        }
-        crawler = await crawl(
-            Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 6}, urls=[f"{site}/free" for site in sites.values()]
-        )
+        sites: dict[str, str] = {}
+        for name, (answers, _) in REPLIES.items():
+            _, sites[name] = stack.enter_context(odd_ftp(answers))
+        urls = [f"{site}/free" for site in sites.values()]
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 6}, urls=urls)
     crawled = {name: f"{site}/free" in pages(crawler).crawled for name, site in sites.items()}
     assert crawled == {name: is_crawled for name, (_, is_crawled) in REPLIES.items()}
     assert stats(crawler)["gbot_robots/unreachable"] == sum(not each for each in crawled.values())
@@ -138,11 +135,10 @@ async def test_sitemap_on_an_ftp_server_leads_to_pages(
     with odd_ftp({}) as (server, ftp), Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/map%20one.xml".encode()
         server.files = {"/robots.txt": robots_txt, "/map one.xml": urlset(site.url("/page"))}
-        crawler = (
-            await crawl(Sitemaps, start_urls=[site.url()])
-            if fed
-            else await crawl(Given, hosts=[site.url()])
-        )
+        if fed:
+            crawler = await crawl(Sitemaps, start_urls=[site.url()])
+        else:
+            crawler = await crawl(Given, hosts=[site.url()])
         assert isinstance(crawler.spider, Remembers)
         assert set(crawler.spider.parsed) == ({site.url("/page")} if crawled else set())
         assert stats(crawler)["gbot_robots/sitemaps/fed"] == 1

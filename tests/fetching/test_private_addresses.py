@@ -103,21 +103,15 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
         }
     urls = [f"http://{host}/{name}" for host in REDIRECTS for name in ("page", "free")]
     crawler = await crawl(Pages, {"GBOT_ROBOTS_REFUSE_PRIVATE": refuses}, urls=urls)
-    refused = {
-        host: target for host, (target, is_inside) in REDIRECTS.items() if refuses and is_inside
-    }
-    pages_of_all = {f"http://{host}/free" for host in REDIRECTS} | {
-        f"http://{host}/page" for host in refused
-    }
-    assert set(pages(crawler).crawled) == pages_of_all
-    assert {target for target, _ in REDIRECTS.values()} - set(proxy.paths()) == set(
-        refused.values()
-    )
+    inside = {host: target for host, (target, is_inside) in REDIRECTS.items() if is_inside}
+    refused = inside if refuses else {}
+    free = {f"http://{host}/free" for host in REDIRECTS}
+    assert set(pages(crawler).crawled) == free | {f"http://{host}/page" for host in refused}
+    targets = {target for target, _ in REDIRECTS.values()}
+    assert targets - set(proxy.paths()) == set(refused.values())
     for stat in ("refused_private", "unavailable"):
         assert stats(crawler).get(f"gbot_robots/{stat}", 0) == len(refused)
-    said = [
-        record.getMessage() for record in caplog.records if "REFUSE_PRIVATE" in record.getMessage()
-    ]
+    said = [line for line in caplog.messages if "REFUSE_PRIVATE" in line]
     assert {line.split()[0] for line in said} == {f"http://{host}/robots.txt" for host in refused}
     assert sorted(line.split()[-1] for line in said) == sorted(refused.values())
 
@@ -222,9 +216,8 @@ async def test_sitemaps_on_private_addresses_are_refused(
 ) -> None:
     proxy.pages = dict(SITEMAPS)
     crawler = await crawl(spider, REFUSE, **arguments)
-    assert asked(proxy) == {
-        f"{PUBLIC}/{name}" for name in ("redirected.xml", "index.xml", "part.xml", "page")
-    }
+    names = ("redirected.xml", "index.xml", "part.xml", "page")
+    assert asked(proxy) == {f"{PUBLIC}/{name}" for name in names}
     of_entries = stats(crawler).get("gbot_robots/sitemaps/entries/private", 0)
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] + of_entries == len(REFUSED)
     await crawl(spider, **arguments)

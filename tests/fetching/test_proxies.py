@@ -123,9 +123,8 @@ async def test_robots_txt_after_a_redirect_goes_through_the_proxy_too() -> None:
         }
     ) as proxy:
         urls = [f"http://near.example/{name}" for name in ("page", "free")]
-        requests = [
-            Request(url, meta={"proxy": proxy.with_credentials()}, dont_filter=True) for url in urls
-        ]
+        meta = {"proxy": proxy.with_credentials()}
+        requests = [Request(url, meta=meta, dont_filter=True) for url in urls]
         crawler = await crawl(Pages, urls=requests)
         assert set(pages(crawler).crawled) == {f"{far}/free"}
         assert f"{far}/page" not in proxy.paths()
@@ -134,10 +133,8 @@ async def test_robots_txt_after_a_redirect_goes_through_the_proxy_too() -> None:
 
 @in_reactor
 async def test_robots_txt_of_an_https_site_goes_through_the_tunnel() -> None:
-    with (
-        Site({"/robots.txt": RULES, "/free": b"ok"}, tls=tls_context()) as site,
-        Proxy({}) as proxy,
-    ):
+    site_pages = {"/robots.txt": RULES, "/free": b"ok"}
+    with Site(site_pages, tls=tls_context()) as site, Proxy({}) as proxy:
         proxy.target = site
         urls = [f"https://far.example/{name}" for name in ("page", "free")]
         crawler = await crawl(Pages, urls=[passed(url, proxy) for url in urls])
@@ -233,9 +230,7 @@ async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFix
         broken = f"http://{USER}:{PASSWORD}@no such proxy:99999"
         await crawl(Pages, urls=[Request("http://other.example/", meta={"proxy": broken})])
     assert not told
-    of_ours = [
-        record.getMessage()
-        for record in caplog.records
-        if record.name.startswith("scrapy_gbot_robots")
-    ]
-    assert not [line for line in of_ours if PASSWORD in line or BASIC.split()[1] in line]
+    for record in caplog.records:
+        if record.name.startswith("scrapy_gbot_robots"):
+            assert PASSWORD not in record.getMessage()
+            assert BASIC.split()[1] not in record.getMessage()

@@ -102,13 +102,12 @@ def test_what_an_override_does_is_said_in_few_words(rules: str, action: Action, 
 
 
 def test_lists_for_the_log_have_those_first_that_run_out_first() -> None:
-    overrides = read_overrides(
-        {
-            "a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"},
-            "b.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"},
-            "c.example": {"rules": "disallow", "reason": "x", "until": "1970-01-01"},
-        }
-    )
+    value = {
+        "a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"},
+        "b.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"},
+        "c.example": {"rules": "disallow", "reason": "x", "until": "1970-01-01"},
+    }
+    overrides = read(value)
     run_out = "run out and not applied: 'c.example': disallow until 1970-01-01 (x)"
     in_force = "'b.example': ignore until 2999-01-01 (contract 17), 'a.example': own rules (mail)"
     name = "GBOT_ROBOTS_OVERRIDES"

@@ -14,11 +14,7 @@ from tests.support.redis_topologies import cluster, sentinels
 @pytest.fixture(scope="session")
 def emptied() -> Iterator[Callable[[str, str], Any]]:
     """Returns the servers of a topology and a kind, which hold nothing. They start when a test first needs them."""
-    starts: dict[str, Callable[..., Any]] = {
-        "one": redis_server,
-        "sentinels": sentinels,
-        "cluster": cluster,
-    }
+    starts: Any = {"one": redis_server, "sentinels": sentinels, "cluster": cluster}
     with ExitStack() as stack:
         started = cache(lambda topology, kind: stack.enter_context(starts[topology](kind=kind)))
 

@@ -45,7 +45,7 @@ class Opened(StorageClient):
     @property
     def said(self) -> list[str]:
         """The log: the first words of each warning, and of the line that the storage works again."""
-        return [record.getMessage()[:30] for record in self.caplog.records]
+        return [line[:30] for line in self.caplog.messages]
 
     async def __aenter__(self) -> Self:
         return self
@@ -87,9 +87,8 @@ async def test_memory_answers_at_once_without_a_thread(opened: Opens) -> None:
     threads = set(threading.enumerate())
     async with opened(MemoryStorage) as entries:
         with pytest.raises(StopIteration) as ended:
-            entries.find(ORIGIN, is_there).send(
-                None
-            )  # a coroutine that has to wait does not end here
+            # a coroutine that has to wait does not end here
+            entries.find(ORIGIN, is_there).send(None)
         assert ended.value.value == (None, True)
         assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
@@ -159,9 +158,8 @@ async def test_storage_that_does_not_close_is_logged_and_delays_the_end_by_five_
     sticky = Sticky(hangs=hangs)
     async with opened(lambda: sticky) as entries:
         assert await entries.find(ORIGIN, is_there) == (None, True)
-    assert [record.getMessage() for record in entries.caplog.records] == [
-        f"The robots.txt storage could not be closed properly: {why}"
-    ]
+    (warning,) = entries.caplog.messages
+    assert warning == f"The robots.txt storage could not be closed properly: {why}"
     sticky.go.set()
 
 
@@ -243,11 +241,8 @@ def test_body_of_the_size_that_the_settings_allow_comes_back(
 
 @as_scrapy_runs_it
 async def test_lease_lasts_twice_as_long_as_a_fetch_may(redis_url: str) -> None:
-    settings = {
-        "GBOT_ROBOTS_STORAGE": "redis",
-        "GBOT_ROBOTS_REDIS_URL": redis_url,
-        "GBOT_ROBOTS_TIMEOUT_SECS": 200,
-    }
+    redis_there = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+    settings = {**redis_there, "GBOT_ROBOTS_TIMEOUT_SECS": 200}
     crawler = get_crawler(settings_dict=settings)
     client = StorageClient.of(GbotSettings.of(crawler.settings), crawler)
     try:
@@ -300,9 +295,8 @@ def test_what_is_no_class_of_a_storage_is_refused_at_the_start(
 ) -> None:
     rule = "a subclass of scrapy_gbot_robots.storage.base.Storage that has all its methods"
     crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
-    with pytest.raises(
-        error, match=f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"
-    ):
+    said = f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"
+    with pytest.raises(error, match=said):
         choice_of(GbotSettings.of(crawler.settings), crawler)
 
 

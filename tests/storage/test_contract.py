@@ -44,9 +44,8 @@ def opens(tmp_path: Path, emptied: Callable[[str, str], Any]) -> Callable[[str],
         if name == "sqlite":
             return SqliteStorage(tmp_path / "new" / "robots.sqlite")
         servers = emptied(*name.split("-"))
-        settings = Settings(
-            getattr(servers, "settings", None) or {"GBOT_ROBOTS_REDIS_URL": servers.url}
-        )
+        of_one = {"GBOT_ROBOTS_REDIS_URL": getattr(servers, "url", "")}
+        settings = Settings(getattr(servers, "settings", of_one))
         return redis_choice(GbotSettings.of(settings), settings).opens()
 
     return opens
@@ -73,11 +72,8 @@ def good(entry: Entry | None) -> bool:
 
 def test_what_is_put_last_can_be_got_and_deleted(storage: Storage) -> None:
     hosts: dict[str, Any] = {f"https://{each.id}.example:443": each.values[0] for each in EACH_KIND}
-    entries = {
-        **hosts,
-        "https://rules.example:8443": Entry(MISSING),
-        "http://rules.example:80": Entry(MISSING),
-    }
+    others = ("https://rules.example:8443", "http://rules.example:80")
+    entries = {**hosts, **dict.fromkeys(others, Entry(MISSING))}
     for origin, entry in entries.items():
         storage.put(origin, Entry(RULES, GONE))
         storage.put(origin, entry)

@@ -148,10 +148,9 @@ def assert_every_verb_fails(storage: RedisStorage) -> None:
         lambda: storage.release(ORIGIN, "token"),
     ]
     began = time.monotonic()
+    said = f"cannot use Redis at {re.escape(storage.server)}: "
     for verb in verbs:
-        with pytest.raises(
-            StorageError, match=f"cannot use Redis at {re.escape(storage.server)}: "
-        ):
+        with pytest.raises(StorageError, match=said):
             verb()
     assert time.monotonic() - began < 30
 
@@ -179,9 +178,8 @@ def test_key_met_twice_in_a_scan_is_listed_once(
 def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
     with new_server() as server, closing(storage_at(server.url)) as storage:
         with redis.Redis.from_url(server.url) as client:
-            client.acl_setuser(
-                "default", enabled=True, nopass=True, keys=["*"], commands=["+@all", "-getrange"]
-            )
+            commands = ["+@all", "-getrange"]
+            client.acl_setuser("default", enabled=True, nopass=True, keys=["*"], commands=commands)
         with pytest.raises(StorageError, match="permission|can't run this command"):
             storage.get(ORIGIN)
 
@@ -189,9 +187,8 @@ def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
 def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
     new_server: NewServer,
 ) -> None:
-    commands = re.search(
-        r"`(\+get [^`]*)`", (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8")
-    )
+    page = (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8")
+    commands = re.search(r"`(\+get [^`]*)`", page)
     assert commands
     with new_server() as server:
         with redis.Redis.from_url(server.url) as client:
@@ -209,10 +206,9 @@ def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
 def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     monkeypatch.delitem(sys.modules, "scrapy_gbot_robots.storage.redis")
-    with pytest.raises(
-        ImportError,
-        match=r"GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: pip install 'scrapy-gbot-robots\[redis\]'",
-    ):
+    remedy = r"pip install 'scrapy-gbot-robots\[redis\]'"
+    said = f"GBOT_ROBOTS_STORAGE = 'redis' needs redis-py: {remedy}"
+    with pytest.raises(ImportError, match=said):
         __import__("scrapy_gbot_robots.storage.redis")
 
 

@@ -35,9 +35,8 @@ def path(tmp_path: Path) -> Path:
 
 def aside(path: Path) -> list[str]:
     """Names of what was set aside, WAL and shared memory left out."""
-    return sorted(
-        each.name for each in path.parent.glob("*-*") if not each.name.endswith(("-wal", "-shm"))
-    )
+    found = names(path.parent)
+    return sorted(each for each in found if "-" in each and not each.endswith(("-wal", "-shm")))
 
 
 def filled(path: Path, entries: int = 200) -> bytes:
@@ -183,9 +182,8 @@ def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
             storage.put(ORIGIN, Entry(RULES))
             assert list(storage.origins()) == [ORIGIN]
     assert {path.with_name(name).read_bytes() for name in aside(path)} == damaged
-    assert [warning.rpartition(": ")[2] for warning in caplog.messages] == [
-        f"renamed to {name}; a new file replaces it" for name in aside(path)
-    ]
+    said = [f"renamed to {name}; a new file replaces it" for name in aside(path)]
+    assert [warning.rpartition(": ")[2] for warning in caplog.messages] == said
 
 
 def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
@@ -310,10 +308,8 @@ for number in range(int(times)):
 
 def writers(path: Path, count: int, times: int) -> list[subprocess.Popen[str]]:
     """Processes that put entries, that many times."""
-    return [
-        start([sys.executable, "-c", WRITER, str(path), f"{number}", str(times)])
-        for number in range(count)
-    ]
+    command = [sys.executable, "-c", WRITER, str(path)]
+    return [start([*command, f"{number}", str(times)]) for number in range(count)]
 
 
 @pytest.mark.slow
