@@ -47,9 +47,7 @@ def test_body_of_several_blocks_has_one_meaning(body: bytes) -> None:
     row("other-fields", b"user-agent: *\n", b"Crawl-Delay:\nsitemap: x\n", 140),
     row("comments", b"user-agent: *\n", b"# user-agent: a\n\n", 42),
 )
-def test_each_of_many_lines_in_a_usual_form_takes_few_steps(
-    head: bytes, lines: bytes, most: int
-) -> None:
+def test_each_line_in_a_usual_form_takes_few_steps(head: bytes, lines: bytes, most: int) -> None:
     many = 2_000
     robots = RobotsTxt.parse(head + lines * (many // lines.count(b"\n")))
     assert instructions(lambda: robots.rules_for("a")) < most * many

@@ -66,9 +66,7 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
     ("googlebot-image|allow:|googlebot", "Googlebot-Image", 'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches'),
     ("googlebot-image|allow:|googlebot", "Googlebot-Video", 'disallowed by "Disallow: /" (line 4, group "googlebot")'),
 )  # fmt: skip
-def test_crawler_follows_the_first_of_its_tokens_that_has_a_group(
-    agents: str, name: str, verdict: str
-) -> None:
+def test_crawler_follows_its_first_token_with_a_group(agents: str, name: str, verdict: str) -> None:
     lines = [each if ":" in each else f"user-agent: {each}" for each in agents.split("|")]
     robots = RobotsTxt.parse("\n".join([*lines, "disallow: /"]).encode())
     assert str(robots.verdict("http://e.com/", Crawler.of(name))) == verdict
@@ -157,9 +155,7 @@ def test_product_token_of_header(header: str, token: str) -> None:
     row("a-browser-s", "Mozilla/5.0 (compatible; mybot/1.0)", None),
     row("empty", "", None),
 )
-def test_token_that_is_only_the_beginning_of_a_name_is_told(
-    user_agent: str, cut: str | None
-) -> None:
+def test_token_that_only_begins_a_name_is_told(user_agent: str, cut: str | None) -> None:
     assert cut_token(user_agent) == cut
 
 
@@ -189,9 +185,7 @@ ROBOTS = RobotsTxt.parse(BODY)
     row("one-of-them-heeds-star", ["AdsBot-Google", "nobot"], "*"),
     row("none-heeds-star", ["AdsBot-Google"], None),
 )  # fmt: skip
-def test_first_of_several_names_that_has_a_group_is_followed(
-    names: list[str | bytes], group: str | None
-) -> None:
+def test_first_name_with_a_group_is_followed(names: list[str | bytes], group: str | None) -> None:
     assert ROBOTS.verdict("/x", Crawler.of(names)).group == group
 
 
@@ -205,7 +199,7 @@ def test_several_names_are_a_value_that_can_be_a_key() -> None:
 
 
 @table("names, error, text", ([], ValueError, "no crawler is named"), (7, TypeError, "not int"))
-def test_no_name_and_what_is_no_name_are_refused(
+def test_no_name_and_what_is_none_are_refused(
     names: Any, error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):

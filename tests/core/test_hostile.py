@@ -159,9 +159,7 @@ def groups_with_names(many: int) -> bytes:
     return b"".join([b"user-agent: *\ndisallow: /p\n", *groups])
 
 
-def test_rules_are_looked_through_once_however_many_of_one_length_match(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rules_are_looked_through_once_however_many_match(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up = Mock(wraps=precedence_of)  # after a search for the line
     monkeypatch.setattr(patterns, "precedence_of", looked_up)
     words = islice(product("*a", repeat=15), 400)

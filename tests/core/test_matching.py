@@ -168,9 +168,7 @@ def test_most_specific_rule_wins_in_any_order(
     ("/foo/bar?qux=taz&baz=http://foo.bar?tar&par", ["disallow: /", "allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par"],
      'allowed by "Allow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par" (line 3, group "foobot")'),
 )  # fmt: skip
-def test_verdict_names_the_deciding_rule_in_one_line(
-    path: str, rules: list[str], said: str
-) -> None:
+def test_verdict_names_its_rule_in_one_line(path: str, rules: list[str], said: str) -> None:
     assert str(ask(path, *rules)) == said
 
 

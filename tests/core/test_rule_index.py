@@ -88,9 +88,7 @@ def words(source: random.Random, number: int) -> list[str]:
     row("plain", ("/{}", "/{}/")),
     row("escapes", ("/%C3%A9{}", "/%C3%A9{}*{}", "/%C3%A9%2F")),
 )
-def test_index_of_many_rules_finds_the_rule_that_the_oracle_finds(
-    number: int, shapes: tuple[str, ...]
-) -> None:
+def test_index_finds_the_rule_that_the_oracle_finds(number: int, shapes: tuple[str, ...]) -> None:
     source = random.Random(number)
     stems = words(source, number)
     rules = numbered(
@@ -251,9 +249,7 @@ def test_of_thousands_of_needles_few_are_looked_for(shapes: list[str]) -> None:
     row("beginning-beside-a-needle", ["/x", "/*x"], "/x/é"),
     row("none-of-many", [f"/{number}/*z" for number in range(60)], "/é"),
 )
-def test_most_questions_are_settled_before_anything_is_cut_out_of_the_url(
-    patterns: list[str], path: str
-) -> None:
+def test_most_questions_are_settled_before_the_url_is_cut(patterns: list[str], path: str) -> None:
     lines = [f"disallow: {pattern}" for pattern in patterns]
     rules = RobotsTxt.parse("\n".join(["user-agent: *", *lines]).encode()).rules_for("a")
     for _ in range(27):  # by the last, the rules know how URLs of this site begin

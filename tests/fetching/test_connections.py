@@ -110,9 +110,7 @@ async def crawl_with(handler: type, *requests: str | Request) -> Crawler:
 
 
 @in_reactor
-async def test_handler_that_bounds_its_connections_is_made_twice_if_need_be_and_closed(
-    bounded: type,
-) -> None:
+async def test_bounded_handler_is_made_twice_if_need_be_and_closed(bounded: type) -> None:
     handler = type("Own", (Counted, bounded), {})
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         exempt = Request(site.url("/page"), meta={"dont_obey_robotstxt": True}, dont_filter=True)

@@ -255,9 +255,7 @@ class Signing:
 
 
 @in_reactor
-async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_of_its_hops_anew() -> (
-    None
-):
+async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_hop_anew() -> None:
     with Site({"/robots.txt": redirect("/1"), **hops(2), "*": b"ok"}) as site:
         settings = {"DOWNLOADER_MIDDLEWARES": {Signing: 600}}
         crawler = await crawl(Pages, settings, urls=[site.url("/free")])
@@ -300,7 +298,7 @@ async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
 @pytest.mark.parametrize("fail", [True, False])
 @pytest.mark.parametrize("signal", ["headers_received", "bytes_received"])
 @in_reactor
-async def test_crawl_that_stops_its_downloads_early_reads_each_robots_txt_to_its_end(
+async def test_crawl_that_stops_downloads_reads_each_robots_txt_to_its_end(
     signal: str, fail: bool
 ) -> None:
     def stop() -> None:
@@ -390,7 +388,7 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
 
 
 @in_reactor
-async def test_robots_txt_has_the_priority_that_scrapy_gives_it_and_its_redirects_share_its_time() -> (
+async def test_robots_txt_has_the_priority_of_scrapys_own_and_its_redirects_share_its_time() -> (
     None
 ):
     asked: list[tuple[str, int, float]] = []

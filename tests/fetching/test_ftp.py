@@ -129,9 +129,7 @@ class Given(Remembers, RobotsSitemapSpider):
     ids=["allowed", "disallowed"],
 )
 @in_reactor
-async def test_sitemap_on_an_ftp_server_leads_to_pages(
-    fed: bool, robots_txt: bytes, crawled: bool
-) -> None:
+async def test_sitemap_on_ftp_leads_to_pages(fed: bool, robots_txt: bytes, crawled: bool) -> None:
     with odd_ftp({}) as (server, ftp), Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/map%20one.xml".encode()
         server.files = {"/robots.txt": robots_txt, "/map one.xml": urlset(site.url("/page"))}

@@ -266,9 +266,7 @@ async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) ->
 
 @pytest.mark.parametrize(("listed", "refused"), [("index.xml", 2), ("robots.txt", 5)])
 @in_reactor
-async def test_sitemap_that_the_user_lists_does_not_lead_inside(
-    proxy: Site, listed: str, refused: int
-) -> None:
+async def test_listed_sitemap_does_not_lead_inside(proxy: Site, listed: str, refused: int) -> None:
     proxy.pages = dict(SITEMAPS)
     crawler = await crawl(Sitemaps, REFUSE, sitemap_urls=[f"{PUBLIC}/{listed}"])
     assert not asked(proxy) & REFUSED

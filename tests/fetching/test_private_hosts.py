@@ -27,9 +27,7 @@ NAMES = "example.com 1.2.3.256 notlocalhost.com"
     *((host, False) for host in PUBLIC.split()),
     *((host, None) for host in NAMES.split()),
 )
-def test_host_is_private_public_or_a_name_that_may_be_either(
-    host: str, private: bool | None
-) -> None:
+def test_host_is_private_public_or_a_name_of_either_kind(host: str, private: bool | None) -> None:
     assert is_private(host) is private
 
 

@@ -92,7 +92,7 @@ async def sent(request: Request | None, **meta: str | None) -> dict[bytes, list[
     row("header-for-another-proxy", {"_auth_proxy": ELSEWHERE}, False),
 )
 @as_scrapy_runs_it
-async def test_credentials_are_carried_to_the_same_proxy_alone(
+async def test_credentials_go_to_the_same_proxy_alone(
     authorised: dict[str, str], carried: bool
 ) -> None:
     meta = {"proxy": f"{HERE}/", **authorised}
@@ -164,9 +164,7 @@ async def test_refusal_of_the_proxy_is_not_the_sites_answer(
     row("does-not-resolve", "http://proxy.invalid:8080", "the host name does not resolve"),
 )
 @in_reactor
-async def test_proxy_that_cannot_be_reached_makes_no_site_gone(
-    scheme: str, proxy: str, why: str
-) -> None:
+async def test_proxy_out_of_reach_makes_no_site_gone(scheme: str, proxy: str, why: str) -> None:
     answers: list[Any] = []
 
     def hear(answer: Any) -> None:
@@ -202,9 +200,7 @@ class Elsewhere:
 )
 @pytest.mark.parametrize("other", [True, False], ids=["another-proxy", "no-proxy"])
 @in_reactor
-async def test_credentials_go_to_no_other_proxy_and_not_to_the_site(
-    other: bool, after: int
-) -> None:
+async def test_credentials_go_to_no_other_proxy_nor_to_the_site(other: bool, after: int) -> None:
     with Site({"*": RULES}) as elsewhere, Proxy({"*": b"ok"}) as proxy:
         url = "http://far.example" if other else elsewhere.url("")
         settings = {

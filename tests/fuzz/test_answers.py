@@ -47,9 +47,7 @@ POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)))
 
 
 @given(st.sampled_from(sorted(REDIRECTS)), st.lists(LOCATIONS, min_size=1, max_size=MOST_HOPS + 2))
-def test_any_trail_of_redirects_goes_on_over_http_or_ends_as_404(
-    status: int, locations: list[bytes]
-) -> None:
+def test_any_trail_goes_on_over_http_or_ends_as_404(status: int, locations: list[bytes]) -> None:
     asked = [URL]
     for location in locations:
         hop = next_hop(status, location, asked)

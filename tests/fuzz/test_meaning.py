@@ -38,9 +38,7 @@ from . import promises
     "/",
     "a",
 )
-def test_any_robots_txt_has_one_meaning_however_it_is_asked(
-    body: bytes, url: str, agent: str
-) -> None:
+def test_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
     promises.assert_told_in_full(body)
     promises.assert_one_meaning(body, url, agent)
     written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))
@@ -48,9 +46,7 @@ def test_any_robots_txt_has_one_meaning_however_it_is_asked(
 
 
 @given(BODIES | GROUPS.map(written), URLS, USER_AGENTS)
-def test_long_robots_txt_has_one_meaning_however_it_is_asked(
-    body: bytes, url: str, agent: str
-) -> None:
+def test_long_file_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
     with promises.small_limits():
         promises.assert_one_meaning(body, url, agent)
         promises.assert_told_in_full(body)

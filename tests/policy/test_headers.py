@@ -84,9 +84,7 @@ def test_retry_after_is_read(value: bytes | None, seconds: float | None) -> None
 
 
 @needs_posix
-def test_date_without_a_zone_is_in_gmt_wherever_the_machine_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_date_without_a_zone_is_in_gmt_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("TZ", "Asia/Tokyo")
         time.tzset()

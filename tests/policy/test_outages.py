@@ -258,9 +258,7 @@ def test_lifetime(max_age: float | None, cap: float, lifetime: float, kind: str)
 
 
 @table("max_age, ahead", row("an-hour-at-most", None, HOUR), row("a-tenth", 10 * MINUTE, MINUTE))
-def test_answer_is_refreshed_shortly_before_it_runs_out(
-    max_age: float | None, ahead: float
-) -> None:
+def test_answer_is_refreshed_just_before_it_runs_out(max_age: float | None, ahead: float) -> None:
     decision = decide(after(Fetched(200, URL, BODY, max_age=max_age)), NOW, GOOGLE)
     assert decision.ask_at - decision.refresh_at == pytest.approx(ahead)
 
@@ -316,9 +314,7 @@ def test_failure_never_makes_an_outage_younger_nor_touches_the_copy(
 
 
 @given(st.lists(FAILURES, min_size=1, max_size=30), st.floats(0, 30 * DAY - 1))
-def test_google_disallows_for_thirty_days_whatever_fails(
-    outcomes: list[Outcome], age: float
-) -> None:
+def test_google_disallows_for_30_days_whatever_fails(outcomes: list[Outcome], age: float) -> None:
     entry = renew(SERVED, outcomes[0], NOW, GOOGLE)
     for outcome in outcomes[1:]:
         entry = renew(entry, outcome, NOW + age, GOOGLE)

@@ -70,9 +70,7 @@ def test_wall_is_known_by_its_marks(
     row("429", 429, CLOUDFLARE, MOMENT),
     row("503", 503, CLOUDFLARE, MOMENT),
 )
-def test_what_is_the_sites_own_is_no_wall(
-    status: int, headers: dict[str, str], body: bytes
-) -> None:
+def test_what_is_a_sites_own_is_no_wall(status: int, headers: dict[str, str], body: bytes) -> None:
     outcome = answer(status, headers, body)
     assert not (isinstance(outcome, Unavailable) and outcome.wall)
     kinds = {200: Fetched, 202: Fetched, 403: Unavailable, 429: Unreachable, 503: Unreachable}

@@ -112,7 +112,7 @@ class Gated(Leasing):
 
 
 @as_scrapy_runs_it
-async def test_several_origins_are_asked_for_at_a_time_and_the_storage_is_opened_once(
+async def test_several_origins_are_asked_for_at_a_time_and_one_storage_opened(
     opened: Opens,
 ) -> None:
     gated, threads, opened_in = Gated(), set(threading.enumerate()), []
@@ -221,9 +221,7 @@ async def test_storage_that_fails_to_the_end_is_tried_no_more_after_it(opened: O
 
 
 @pytest.mark.parametrize("storage", ["sqlite", "redis"])
-def test_body_of_the_size_that_the_settings_allow_comes_back(
-    storage: str, tmp_path: Path, redis_url: str
-) -> None:
+def test_body_of_the_size_allowed_comes_back(storage: str, tmp_path: Path, redis_url: str) -> None:
     settings: dict[str, Any] = {
         "GBOT_ROBOTS_STORAGE": storage,
         "GBOT_ROBOTS_MAX_BYTES": 1_000_000,
@@ -290,7 +288,7 @@ class Lame(MemoryStorage):
     (f"{__name__}.Duck", ValueError, "which is <class"),
     (f"{__name__}.Lame", ValueError, "which is <class"),
 )
-def test_what_is_no_class_of_a_storage_is_refused_at_the_start(
+def test_what_is_no_storage_is_refused_at_the_start(
     name: str, error: type[Exception], why: str
 ) -> None:
     rule = "a subclass of scrapy_gbot_robots.storage.base.Storage that has all its methods"

@@ -117,9 +117,7 @@ def test_threads_use_it_at_once(storage: Storage) -> None:
 # Leases, of which memory grants each
 
 
-def test_one_holds_a_lease_until_it_releases_it_or_the_time_is_over(
-    shared: tuple[Storage, Storage],
-) -> None:
+def test_one_holds_a_lease_until_its_release_or_its_end(shared: tuple[Storage, Storage]) -> None:
     storage, other = shared
     token = storage.lease(ORIGIN, 60)
     assert token

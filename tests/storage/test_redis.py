@@ -55,9 +55,7 @@ def assert_serves(storage: Storage) -> None:
     assert storage.get(ORIGIN) == Entry(RULES)
 
 
-def test_keys_say_whose_they_are_and_the_server_ends_them(
-    storage: RedisStorage, client: Any
-) -> None:
+def test_keys_say_whose_they_are_and_run_out(storage: RedisStorage, client: Any) -> None:
     storage.put(ORIGIN, Entry(RULES))
     storage.lease(ORIGIN, 2.5)
     assert set(client.keys()) == {ENTRY.encode(), LEASE.encode()}
@@ -184,9 +182,7 @@ def test_read_that_is_refused_is_a_storage_error(new_server: NewServer) -> None:
             storage.get(ORIGIN)
 
 
-def test_commands_that_the_docs_name_are_all_that_a_user_of_an_acl_needs(
-    new_server: NewServer,
-) -> None:
+def test_commands_that_the_docs_name_are_all_that_an_acl_needs(new_server: NewServer) -> None:
     page = (ROOT / "docs" / "fleets.md").read_text(encoding="utf-8")
     commands = re.search(r"`(\+get [^`]*)`", page)
     assert commands
@@ -278,9 +274,7 @@ def test_times_are_by_the_clock_of_the_server(
 # TLS
 
 
-def test_tls_with_certificates_of_ones_own_works_and_nothing_is_sent_without_them(
-    tmp_path: Path,
-) -> None:
+def test_tls_with_own_certificates_works_and_nothing_is_sent_without_them(tmp_path: Path) -> None:
     pem = tmp_path / "tls.pem"
     pem.write_bytes(certificate_and_key())
     with redis_server(port=free_port(), kind="system", tls=pem) as server:

@@ -206,9 +206,7 @@ def test_file_that_breaks_in_use_is_set_aside(path: Path) -> None:
     row("zeros", b"\0" * 8192),
     row("broken-database", b"SQLite format 3\0" + b"\xff" * 5000),
 )
-def test_file_of_another_is_neither_renamed_nor_overwritten(
-    path: Path, theirs: str | bytes
-) -> None:
+def test_foreign_file_is_neither_renamed_nor_overwritten(path: Path, theirs: str | bytes) -> None:
     if isinstance(theirs, str):
         execute(path, theirs)
     else:
