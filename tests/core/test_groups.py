@@ -158,16 +158,8 @@ def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
 
 @table(
     "line",
-    "",
-    "# c",
-    "sitemap: http://e.com/s",
-    "crawl-delay: 1",
-    "noindex: /",
-    "foo: bar",
-    "junk",
-    ": x",
-    "<p>",
-    "\0allow: /",
+    *("", "# c", "junk", ": x", "<p>", "\0allow: /"),
+    *("sitemap: http://e.com/s", "crawl-delay: 1", "noindex: /", "foo: bar"),
 )
 def test_only_rules_end_a_run_of_user_agents(line: str) -> None:
     robots = RobotsTxt.parse(f"user-agent: a\n{line}\nuser-agent: b\ndisallow: /".encode())

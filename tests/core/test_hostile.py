@@ -61,12 +61,8 @@ HOSTILE_BODIES = {
     "delays": b"user-agent: *\n" + b"crawl-delay: x\n" * 34_000,
     "junk": b"d\n a\n u:\n" * 51_000,
 }
-LONG_URLS = [
-    "http://e.com/" + "a" * 2_000,
-    "http://e.com/ab" + "a" * 2_000,
-    "http://e.com/" + "%c3" * 700,
-    "/" * 2_000,
-]
+LONG_URLS = [f"http://e.com/{path}" for path in ("a" * 2_000, "ab" + "a" * 2_000, "%c3" * 700)]
+LONG_URLS += ["/" * 2_000]
 
 
 @pytest.mark.parametrize("body", [row(name, body) for name, body in HOSTILE_BODIES.items()])

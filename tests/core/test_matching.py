@@ -11,23 +11,11 @@ from ..support import strategies
 from ..support.oracle import does_match
 from ..support.rows import row, table
 
-FISH = [
-    "/fish",
-    "/fish.html",
-    "/fish/salmon.html",
-    "/fishheads",
-    "/fishheads/yummy.html",
-    "/fish.php?id=anything",
-]
+FISH = ["/fish", "/fish.html", "/fish/salmon.html", "/fishheads", "/fishheads/yummy.html"]
+FISH += ["/fish.php?id=anything"]
 NO_FISH = ["/Fish.asp", "/catfish", "/?id=fish", "/desert/fish"]
-PHP = [
-    "/index.php",
-    "/filename.php",
-    "/folder/filename.php",
-    "/folder/filename.php?parameters",
-    "/folder/any.php.file.html",
-    "/filename.php/",
-]
+PHP = ["/index.php", "/filename.php", "/filename.php/", "/folder/filename.php"]
+PHP += ["/folder/filename.php?parameters", "/folder/any.php.file.html"]
 
 # (row, pattern, paths it matches, paths it does not match)
 PATTERNS: list[tuple[str, str, list[str], list[str]]] = [

@@ -76,21 +76,12 @@ def test_form_that_a_client_sends_is_among_the_forms(written: str, sent: str) ->
     assert HOST + sent in other_forms((HOST + written).encode())
 
 
-PLAIN = [
-    "",
-    "/",
-    "/a/b.html?c=d&e=f#g",
-    "/a..b/.../c.",
-    "/a+b;c=1/d,e!(f)*$'",
-    "/a;/b;;",
-    "/~user/x:y",
-    "/.well-known/x",
-    "/@user",
-]
+PLAIN = ["", "/", "/~user/x:y", "/.well-known/x", "/@user"]
+ODD = ["/a/b.html?c=d&e=f#g", "/a..b/.../c.", "/a+b;c=1/d,e!(f)*$'", "/a;/b;;"]
 ESCAPED = ["/caf%C3%A9", "/a%2Fb", "/a%20b", "/a%25b", "/a%00b"]  # no client decodes these
 
 
-@pytest.mark.parametrize("path", [*PLAIN, *ESCAPED])
+@pytest.mark.parametrize("path", [*PLAIN, *ODD, *ESCAPED])
 def test_url_that_all_clients_send_as_written_has_no_other_form(path: str) -> None:
     assert other_forms(HOST + path) == ()
 
