@@ -29,28 +29,18 @@ def outcome(body: bytes) -> Fetched:
     return answer
 
 
-@table(
-    "body",
-    row("log-in", LOG_IN),
-    row("byte-order-mark", b"\xef\xbb\xbf  \r\n<HTML lang=en>x"),
-    row("xhtml", b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x'),
-    row("no-html-tag", b"<head></head><p>Disallow: /x</p>"),
-    row("rule-of-no-group", b"<body>\nDisallow: /x\n</body>"),
-    row("browser", IN_CHROME),
-    row("part-of-a-page", b"<div>Page not found</div>"),
-    row("heading", b"<h1>404 Not Found</h1>"),
-    row("script", b"<script>location='/'</script>"),
-    row("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>\n"),
-)
-def test_web_page_that_says_nothing_to_crawlers_has_no_rules(body: bytes) -> None:
-    answer = outcome(body)
-    assert (answer.body, answer.instead) == (body, "a web page")
-    entry = renew(None, answer, NOW, Policy(refused="disallow"))
-    assert entry.copy is not None
-    assert (entry.copy.kind, entry.copy.body) == (Kind.OTHER, body)
-    decision = decide(entry, NOW, Policy(refused="disallow"))
-    assert decision.state is State.FULL_ALLOW
-    assert decision.why == "HTTP 200; no rules: it is a web page"
+WEB_PAGES = [
+    ("log-in", LOG_IN),
+    ("byte-order-mark", b"\xef\xbb\xbf  \r\n<HTML lang=en>x"),
+    ("xhtml", b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x'),
+    ("no-html-tag", b"<head></head><p>Disallow: /x</p>"),
+    ("rule-of-no-group", b"<body>\nDisallow: /x\n</body>"),
+    ("browser", IN_CHROME),
+    ("part-of-a-page", b"<div>Page not found</div>"),
+    ("heading", b"<h1>404 Not Found</h1>"),
+    ("script", b"<script>location='/'</script>"),
+    ("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>\n"),
+]
 
 
 @table(
@@ -75,6 +65,7 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
 
 @table(
     "body, expected",
+    *(row(id, body, "a web page") for id, body in WEB_PAGES),
     row("json-object", b' \n{"error": "not found"}', "JSON"),
     row("json-list", b"\xef\xbb\xbf[]", "JSON"),
     row("gzip", gzip.compress(RULES), "gzip data"),
@@ -87,10 +78,16 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     row("rules-above-a-nul", RULES + b"# \0", ""),
     row("another-text", b"Forbidden", ""),
 )
-def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str) -> None:
+def test_other_data_in_place_of_a_robots_txt_is_named_and_has_no_rules(
+    body: bytes, expected: str
+) -> None:
     answer = outcome(body)
-    assert answer.instead == expected
-    decision = decide(renew(None, answer, NOW, Policy()), NOW, Policy())
+    assert (answer.body, answer.instead) == (body, expected)
+    policy = Policy(refused="disallow")
+    entry = renew(None, answer, NOW, policy)
+    assert entry.copy is not None
+    assert (entry.copy.kind is Kind.OTHER, entry.copy.body) == (expected != "", body)
+    decision = decide(entry, NOW, policy)
     said = f"HTTP 200; no rules: it is {expected}" if expected else "HTTP 200"
     assert (decision.why, decision.state is State.FULL_ALLOW) == (said, expected != "")
 
