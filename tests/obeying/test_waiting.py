@@ -2,9 +2,11 @@
 
 import re
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
 from pathlib import Path
+from socket import socket
 from typing import Any, ClassVar
 
 import pytest
@@ -274,7 +276,18 @@ class UntilThree(Pages):
 async def test_what_the_projects_own_code_exempts_does_not_wait_nor_behind_requests_that_do(
     middleware: dict[type, int], scheduler: type, site: Site
 ) -> None:
-    site.pages["/robots.txt"] = Reply(503, headers={"Retry-After": "600"})
+    asked = threading.Event()
+
+    def robots_txt(connection: socket) -> None:
+        asked.set()
+        Reply(503, headers={"Retry-After": "600"})(connection)
+
+    def page(connection: socket) -> None:
+        # Else the crawl may end before the request for the robots.txt has come.
+        asked.wait(30)
+        Reply(200)(connection)
+
+    site.pages = {"/robots.txt": robots_txt, "*": page}
     exempt = [site.url(f"/api/{number}") for number in range(3)]
     before = [site.url(f"/before/{number}") for number in range(30)]
     after = [site.url(f"/after/{number}") for number in range(30)]
