@@ -29,7 +29,20 @@ from scrapy_gbot_robots.signals import robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, pages, stats
 from ..support.web import Reply, Site, raw, redirect
-from .scenarios import BIG, DISALLOW, ELSEWHERE, OBEY, RULES, ZIPPED, Scenario, coded, hops, run_all
+from .scenarios import (
+    BIG,
+    DISALLOW,
+    ELSEWHERE,
+    OBEY,
+    RULES,
+    ZIPPED,
+    Scenario,
+    assert_rules_are_obeyed,
+    coded,
+    endless,
+    hops,
+    run_all,
+)
 
 
 class Dropping:
@@ -272,6 +285,14 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
             asked = {url: host.removesuffix(".") for url, host in asked.items()}
         assert {each.path: each.headers["host"] for each in proxy.asked} == asked
         assert set(pages(crawler).crawled) == {f"http://{host}/free" for host in hosts}
+
+
+@in_reactor
+async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
+    with Site({"/robots.txt": endless, "*": b"ok"}) as site:
+        crawler = await assert_rules_are_obeyed(site, {"GBOT_ROBOTS_TIMEOUT_SECS": 60})
+        assert stats(crawler)["gbot_robots/cut"] == 1
+        assert "gbot_robots/unreachable" not in stats(crawler)  # it did not wait for the time-out
 
 
 @pytest.mark.parametrize("fail", [True, False])
