@@ -17,6 +17,7 @@ from scrapy_gbot_robots import (
 )
 
 from .support.crawls import Pages, own_warnings
+from .support.rows import table
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
@@ -105,21 +106,19 @@ class OfTheUser(GbotRobotsTxtMiddleware):
     """A subclass, as the documentation shows one for another robots.txt request."""
 
 
-@pytest.mark.parametrize(
-    ("configured", "expected", "said"),
-    [
-        ({OURS: 90, STOCK: None}, [GbotRobotsTxtMiddleware], ""),
-        ({OURS: 90}, [GbotRobotsTxtMiddleware], ""),
-        ({STOCK: 90}, [GbotRobotsTxtMiddleware], ""),
-        ({RobotsTxtMiddleware: 90}, [GbotRobotsTxtMiddleware], ""),
-        ({OfTheUser: 100}, [OfTheUser], ""),
-        ({OfTheUser: 150, STOCK: None}, [OfTheUser], ""),
-        ({OfTheUser: 90, STOCK: 90}, [OfTheUser], ""),
-        ({OURS: None}, [RobotsTxtMiddleware], "so robots.txt is obeyed as Scrapy alone does"),
-        ({STOCK: None}, [], "so robots.txt is not obeyed"),
-        ({STOCK: None, OfAProject: None}, [], "so robots.txt is not obeyed"),
-        ({STOCK: None, OfAProject: 100}, [OfAProject], f"as {__name__}.OfAProject does"),
-    ],
+@table(
+    "configured, expected, said",
+    ({OURS: 90, STOCK: None}, [GbotRobotsTxtMiddleware], ""),
+    ({OURS: 90}, [GbotRobotsTxtMiddleware], ""),
+    ({STOCK: 90}, [GbotRobotsTxtMiddleware], ""),
+    ({RobotsTxtMiddleware: 90}, [GbotRobotsTxtMiddleware], ""),
+    ({OfTheUser: 100}, [OfTheUser], ""),
+    ({OfTheUser: 150, STOCK: None}, [OfTheUser], ""),
+    ({OfTheUser: 90, STOCK: 90}, [OfTheUser], ""),
+    ({OURS: None}, [RobotsTxtMiddleware], "so robots.txt is obeyed as Scrapy alone does"),
+    ({STOCK: None}, [], "so robots.txt is not obeyed"),
+    ({STOCK: None, OfAProject: None}, [], "so robots.txt is not obeyed"),
+    ({STOCK: None, OfAProject: 100}, [OfAProject], f"as {__name__}.OfAProject does"),
 )
 def test_middleware_settings_of_the_user_are_respected(
     configured: dict[Any, Any], expected: list[type], said: str, caplog: pytest.LogCaptureFixture

@@ -11,6 +11,7 @@ from tools.mutants.rooms import HOME, ROOMS, modules
 from .__main__ import COVERAGE, LANES, SLOW, chosen, main
 from .support.documentation import text_of
 from .support.processes import run
+from .support.rows import table
 from .support.systems import needs_posix
 
 FINE = (sys.executable, "-c", "pass")
@@ -23,12 +24,10 @@ def test_run_without_a_failure_is_green() -> None:
     assert main([[FINE], [FINE, FINE]]) == 0
 
 
-@pytest.mark.parametrize(
-    ("check", "how"),
-    [
-        (FAILS, "raise SystemExit(3) (exit status 3)"),
-        pytest.param(KILLED, "(ended by signal 9)", marks=needs_posix),
-    ],
+@table(
+    "check, how",
+    (FAILS, "raise SystemExit(3) (exit status 3)"),
+    pytest.param(KILLED, "(ended by signal 9)", marks=needs_posix),
 )
 def test_failed_check_makes_the_run_red_and_is_named(
     check: tuple[str, ...], how: str, capsys: pytest.CaptureFixture[str]

@@ -15,6 +15,7 @@ from .support.browser import CHROMIUM, QUIET
 from .support.command import environment, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, blocks
+from .support.rows import row, table
 from .support.web import Reply, Site
 from .support.zyte_api import RULES, ZyteApi
 
@@ -44,12 +45,8 @@ def needs_asyncio(pytestconfig: pytest.Config) -> None:
 
 
 @pytest.mark.usefixtures("needs_asyncio")
-@pytest.mark.parametrize(
-    ("meta_keys", "rendered"),
-    [
-        pytest.param([], 1, id="plain-http"),
-        pytest.param(["playwright"], 2, id="through-the-browser"),
-    ],
+@table(
+    "meta_keys, rendered", row("plain-http", [], 1), row("through-the-browser", ["playwright"], 2)
 )
 @in_reactor
 async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
@@ -164,15 +161,13 @@ SHELL = "shell {0}yes -c [response.status,fetch('{0}no'),response]"
 BLOCKED = 'Forbidden by robots.txt: <GET {0}no>: disallowed by "Disallow: /no" (line 2, group "*")'
 
 
-@pytest.mark.parametrize(
-    ("line", "out", "err"),
-    [
-        pytest.param("fetch --nolog {0}yes", "<title>Yes</title>", "", id="fetch"),
-        pytest.param("fetch {0}no", "", BLOCKED, id="fetch-what-is-disallowed"),
-        pytest.param("fetch --nolog {0}robots.txt", RULES, "", id="fetch-a-robots.txt"),
-        pytest.param("parse --spider=titles {0}yes", "{{'title': 'Yes'}}", "", id="parse"),
-        pytest.param(SHELL, "[200, None, None]", BLOCKED, id="shell"),
-    ],
+@table(
+    "line, out, err",
+    row("fetch", "fetch --nolog {0}yes", "<title>Yes</title>", ""),
+    row("fetch-what-is-disallowed", "fetch {0}no", "", BLOCKED),
+    row("fetch-a-robots.txt", "fetch --nolog {0}robots.txt", RULES, ""),
+    row("parse", "parse --spider=titles {0}yes", "{{'title': 'Yes'}}", ""),
+    row("shell", SHELL, "[200, None, None]", BLOCKED),
 )
 def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(
     line: str, out: str, err: str, site: Site, crawling: Path
@@ -183,15 +178,13 @@ def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(
     assert "/no" not in site.paths()
 
 
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [
-        pytest.param("shell", ("-c", "print(response)"), id="shell"),
-        pytest.param("fetch", (), id="fetch"),
-        pytest.param("view", (), id="view"),
-        pytest.param("parse", ("--spider=titles",), id="parse"),
-        pytest.param("check", ("titles", "--loglevel", "INFO"), id="check"),
-    ],
+@table(
+    "command, more",
+    row("shell", "shell", ("-c", "print(response)")),
+    row("fetch", "fetch", ()),
+    row("view", "view", ()),
+    row("parse", "parse", ("--spider=titles",)),
+    row("check", "check", ("titles", "--loglevel", "INFO")),
 )
 def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
     command: str, more: tuple[str, ...], crawling: Path

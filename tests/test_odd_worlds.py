@@ -26,6 +26,7 @@ from .support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, pages, 
 from .support.random_crawls import Trial
 from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
+from .support.rows import table
 from .support.systems import needs_posix
 from .support.until import block_until, until
 from .support.visits import Gate
@@ -107,14 +108,12 @@ def all_are_held(server: RedisServer, world: World) -> bool:
 
 @needs_posix
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("queue", "fault"),
-    [
-        ("redis-priority", killed),
-        ("redis-lifo", hanging),
-        ("redis-priority", full),
-        ("redis-fifo", emptied),
-    ],
+@table(
+    "queue, fault",
+    ("redis-priority", killed),
+    ("redis-lifo", hanging),
+    ("redis-priority", full),
+    ("redis-fifo", emptied),
 )
 def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
     queue: str, fault: Callable[[RedisServer], AbstractContextManager[None]], tmp_path: Path
@@ -194,9 +193,7 @@ def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
 # State on disk
 
 
-@pytest.mark.parametrize(
-    "kind", ["default", "strict", "named-aware", "named-priority", "own-aware"]
-)
+@table("kind", "default", "strict", "named-aware", "named-priority", "own-aware")
 @in_reactor
 async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
     kind: str, tmp_path: Path

@@ -4,6 +4,7 @@ import pytest
 
 from .support.random_crawls import problems_of
 from .support.random_worlds import SCHEDULERS, World
+from .support.rows import table
 from .support.systems import needs_posix
 
 pytestmark = needs_posix
@@ -12,16 +13,12 @@ QUICK = (2017, 2008)  # one with Scrapy's scheduler, one with another
 SLOW = range(3000, 3000 + 2 * len(SCHEDULERS))  # each way to schedule twice
 
 
-@pytest.mark.parametrize(
-    "seed", [*QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SLOW)]
-)
+@table("seed", *QUICK, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SLOW))
 def test_random_crawl_holds(seed: int) -> None:
     assert problems_in(World.of(seed)) == []
 
 
-@pytest.mark.parametrize(
-    "seed", [8001, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8002, 8006))]
-)
+@table("seed", 8001, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8002, 8006)))
 def test_random_crawl_holds_by_any_handler(seed: int) -> None:
     for extra in ("aiohttp", "httpx2"):
         pytest.importorskip(extra, reason=f"{extra} is not installed")

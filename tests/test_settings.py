@@ -14,33 +14,33 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots.settings import GbotSettings, archive_named, mistakes
 
+from .support.rows import table
+
 
 def read(**settings: Any) -> GbotSettings:
     named = {f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}
     return GbotSettings.of(Settings(named))
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "read_as"),
-    [
-        ("SOFT_404", "1", True),  # from the command line, settings are text
-        ("CACHE_SIZE", "5", 5),
-        ("MAX_AGE_SECS", "0.5", 0.5),
-        ("MAX_AGE_SECS", 0, 0),
-        ("UNREACHABLE_WAIT_SECS", 0, 0),
-        ("SITEMAPS_MAX", 0, 0),
-        ("CRAWL_DELAY", False, 0),
-        ("CRAWL_DELAY", "false", 0),
-        ("CRAWL_DELAY", True, 60),
-        ("CRAWL_DELAY", 20, 20),
-        ("CRAWL_DELAY", "1", 1),
-        ("CRAWL_DELAY", "0.5", 0.5),
-        ("CRAWL_DELAY", 0, 0),
-        ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
-        ("META_KEYS", [], ()),
-        ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
-        ("REPORT", "R.HTM", Path("R.HTM")),
-    ],
+@table(
+    "name, value, read_as",
+    ("SOFT_404", "1", True),  # from the command line, settings are text
+    ("CACHE_SIZE", "5", 5),
+    ("MAX_AGE_SECS", "0.5", 0.5),
+    ("MAX_AGE_SECS", 0, 0),
+    ("UNREACHABLE_WAIT_SECS", 0, 0),
+    ("SITEMAPS_MAX", 0, 0),
+    ("CRAWL_DELAY", False, 0),
+    ("CRAWL_DELAY", "false", 0),
+    ("CRAWL_DELAY", True, 60),
+    ("CRAWL_DELAY", 20, 20),
+    ("CRAWL_DELAY", "1", 1),
+    ("CRAWL_DELAY", "0.5", 0.5),
+    ("CRAWL_DELAY", 0, 0),
+    ("META_KEYS", "proxy, playwright", ("proxy", "playwright")),
+    ("META_KEYS", [], ()),
+    ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
+    ("REPORT", "R.HTM", Path("R.HTM")),
 )
 def test_values_are_read(name: str, value: object, read_as: object) -> None:
     assert getattr(read(**{name: value}), name.lower()) == read_as
@@ -61,48 +61,46 @@ STORAGE_RULE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "rule"),
-    [
-        *(
-            ("MAX_AGE_SECS", value, "a number of seconds >= 0")
-            for value in ("1d", float("nan"), 10**400, float("inf"))
-        ),
-        *(("TIMEOUT_SECS", value, "a number of seconds > 0") for value in (0, float("inf"))),
-        *(("CACHE_SIZE", value, "a whole number >= 1") for value in (0, True, "many")),
-        ("SOFT_404", "maybe", "True or False"),
-        *(
-            ("CRAWL_DELAY", value, "True, False or the longest crawl-delay in seconds, >= 0")
-            for value in (-1, "yes", float("inf"), float("nan"), "1d", [20], 10**400)
-        ),
-        ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
-        *(
-            ("STORAGE", name, STORAGE_RULE)
-            for name in "mysql /var/robots.sqlite robots.sqlite redis://a.example a.b.db".split()
-        ),
-        *(
-            ("META_KEYS", value, "a list of request.meta keys")
-            for value in (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
-        ),
-        *(
-            ("SQLITE_PATH", path, SQLITE_RULE)
-            for path in (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")
-        ),
-        ("REDIS_URL", "redis+cluster://a", REDIS_RULE),
-        ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
-        *(
-            ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
-            for name in "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
-        ),
-        *(
-            ("ARCHIVE", name, ARCHIVE_RULE)
-            for name in (7, *"r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split())
-        ),
-        *(
-            ("AGENTS", names, AGENTS_RULE)
-            for names in (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
-        ),
-    ],
+@table(
+    "name, value, rule",
+    *(
+        ("MAX_AGE_SECS", value, "a number of seconds >= 0")
+        for value in ("1d", float("nan"), 10**400, float("inf"))
+    ),
+    *(("TIMEOUT_SECS", value, "a number of seconds > 0") for value in (0, float("inf"))),
+    *(("CACHE_SIZE", value, "a whole number >= 1") for value in (0, True, "many")),
+    ("SOFT_404", "maybe", "True or False"),
+    *(
+        ("CRAWL_DELAY", value, "True, False or the longest crawl-delay in seconds, >= 0")
+        for value in (-1, "yes", float("inf"), float("nan"), "1d", [20], 10**400)
+    ),
+    ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
+    *(
+        ("STORAGE", name, STORAGE_RULE)
+        for name in "mysql /var/robots.sqlite robots.sqlite redis://a.example a.b.db".split()
+    ),
+    *(
+        ("META_KEYS", value, "a list of request.meta keys")
+        for value in (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
+    ),
+    *(
+        ("SQLITE_PATH", path, SQLITE_RULE)
+        for path in (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")
+    ),
+    ("REDIS_URL", "redis+cluster://a", REDIS_RULE),
+    ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
+    *(
+        ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
+        for name in "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
+    ),
+    *(
+        ("ARCHIVE", name, ARCHIVE_RULE)
+        for name in (7, *"r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split())
+    ),
+    *(
+        ("AGENTS", names, AGENTS_RULE)
+        for names in (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
+    ),
 )
 def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule: str) -> None:
     with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_{name} must be ") as error:
@@ -139,13 +137,11 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
     assert list(mistakes(Settings())) == [], "that it does not exist yet is no mistake"
 
 
-@pytest.mark.parametrize(
-    ("path", "absolute"),
-    [
-        ("deep/here.html", "{project}/deep/here.html"),
-        ("/else/where.html", "/else/where.html"),
-        ("~/here.html", "/home/of/mine/here.html"),
-    ],
+@table(
+    "path, absolute",
+    ("deep/here.html", "{project}/deep/here.html"),
+    ("/else/where.html", "/else/where.html"),
+    ("~/here.html", "/home/of/mine/here.html"),
 )
 def test_paths_count_from_the_project(
     path: str, absolute: str, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -170,16 +166,14 @@ LOCAL = "redis://localhost:6379/0"
 OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
 
 
-@pytest.mark.parametrize(
-    ("settings", "url", "client"),
-    [
-        ({}, LOCAL, None),
-        ({"REDIS_URL": "unix:///r.sock?db=3"}, "unix:///r.sock?db=3", None),
-        ({"REDIS_HOST": "a"}, LOCAL, OF_SCRAPY_REDIS),
-        ({"REDIS_URL": "redis://a", "REDIS_PARAMS": {"db": 2}}, "redis://a", OF_SCRAPY_REDIS),
-        ({"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "a"}, "redis://own/1", None),
-        ({"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "a"}, LOCAL, "own.client"),
-    ],
+@table(
+    "settings, url, client",
+    ({}, LOCAL, None),
+    ({"REDIS_URL": "unix:///r.sock?db=3"}, "unix:///r.sock?db=3", None),
+    ({"REDIS_HOST": "a"}, LOCAL, OF_SCRAPY_REDIS),
+    ({"REDIS_URL": "redis://a", "REDIS_PARAMS": {"db": 2}}, "redis://a", OF_SCRAPY_REDIS),
+    ({"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "a"}, "redis://own/1", None),
+    ({"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "a"}, LOCAL, "own.client"),
 )
 def test_redis_is_the_one_that_scrapy_redis_uses(
     settings: dict[str, Any], url: str, client: str | None
@@ -202,39 +196,35 @@ FIRST = "the first of GBOT_ROBOTS_AGENTS that a group names counts"
 MEANT = "is no setting; did you mean GBOT_ROBOTS_"
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({}, ""),
-        ({"GBOT_ROBOTS_AGENTS": ["GPTBot", "ourbot"]}, ""),
-        ({"REDIS_URL": "redis://a"}, ""),
-        # It is misspelt, and the most similar one is named.
-        ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"MAX_AGE {MEANT}MAX_AGE_SECS?"),
-        ({"GBOT_ROBOT_REPORT": "1"}, f"GBOT_ROBOT_REPORT {MEANT}REPORT?"),
-        ({"GBOTROBOTS_REPRT": "1"}, f"GBOTROBOTS_REPRT {MEANT}REPORT?"),
-        ({"gbot-robots_report": "1"}, f"gbot-robots_report {MEANT}REPORT?"),
-        ({"GBOT_ROBOTS_OBEY": "1"}, "OBEY is no setting"),
-        ({"GBOT_ROBOTS_COLOUR": "1"}, "COLOUR is no setting"),
-        # It is one that left, and what to write instead is said.
-        ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_ARCHIVE keeps each answer"),
-        ({"GBOT_ROBOTS_MAX_REDIRECTS": 9}, f"MAX_REDIRECTS {LEFT}five redirects are followed"),
-        ({"GBOT_ROBOTS_AGENTS_MODE": "all"}, f"AGENTS_MODE {LEFT}{FIRST}"),
-    ],
+@table(
+    "settings, said",
+    ({}, ""),
+    ({"GBOT_ROBOTS_AGENTS": ["GPTBot", "ourbot"]}, ""),
+    ({"REDIS_URL": "redis://a"}, ""),
+    # It is misspelt, and the most similar one is named.
+    ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"MAX_AGE {MEANT}MAX_AGE_SECS?"),
+    ({"GBOT_ROBOT_REPORT": "1"}, f"GBOT_ROBOT_REPORT {MEANT}REPORT?"),
+    ({"GBOTROBOTS_REPRT": "1"}, f"GBOTROBOTS_REPRT {MEANT}REPORT?"),
+    ({"gbot-robots_report": "1"}, f"gbot-robots_report {MEANT}REPORT?"),
+    ({"GBOT_ROBOTS_OBEY": "1"}, "OBEY is no setting"),
+    ({"GBOT_ROBOTS_COLOUR": "1"}, "COLOUR is no setting"),
+    # It is one that left, and what to write instead is said.
+    ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_ARCHIVE keeps each answer"),
+    ({"GBOT_ROBOTS_MAX_REDIRECTS": 9}, f"MAX_REDIRECTS {LEFT}five redirects are followed"),
+    ({"GBOT_ROBOTS_AGENTS_MODE": "all"}, f"AGENTS_MODE {LEFT}{FIRST}"),
 )
 def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str) -> None:
     texts = [text.removeprefix("GBOT_ROBOTS_") for text in mistakes(Settings(settings))]
     assert texts == [said] * bool(said)
 
 
-@pytest.mark.parametrize(
-    ("path", "spider", "name"),
-    [
-        ("at/%(name)s.jsonl", "a:b\\c", "at/a-b-c.jsonl"),
-        ("at/%(name)s.jsonl", "../up", "at/--up.jsonl"),
-        ("at/%(name)s.jsonl", "..", "at/-.jsonl"),
-        ("%(name)s.jsonl", "shop.example", "shop.example.jsonl"),
-        ("100% real/%(time)s.jsonl", "a", "100% real/2026-11-01T12-00-00.jsonl"),
-    ],
+@table(
+    "path, spider, name",
+    ("at/%(name)s.jsonl", "a:b\\c", "at/a-b-c.jsonl"),
+    ("at/%(name)s.jsonl", "../up", "at/--up.jsonl"),
+    ("at/%(name)s.jsonl", "..", "at/-.jsonl"),
+    ("%(name)s.jsonl", "shop.example", "shop.example.jsonl"),
+    ("100% real/%(time)s.jsonl", "a", "100% real/2026-11-01T12-00-00.jsonl"),
 )
 def test_spider_s_name_leads_to_no_other_directory(path: str, spider: str, name: str) -> None:
     now = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)

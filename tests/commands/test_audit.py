@@ -26,6 +26,7 @@ from ..support.command import (
     without_colour,
 )
 from ..support.processes import output, sleeps, start
+from ..support.rows import row, table
 from ..support.systems import needs_posix, needs_proc
 from ..support.until import block_until
 from ..support.web import Reply, Site
@@ -55,7 +56,7 @@ def audit(files: Path, words: str, *stdin: str | bytes) -> Run:
     return run_here("audit", *arguments, cwd=files, stdin=lines)
 
 
-def table(ended: Run) -> list[dict[str, str]]:
+def table_of(ended: Run) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(ended.out)))
 
 
@@ -68,7 +69,7 @@ def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     words = "--robots old.txt --as googlebot-news,other,googlebot-news --format"
     as_json = jsonl(audit(files, f"{words} jsonl").out)
     as_text = [{key: str(value) for key, value in row.items()} for row in as_json]
-    assert as_text == table(audit(files, f"{words} csv"))
+    assert as_text == table_of(audit(files, f"{words} csv"))
     assert [row["url"] for row in as_json] == URLS
     answers = [f"{row['Googlebot-News']}{row['other']}" for row in as_json]
     assert answers == ["10", "10", "10", "11", "01", "11"]
@@ -134,10 +135,10 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_aske
         rows = [("id", "url", "zone"), *((n, url, "ü, x") for n, url in enumerate(URLS))]
         csv.writer(file).writerows([*rows, (9, "", "")])
     words = "--urls urls.csv --robots old.txt --as a,googlebot --format csv"
-    every = [(row["id"], row["url"], row["zone"]) for row in table(audit(files, words))]
+    every = [(row["id"], row["url"], row["zone"]) for row in table_of(audit(files, words))]
     assert every == [(str(n), url, "ü, x") for n, url in enumerate(URLS)]
     ended = audit(files, f"{words} --only allowed")
-    assert [row["id"] for row in table(ended)] == ["3", "5"]
+    assert [row["id"] for row in table_of(ended)] == ["3", "5"]
     assert counts(ended.err) == [["a", "3", "3", "0"], ["Googlebot", "5", "1", "0"]]
     assert f"{LEFT_OUT}\n" in ended.err
 
@@ -174,7 +175,7 @@ def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_too_long_ones_lef
     longest = b"https://a.example/".ljust(16_384, b"d")
     urls = (b"https://a.example/caf\xe9/x", b"https://a.example/caf%C3%A9", longest, longest + b"d")
     ended = audit(files, "--robots latin.txt --as a --format csv", *urls)
-    answers = [(row["url"], row["a"]) for row in table(ended)]
+    answers = [(row["url"], row["a"]) for row in table_of(ended)]
     utf_8 = ("https://a.example/caf%C3%A9", "1")
     assert answers == [("https://a.example/caf%E9/x", "0"), utf_8, (longest.decode(), "1")]
     assert f"{LEFT_OUT}\n" in ended.err
@@ -301,7 +302,7 @@ def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
     cell = '"{""a"": [1, null]}"'
     assert rows == f"id,url,more,a\n1,{URLS[0]},{cell},0\n,{URLS[5]},caf\u00e9,1\n"
     (files / "urls.csv").write_text(f"\ufeff{rows}", encoding="utf-8")
-    again = table(audit(files, "--urls urls.csv --robots old.txt --as b --format csv"))
+    again = table_of(audit(files, "--urls urls.csv --robots old.txt --as b --format csv"))
     assert [row["a"] + row["b"] for row in again] == ["00", "11"]
 
 
@@ -322,28 +323,26 @@ def test_key_that_only_a_later_line_has_is_kept_or_said_to_have_no_column(files:
 LONG = "x" * 2_000_000
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("u.csv", "link\nx", "u.csv must have one column 'url'; its columns are 'link'"),
-        ("u.csv", "url,url\nx,x", "u.csv must have one column 'url'; its columns are 'url', "),
-        ("u.csv", "url,a,a\n", "u.csv must have one column 'a'; its columns are 'url', 'a', 'a'"),
-        ("u.csv", "", "u.csv: the file is empty; its first line names the columns"),
-        ("u.csv", "\ufeff", "u.csv: the file is empty; its first line names the columns"),
-        ("u.csv", "id,url\n1,x\n2", "u.csv: line 3 has 1 columns, not 2"),
-        ("u.csv", "url\rhttp://a/\r", "u.csv: new-line character seen in unquoted field"),
-        ("u.csv", f"url\n{'x' * 200_000}", "u.csv: field larger than field limit"),
-        ("u.csv", f"url\n{LONG}", "u.csv: a line is longer than 1,048,576 bytes"),
-        ("u.txt", f"{LONG}\nhttp://a/", "u.txt: a line is longer than 1,048,576 bytes"),
-        ("u.jsonl", "http://a/", "u.jsonl: line 1 is no JSON object"),
-        ("u.jsonl", '{"url": "http://a/"}\n[1]\n', "u.jsonl: line 2 is no JSON object"),
-        ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is no JSON object"),
-        ("u.jsonl", '{"link": 1}', "u.jsonl must have one column 'url'; its columns are 'link'"),
-        ("u.jsonl", f'{{"url": "{LONG}"}}', "u.jsonl: a line is longer than 1,048,576"),
-        ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
-        ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
-        pytest.param("/proc/self/mem", "", "mem: Input/output error\n", marks=needs_proc),
-    ],
+@table(
+    "name, text, said",
+    ("u.csv", "link\nx", "u.csv must have one column 'url'; its columns are 'link'"),
+    ("u.csv", "url,url\nx,x", "u.csv must have one column 'url'; its columns are 'url', "),
+    ("u.csv", "url,a,a\n", "u.csv must have one column 'a'; its columns are 'url', 'a', 'a'"),
+    ("u.csv", "", "u.csv: the file is empty; its first line names the columns"),
+    ("u.csv", "\ufeff", "u.csv: the file is empty; its first line names the columns"),
+    ("u.csv", "id,url\n1,x\n2", "u.csv: line 3 has 1 columns, not 2"),
+    ("u.csv", "url\rhttp://a/\r", "u.csv: new-line character seen in unquoted field"),
+    ("u.csv", f"url\n{'x' * 200_000}", "u.csv: field larger than field limit"),
+    ("u.csv", f"url\n{LONG}", "u.csv: a line is longer than 1,048,576 bytes"),
+    ("u.txt", f"{LONG}\nhttp://a/", "u.txt: a line is longer than 1,048,576 bytes"),
+    ("u.jsonl", "http://a/", "u.jsonl: line 1 is no JSON object"),
+    ("u.jsonl", '{"url": "http://a/"}\n[1]\n', "u.jsonl: line 2 is no JSON object"),
+    ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is no JSON object"),
+    ("u.jsonl", '{"link": 1}', "u.jsonl must have one column 'url'; its columns are 'link'"),
+    ("u.jsonl", f'{{"url": "{LONG}"}}', "u.jsonl: a line is longer than 1,048,576"),
+    ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
+    ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
+    pytest.param("/proc/self/mem", "", "mem: Input/output error\n", marks=needs_proc),
 )
 def test_list_that_cannot_be_read_is_one_line_and_status_2(
     name: str, text: str | bytes, said: str, files: Path
@@ -395,14 +394,12 @@ def test_list_is_read_in_pieces(name: str, tmp_path: Path) -> None:
     assert read == 40_000
 
 
-@pytest.mark.parametrize(
-    ("name", "come", "paths"),
-    [
-        pytest.param("-", b"http://a/1\n\n", ["1"], id="empty-line"),
-        pytest.param("-", b"http://a/1\nhttp://a/2\nhtt", ["1", "2"], id="half-a-line"),
-        pytest.param("u.csv", b"\n\nurl\nhttp://a/1\n\n", ["1"], id="csv"),
-        pytest.param("u.jsonl", b'{"url": "http://a/1"}\n \n', ["1"], id="json-lines"),
-    ],
+@table(
+    "name, come, paths",
+    row("empty-line", "-", b"http://a/1\n\n", ["1"]),
+    row("half-a-line", "-", b"http://a/1\nhttp://a/2\nhtt", ["1", "2"]),
+    row("csv", "u.csv", b"\n\nurl\nhttp://a/1\n\n", ["1"]),
+    row("json-lines", "u.jsonl", b'{"url": "http://a/1"}\n \n', ["1"]),
 )
 def test_lines_that_have_come_are_answered_before_more_is_read(
     name: str, come: bytes, paths: list[str]
@@ -417,9 +414,11 @@ def test_lines_that_have_come_are_answered_before_more_is_read(
     assert [row["url"] for row in piece] == [f"http://a/{path}" for path in paths]
 
 
-@pytest.mark.parametrize(
-    ("path", "options", "status"),
-    [("yes", "--fail-on disallowed", 0), ("b", "--fail-on disallowed", 1), ("b", "", 0)],
+@table(
+    "path, options, status",
+    ("yes", "--fail-on disallowed", 0),
+    ("b", "--fail-on disallowed", 1),
+    ("b", "", 0),
 )
 def test_exit_status_is_0_unless_it_shall_say_that_a_url_may_not_be_fetched(
     path: str, options: str, status: int, files: Path

@@ -29,6 +29,7 @@ from ..support.command import (
 )
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.rows import row, table
 from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.web import Reply, Site, redirect
@@ -49,17 +50,15 @@ Disallow: /
 """
 
 
-@pytest.mark.parametrize(
-    ("url", "agent", "status", "said"),
-    [
-        ("/cart/help", "testbot", 0, "6 | Allow: /cart/help"),
-        ("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n"),  # a tab
-        ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),
-        ("/x", "stranger", 1, '"*" (line 9): no group names stranger'),
-        ("/images/", "*", 1, "= crawler: *\n"),
-        ("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never"),  # S8.10
-        ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
-    ],
+@table(
+    "url, agent, status, said",
+    ("/cart/help", "testbot", 0, "6 | Allow: /cart/help"),
+    ("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n"),  # a tab
+    ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),
+    ("/x", "stranger", 1, '"*" (line 9): no group names stranger'),
+    ("/images/", "*", 1, "= crawler: *\n"),
+    ("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never"),  # S8.10
+    ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
 )
 def test_group_and_reason_are_named(
     tmp_path: Path, url: str, agent: str, status: int, said: str
@@ -272,9 +271,11 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
         assert all(line.isprintable() for line in (ended.out + ended.err).split("\n"))
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "has_colour"),
-    [("LANG", "C", True), ("NO_COLOR", "1", False), ("TERM", "dumb", False)],
+@table(
+    "variable, value, has_colour",
+    ("LANG", "C", True),
+    ("NO_COLOR", "1", False),
+    ("TERM", "dumb", False),
 )
 def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
     variable: str, value: str, has_colour: bool, tmp_path: Path
@@ -330,13 +331,11 @@ SELECT = ("-s", "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor")
 
 
 @needs_posix
-@pytest.mark.parametrize(
-    ("number", "options", "status"),
-    [
-        pytest.param(signal.SIGINT, (), 130, id="ctrl-c"),
-        pytest.param(signal.SIGTERM, (), 143, id="sigterm"),
-        pytest.param(signal.SIGTERM, SELECT, 143, id="sigterm-another-reactor"),
-    ],
+@table(
+    "number, options, status",
+    row("ctrl-c", signal.SIGINT, (), 130),
+    row("sigterm", signal.SIGTERM, (), 143),
+    row("sigterm-another-reactor", signal.SIGTERM, SELECT, 143),
 )
 def test_signals_end_a_fetch_at_once_and_quietly(
     number: int, options: tuple[str, ...], status: int, project: Path

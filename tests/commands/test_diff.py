@@ -12,6 +12,7 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.command import jsonl, run, run_here
+from ..support.rows import table
 from ..support.web import Reply, Site
 
 OLD = "user-agent: *\ndisallow: /a\ncrawl-delay: 2\n\nuser-agent: mybot\ndisallow: /b\n"
@@ -32,9 +33,7 @@ def test_same_rules_are_status_0(files: Path) -> None:
     assert ended == (0, "old.txt -> same.txt: 0 user agents changed\n", "")
 
 
-@pytest.mark.parametrize(
-    "line", ["diff {} old.txt", "lint {}", "agents {}", "test expected.txt --robots {}"]
-)
+@table("line", "diff {} old.txt", "lint {}", "agents {}", "test expected.txt --robots {}")
 def test_stored_copy_does_not_stand_for_what_a_site_has_now(line: str, files: Path) -> None:
     (files / "expected.txt").write_text("deny * /a")
     with Site({"*": Reply(503)}) as ill, closing(SqliteStorage(files / "file")) as storage:
@@ -47,9 +46,7 @@ def test_stored_copy_does_not_stand_for_what_a_site_has_now(line: str, files: Pa
     assert f"error: {url}: robots.txt unreachable: HTTP 503\n" in ended.err
 
 
-@pytest.mark.parametrize(
-    "line", ["diff {} old.txt", "agents {}/x", "test expected.txt --robots {}"]
-)
+@table("line", "diff {} old.txt", "agents {}/x", "test expected.txt --robots {}")
 def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Path) -> None:
     (files / "expected.txt").write_text("allow * /a")
     with Site({"*": Reply(403)}) as site:

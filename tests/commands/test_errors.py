@@ -15,6 +15,7 @@ from scrapy_gbot_robots import __version__
 from scrapy_gbot_robots.commands.command import SUBCOMMANDS, RobotsCommand
 
 from ..support.command import run, run_here
+from ..support.rows import row, table
 from ..support.systems import needs_posix
 
 HOME = Path(__file__).parents[2]
@@ -25,63 +26,61 @@ NO_SUCH_FILE = "no: No such file or directory"
 
 
 @needs_posix  # which has these messages, and these paths
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("check example.com/x", '"example.com/x" is not an absolute URL, such as https://'),
-        ("check cart/1 --robots r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
-        ("check ''", '"" is not an absolute URL'),
-        ("check e.txt", "(a path, and a robots.txt in a file, need --robots FILE)\n"),
-        ("agents /path", "such as https://example.com/ (a path, and a robots.txt in a file, need"),
-        (f"check /x --robots {'a' * 300}", "File name too long"),
-        ("check /x --robots loop", "loop: Too many levels of symbolic links"),
-        ("check mailto://example.com", "not an http, https or ftp URL"),
-        ("check / --robots r.txt --as 'Google Extended'", "; did you mean Google-Extended?"),
-        (
-            "check http://a/ --as 123",
-            ': error: "123" names no crawler: a product token has letters',
-        ),
-        ("check http://a/ --robots no", NO_SUCH_FILE),
-        ("check http://a/ --robots .", ".: Is a directory"),
-        ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
-        (f"audit --urls - {OVERRIDE}", WHY),
-        ("lint /dev/zero", "/dev/zero: longer than 64 MiB, so this is no robots.txt\n"),
-        ("test no --robots r.txt", NO_SUCH_FILE),
-        ("test - --robots -", "no expectation in it"),
-        ("test - --robots r.txt", "no expectation in it"),
-        (
-            "diff r.txt no",
-            f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
-        ),
-        ("diff - -", '"-" cannot be both versions'),
-        ("audit --urls no --robots r.txt", NO_SUCH_FILE),
-        ("audit --urls http://a/", "--urls names a file of URLs; for one URL there is check\n"),
-        ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
-        ("audit --urls - --robots -", '"-" cannot be both the URLs and a robots.txt'),
-        ("audit --urls - --diff - r.txt", '"-" cannot be both the URLs and a robots.txt'),
-        ("audit --urls - --robots r.txt --as a,7", '"7" names no crawler'),
-        ("audit --urls - --robots r.txt", "-: no line of it is a URL: # nothing"),
-        ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
-        ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
-        ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
-        (
-            "cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
-            "e.txt does not say that it is this plugin",
-        ),
-        (
-            "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
-            "error: cannot use Redis at 127.0.0.1:1",
-        ),
-        (
-            "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
-            "does not say that it is this plugin's: it stays as it is. Delete it if you know",
-        ),
-        ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "/proc/x"),
-        ("cache show mailto://x", "not an http, https or ftp URL"),
-        ("cache forget", "forget needs an ORIGIN, or --all"),
-        ("cache forget a.example --all", "nothing else takes --all"),
-        ("cache list --all", "nothing else takes --all"),
-    ],
+@table(
+    "line, said",
+    ("check example.com/x", '"example.com/x" is not an absolute URL, such as https://'),
+    ("check cart/1 --robots r.txt", '"cart/1" is not an absolute URL, or a path such as /a'),
+    ("check ''", '"" is not an absolute URL'),
+    ("check e.txt", "(a path, and a robots.txt in a file, need --robots FILE)\n"),
+    ("agents /path", "such as https://example.com/ (a path, and a robots.txt in a file, need"),
+    (f"check /x --robots {'a' * 300}", "File name too long"),
+    ("check /x --robots loop", "loop: Too many levels of symbolic links"),
+    ("check mailto://example.com", "not an http, https or ftp URL"),
+    ("check / --robots r.txt --as 'Google Extended'", "; did you mean Google-Extended?"),
+    (
+        "check http://a/ --as 123",
+        ': error: "123" names no crawler: a product token has letters',
+    ),
+    ("check http://a/ --robots no", NO_SUCH_FILE),
+    ("check http://a/ --robots .", ".: Is a directory"),
+    ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
+    (f"audit --urls - {OVERRIDE}", WHY),
+    ("lint /dev/zero", "/dev/zero: longer than 64 MiB, so this is no robots.txt\n"),
+    ("test no --robots r.txt", NO_SUCH_FILE),
+    ("test - --robots -", "no expectation in it"),
+    ("test - --robots r.txt", "no expectation in it"),
+    (
+        "diff r.txt no",
+        f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
+    ),
+    ("diff - -", '"-" cannot be both versions'),
+    ("audit --urls no --robots r.txt", NO_SUCH_FILE),
+    ("audit --urls http://a/", "--urls names a file of URLs; for one URL there is check\n"),
+    ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
+    ("audit --urls - --robots -", '"-" cannot be both the URLs and a robots.txt'),
+    ("audit --urls - --diff - r.txt", '"-" cannot be both the URLs and a robots.txt'),
+    ("audit --urls - --robots r.txt --as a,7", '"7" names no crawler'),
+    ("audit --urls - --robots r.txt", "-: no line of it is a URL: # nothing"),
+    ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
+    ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
+    ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
+    (
+        "cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
+        "e.txt does not say that it is this plugin",
+    ),
+    (
+        "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
+        "error: cannot use Redis at 127.0.0.1:1",
+    ),
+    (
+        "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
+        "does not say that it is this plugin's: it stays as it is. Delete it if you know",
+    ),
+    ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "/proc/x"),
+    ("cache show mailto://x", "not an http, https or ftp URL"),
+    ("cache forget", "forget needs an ORIGIN, or --all"),
+    ("cache forget a.example --all", "nothing else takes --all"),
+    ("cache list --all", "nothing else takes --all"),
 )
 def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "r.txt").touch()
@@ -97,18 +96,16 @@ def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_
     assert set(tmp_path.iterdir()) <= before | {tmp_path / "e.txt.lock"}
 
 
-@pytest.mark.parametrize(
+@table(
     "line",
-    [
-        "check http://a/private/1 --robots odd",
-        "check http://a/private/1 --robots -",
-        "agents http://a/private/1 --robots odd",
-        "diff odd r.txt",
-        "diff r.txt odd",
-        "test t.txt --robots odd",
-        "audit --urls urls.txt --robots odd",
-        "audit --urls urls.txt --diff odd r.txt",
-    ],
+    "check http://a/private/1 --robots odd",
+    "check http://a/private/1 --robots -",
+    "agents http://a/private/1 --robots odd",
+    "diff odd r.txt",
+    "diff r.txt odd",
+    "test t.txt --robots odd",
+    "audit --urls urls.txt --robots odd",
+    "audit --urls urls.txt --diff odd r.txt",
 )
 def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
     line: str, tmp_path: Path
@@ -145,9 +142,7 @@ def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
         assert "not a robots.txt" not in said
 
 
-@pytest.mark.parametrize(
-    "line", ["check --robots r.txt /x --as a /y", "test --json t.txt --robots r.txt"]
-)
+@table("line", "check --robots r.txt /x --as a /y", "test --json t.txt --robots r.txt")
 def test_options_may_stand_between_arguments(line: str, tmp_path: Path) -> None:
     (tmp_path / "r.txt").touch()
     (tmp_path / "t.txt").write_text("allow * /")
@@ -164,17 +159,11 @@ def test_broken_settings_of_a_project_are_a_line(tmp_path: Path) -> None:
     assert ended.err.endswith(f" error: {why}")
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        pytest.param("TWISTED_REACTOR=no.such", "the crawl cannot run", id="in-the-crawl"),
-        pytest.param(
-            'ADDONS={"no.such": 1}',
-            "a crawl with the project's settings cannot start",
-            id="before-it",
-        ),
-        pytest.param("GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'", id="storage"),
-    ],
+@table(
+    "setting, said",
+    row("in-the-crawl", "TWISTED_REACTOR=no.such", "the crawl cannot run"),
+    row("before-it", 'ADDONS={"no.such": 1}', "a crawl with the project's settings cannot start"),
+    row("storage", "GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'"),
 )
 def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_path: Path) -> None:
     ended = run("check", "http://127.0.0.1:1/", "-s", setting, cwd=tmp_path)
@@ -183,31 +172,29 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
     assert ended.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("", "a sub-command is missing"),
-        ("chek /x", "there is no sub-command 'chek'; did you mean check?\n"),
-        ("help", "there is no sub-command 'help'; did you mean --help?\n"),
-        ("crawl", "there is no sub-command 'crawl':\n  check   Say whether URLs may be fetched"),
-        ("'\x1b[31m'", r"there is no sub-command '\x1b[31m':"),
-        ("http://a/", "there is no sub-command 'http://a/'; did you mean check http://a/?\n"),
-        ("--json check /x", "--json; options of a sub-command stand behind its name\n"),
-        ("check", "arguments are required: URL"),
-        ("cache", "arguments are required: list|show|forget\n"),
-        ("check /x --wrong", "unrecognized arguments: --wrong"),
-        ("diff a b c", "unrecognized arguments: c"),
-        ("check /x --robots r --fresh", "not allowed with argument"),
-        ("check /x -s nonsense", "Invalid -s value"),
-        ("check /x --purpose training", "train-ai"),
-        ("lint - --ignore crawl-delay", ", path-not-escaped"),
-        ("lint - --ignore bad-sitemaps", 'there is no "bad-sitemaps", but bad-sitemap'),
-        ("lint - --fail-on eror", 'there is no "eror", but error'),
-        (
-            "lint - --fail-on fatal",
-            'there is no "fatal", but error, warning, note, search-engine-shut-',
-        ),
-    ],
+@table(
+    "line, said",
+    ("", "a sub-command is missing"),
+    ("chek /x", "there is no sub-command 'chek'; did you mean check?\n"),
+    ("help", "there is no sub-command 'help'; did you mean --help?\n"),
+    ("crawl", "there is no sub-command 'crawl':\n  check   Say whether URLs may be fetched"),
+    ("'\x1b[31m'", r"there is no sub-command '\x1b[31m':"),
+    ("http://a/", "there is no sub-command 'http://a/'; did you mean check http://a/?\n"),
+    ("--json check /x", "--json; options of a sub-command stand behind its name\n"),
+    ("check", "arguments are required: URL"),
+    ("cache", "arguments are required: list|show|forget\n"),
+    ("check /x --wrong", "unrecognized arguments: --wrong"),
+    ("diff a b c", "unrecognized arguments: c"),
+    ("check /x --robots r --fresh", "not allowed with argument"),
+    ("check /x -s nonsense", "Invalid -s value"),
+    ("check /x --purpose training", "train-ai"),
+    ("lint - --ignore crawl-delay", ", path-not-escaped"),
+    ("lint - --ignore bad-sitemaps", 'there is no "bad-sitemaps", but bad-sitemap'),
+    ("lint - --fail-on eror", 'there is no "eror", but error'),
+    (
+        "lint - --fail-on fatal",
+        'there is no "fatal", but error, warning, note, search-engine-shut-',
+    ),
 )
 def test_wrong_usage_is_status_2(line: str, said: str, tmp_path: Path) -> None:
     ended = run_here(*shlex.split(line), cwd=tmp_path)

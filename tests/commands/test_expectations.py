@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ..support.command import run, run_here
+from ..support.rows import table
 from ..support.web import Site
 
 ROBOTS_TXT = (
@@ -96,20 +97,18 @@ def test_a_site_is_asked_as_a_crawl_would(files: Path) -> None:
         assert f"met.txt:7: {why}: deny stranger https://a.example/menü\n" in other.err
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("permit * /a", 'must be "allow CRAWLER URL"'),
-        ("allow /a", 'must be "allow CRAWLER URL"'),
-        ("allow Googlebot /a /b", 'must be "allow CRAWLER URL"'),
-        ("allow * a", "is not an absolute URL, or a path"),
-        ("allow 7 /a", '"7" names no crawler'),
-        ("deny * mailto://x", "not an http, https or ftp URL"),
-        ("sitemap /s.xml", "no absolute URL with a host"),
-        ("sitemap https://a.example/1 https://a.example/2", 'must be "allow CRAWLER URL"'),
-        ("allow * /a \x1b[31m", r"\x1b[31m"),
-        ("allow my bot /a", 'must be "allow CRAWLER URL"'),
-    ],
+@table(
+    "text, said",
+    ("permit * /a", 'must be "allow CRAWLER URL"'),
+    ("allow /a", 'must be "allow CRAWLER URL"'),
+    ("allow Googlebot /a /b", 'must be "allow CRAWLER URL"'),
+    ("allow * a", "is not an absolute URL, or a path"),
+    ("allow 7 /a", '"7" names no crawler'),
+    ("deny * mailto://x", "not an http, https or ftp URL"),
+    ("sitemap /s.xml", "no absolute URL with a host"),
+    ("sitemap https://a.example/1 https://a.example/2", 'must be "allow CRAWLER URL"'),
+    ("allow * /a \x1b[31m", r"\x1b[31m"),
+    ("allow my bot /a", 'must be "allow CRAWLER URL"'),
 )
 def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: str) -> None:
     given = f"# fine\n{text}\nallow * /\n"

@@ -12,6 +12,7 @@ import pytest
 
 from ..support.command import run, run_here
 from ..support.documentation import text_of
+from ..support.rows import row, table
 from ..support.web import Reply, Site
 
 BAD = b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
@@ -71,18 +72,16 @@ def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_p
     assert ended.status == 2
 
 
-@pytest.mark.parametrize(
-    ("body", "option", "status"),
-    [
-        (BAD, "--fail-on error", 1),
-        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "--fail-on error", 0),
-        (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "", 1),
-        (b"user-agent: *\ncrawl-delay: 3\nrequest-rate: 1/5\ndisallow: /x\n", "", 0),
-        (b"user-agent: bot\ndisallow: /a$b\n", "--fail-on note", 1),
-        (b"user-agent: *\ndisallow: /\n", "--fail-on error,whole-site-disallowed", 1),
-        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on unused-field", 1),
-        (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on 'unused field'", 1),
-    ],
+@table(
+    "body, option, status",
+    (BAD, "--fail-on error", 1),
+    (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "--fail-on error", 0),
+    (b"user-agent: *\ncrawl-delay: x\ndisallow: /x\n", "", 1),
+    (b"user-agent: *\ncrawl-delay: 3\nrequest-rate: 1/5\ndisallow: /x\n", "", 0),
+    (b"user-agent: bot\ndisallow: /a$b\n", "--fail-on note", 1),
+    (b"user-agent: *\ndisallow: /\n", "--fail-on error,whole-site-disallowed", 1),
+    (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on unused-field", 1),
+    (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on 'unused field'", 1),
 )
 def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, option: str, status: int) -> None:
     ended = run_here("lint", "-", *shlex.split(option), cwd=tmp_path, stdin=body)
@@ -90,12 +89,10 @@ def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, option: str, statu
     assert "clean" not in ended.out, "all findings are shown"
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "status"),
-    [
-        pytest.param("robots.txt", "disalllow: /x", 1, id="error"),
-        pytest.param("public/robots.txt", "disallow: /", 0, id="warning"),
-    ],
+@table(
+    "name, field, status",
+    row("error", "robots.txt", "disalllow: /x", 1),
+    row("warning", "public/robots.txt", "disallow: /", 0),
 )
 def test_hook_of_pre_commit_fails_on_an_error_in_a_robots_txt(
     name: str, field: str, status: int, tmp_path: Path

@@ -3,9 +3,9 @@
 import io
 from typing import Any
 
-import pytest
-
 from scrapy_gbot_robots.commands.output import Terminal, printable
+
+from ..support.rows import row, table
 
 
 def written(method: str, *arguments: Any) -> list[str]:
@@ -19,20 +19,16 @@ def excerpt(lines: list[bytes], marks: dict[int, str]) -> list[str]:
     return written("excerpt", lines, {number: (text, "good") for number, text in marks.items()})
 
 
-@pytest.mark.parametrize(
-    ("line", "shown", "underline"),
-    [
-        pytest.param(b"disallow: /x", "disallow: /x", "^^^^^^^^^^^^", id="rule"),
-        pytest.param(
-            b" \tdisallow:\t/x  # c", "disallow: /x  # c", "^^^^^^^^^^^^", id="spaces-and-comment"
-        ),
-        pytest.param(b"# comment", "# comment", "^", id="comment"),
-        pytest.param(b"", "", "^", id="empty"),
-        pytest.param("a: /日本/é".encode(), "a: /日本/é", "^^^^^^^^^^", id="wide-characters"),
-        pytest.param("a: /e\u0301x".encode(), "a: /e\u0301x", "^^^^^^", id="combining"),
-        pytest.param(b"a: /\xff\x1b[1m", r"a: /\xff\x1b[1m", "^^^^^^^^^^^^^^^", id="hostile"),
-        pytest.param(b"x" * 200, "x" * 160 + "...", "^" * 163, id="long"),
-    ],
+@table(
+    "line, shown, underline",
+    row("rule", b"disallow: /x", "disallow: /x", "^^^^^^^^^^^^"),
+    row("spaces-and-comment", b" \tdisallow:\t/x  # c", "disallow: /x  # c", "^^^^^^^^^^^^"),
+    row("comment", b"# comment", "# comment", "^"),
+    row("empty", b"", "", "^"),
+    row("wide-characters", "a: /日本/é".encode(), "a: /日本/é", "^^^^^^^^^^"),
+    row("combining", "a: /e\u0301x".encode(), "a: /e\u0301x", "^^^^^^"),
+    row("hostile", b"a: /\xff\x1b[1m", r"a: /\xff\x1b[1m", "^^^^^^^^^^^^^^^"),
+    row("long", b"x" * 200, "x" * 160 + "...", "^" * 163),
 )
 def test_a_line_is_underlined_up_to_its_comment(line: bytes, shown: str, underline: str) -> None:
     assert excerpt([line], {1: ""}) == [f"1 | {shown}", f"  | {underline}"]
@@ -54,9 +50,7 @@ def test_tables_are_aligned_by_what_is_seen() -> None:
     assert rows == ["A     BB", "日本  x", "c\\n   yy"]
 
 
-@pytest.mark.parametrize(
-    "text", ["\x1b[31m", "a\r\nb", "\x9b31m", "\u202e", "\u2028", "\ud800", "\x00"]
-)
+@table("text", "\x1b[31m", "a\r\nb", "\x9b31m", "\u202e", "\u2028", "\ud800", "\x00")
 def test_what_is_not_printable_is_escaped(text: str) -> None:
     assert printable(text).isprintable()
     assert printable(text).isascii()

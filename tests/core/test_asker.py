@@ -15,6 +15,8 @@ from scrapy_gbot_robots.core.asker import (
 )
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
 
+from ..support.rows import table
+
 ROBOTS_TXT = b"""\
 User-agent: a
 Disallow: /one
@@ -28,52 +30,46 @@ Disallow: /
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "source", "shown"),
-    [
-        ("mybot", "--as", "mybot"),
-        ("*", "--as", "*"),
-        ("mybot", "USER_AGENT", "mybot, from USER_AGENT"),
-        ("mybot/1.0", "--as", 'mybot, from --as "mybot/1.0"'),
-        ("mybot/1.0 (+http://x)", "--as", 'mybot, from --as "mybot/1.0 (+http://x)"'),
-        ("bot2000/1.0", "--as", 'bot, from --as "bot2000/1.0"'),
-        ("MJ12bot", "--as", "MJ12bot"),
-    ],
+@table(
+    "name, source, shown",
+    ("mybot", "--as", "mybot"),
+    ("*", "--as", "*"),
+    ("mybot", "USER_AGENT", "mybot, from USER_AGENT"),
+    ("mybot/1.0", "--as", 'mybot, from --as "mybot/1.0"'),
+    ("mybot/1.0 (+http://x)", "--as", 'mybot, from --as "mybot/1.0 (+http://x)"'),
+    ("bot2000/1.0", "--as", 'bot, from --as "bot2000/1.0"'),
+    ("MJ12bot", "--as", "MJ12bot"),
 )
 def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
     assert str(Asker.of(name, source)) == shown
 
 
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("123", '"123" names no crawler: a product token has letters, "-" and "_" only'),
-        (
-            "Google Extended",
-            '"Google Extended" is no name of a crawler: it would be read as "Google"; '
-            "did you mean Google-Extended.",
-        ),
-        ("my bot", '"my bot" is no name of a crawler: it would be read as "my": a product .*'),
-        (
-            "GPTBot|CCBot",
-            r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot".*',
-        ),
-    ],
+@table(
+    "name, error",
+    ("123", '"123" names no crawler: a product token has letters, "-" and "_" only'),
+    (
+        "Google Extended",
+        '"Google Extended" is no name of a crawler: it would be read as "Google"; '
+        "did you mean Google-Extended.",
+    ),
+    ("my bot", '"my bot" is no name of a crawler: it would be read as "my": a product .*'),
+    (
+        "GPTBot|CCBot",
+        r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot".*',
+    ),
 )
 def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{error}$"):
         Asker.of(name, "--as")
 
 
-@pytest.mark.parametrize(
-    ("name", "tokens"),
-    [
-        ("Mozilla/5.0 (compatible; MJ12bot/v1.4.8; http://mj12bot.com/)", ("MJ",)),
-        ("applebot", ("Applebot", "Googlebot")),
-        ("YandexBot/3.0", ("YandexBot", "Yandex")),
-        ("yandex", ("yandex",)),
-        ("bot2000", ("bot",)),
-    ],
+@table(
+    "name, tokens",
+    ("Mozilla/5.0 (compatible; MJ12bot/v1.4.8; http://mj12bot.com/)", ("MJ",)),
+    ("applebot", ("Applebot", "Googlebot")),
+    ("YandexBot/3.0", ("YandexBot", "Yandex")),
+    ("yandex", ("yandex",)),
+    ("bot2000", ("bot",)),
 )
 def test_well_known_crawler_falls_back_and_digits_are_no_part_of_a_token(
     name: str, tokens: tuple[str, ...]
@@ -116,17 +112,15 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None)
 
 
-@pytest.mark.parametrize(
-    ("url", "name", "line", "words"),
-    [
-        ("/one", "a", 1, '"a" (line 1): it names the crawler'),
-        ("/two", "a", 5, '"a" (line 5): it names the crawler'),  # the group of the deciding rule
-        ("/x", "a", 1, '"a" (line 1): it names the crawler'),
-        ("/x", "c", 8, '"*" (line 8): no group names c'),
-        ("/x", "*", 8, '"*" (line 8): it names the crawler'),
-        ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
-        ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
-    ],
+@table(
+    "url, name, line, words",
+    ("/one", "a", 1, '"a" (line 1): it names the crawler'),
+    ("/two", "a", 5, '"a" (line 5): it names the crawler'),  # the group of the deciding rule
+    ("/x", "a", 1, '"a" (line 1): it names the crawler'),
+    ("/x", "c", 8, '"*" (line 8): no group names c'),
+    ("/x", "*", 8, '"*" (line 8): it names the crawler'),
+    ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
+    ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
 )
 def test_words_for_the_group_that_a_crawler_heeds(
     url: str, name: str, line: int | None, words: str
@@ -142,16 +136,14 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     assert group_in_words(Crawler.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
 
 
-@pytest.mark.parametrize(
-    ("user_agent", "problem"),
-    [
-        ("mybot/1.0 (+https://example.com)", ""),
-        ("FeedFetcher-Google", "which heeds no robots.txt, so this crawl obeys no rules"),
-        ("my bot", 'is read as "my": a product token is letters, "-" and "_" only'),
-        ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "names no crawler of yours"),
-        ("123", "names no crawler of yours"),
-        ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_AGENTS"),
-    ],
+@table(
+    "user_agent, problem",
+    ("mybot/1.0 (+https://example.com)", ""),
+    ("FeedFetcher-Google", "which heeds no robots.txt, so this crawl obeys no rules"),
+    ("my bot", 'is read as "my": a product token is letters, "-" and "_" only'),
+    ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "names no crawler of yours"),
+    ("123", "names no crawler of yours"),
+    ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_AGENTS"),
 )
 def test_user_agent_that_is_no_name_of_ones_own_is_said_to_be_none(
     user_agent: str, problem: str

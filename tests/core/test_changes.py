@@ -2,12 +2,11 @@
 
 from itertools import permutations, product
 
-import pytest
-
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core.changes import AgentChange, change_in_words, changes
 
 from ..support.instructions import instructions
+from ..support.rows import row, table
 
 
 def changed(old: str, new: str) -> list[AgentChange]:
@@ -20,47 +19,43 @@ OLD = "User-agent: a\nDisallow: /x\nAllow: /x/y\n"
 USES = "Content-Usage: a=y\nContent-Usage: b=y"
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        pytest.param(OLD, OLD + "# of today\n", id="comment"),
-        pytest.param(OLD, "User-agent: a\nAllow: /x/y\nDisallow: /x\n", id="order"),
-        pytest.param(OLD, OLD + "Disallow: /x\n", id="twice"),
-        pytest.param(OLD, OLD.replace("Allow", "\nUser-agent: a\nAllow"), id="split-groups"),
-        pytest.param(OLD, OLD.replace("User-agent: a", "USER-AGENT: A"), id="case-of-names"),
-        pytest.param(OLD, "Sitemap: https://example.com/s.xml\n" + OLD, id="sitemap"),
-        pytest.param(OLD, "\n\n" + OLD.replace("\n", "\r\n"), id="lines"),
-        pytest.param(OLD, OLD + "User-agent: 123\nDisallow: /\n", id="names-nobody"),
-        pytest.param(OLD + USES, OLD + USES.lower().replace(": ", ":") + " # x", id="use-as-read"),
-        pytest.param(OLD + USES, OLD + "\n".join(reversed(USES.splitlines())), id="order-of-uses"),
-        pytest.param(OLD + "Crawl-delay: 5", OLD + "Crawl-delay: 5.0\nCrawl-delay: 9", id="delay"),
-    ],
+@table(
+    "old, new",
+    row("comment", OLD, OLD + "# of today\n"),
+    row("order", OLD, "User-agent: a\nAllow: /x/y\nDisallow: /x\n"),
+    row("twice", OLD, OLD + "Disallow: /x\n"),
+    row("split-groups", OLD, OLD.replace("Allow", "\nUser-agent: a\nAllow")),
+    row("case-of-names", OLD, OLD.replace("User-agent: a", "USER-AGENT: A")),
+    row("sitemap", OLD, "Sitemap: https://example.com/s.xml\n" + OLD),
+    row("lines", OLD, "\n\n" + OLD.replace("\n", "\r\n")),
+    row("names-nobody", OLD, OLD + "User-agent: 123\nDisallow: /\n"),
+    row("use-as-read", OLD + USES, OLD + USES.lower().replace(": ", ":") + " # x"),
+    row("order-of-uses", OLD + USES, OLD + "\n".join(reversed(USES.splitlines()))),
+    row("delay", OLD + "Crawl-delay: 5", OLD + "Crawl-delay: 5.0\nCrawl-delay: 9"),
 )
 def test_nothing_changed_for_a_crawler(old: str, new: str) -> None:
     assert changed(old, new) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "removed", "added"),
-    [
-        (OLD, OLD.replace("/x\n", "/z\n"), [("Disallow: /x", 2)], [("Disallow: /z", 2)]),
-        (OLD, OLD.replace("Allow: /x/y\n", ""), [("Allow: /x/y", 3)], []),
-        (OLD, OLD.replace("Allow", "Disallow"), [("Allow: /x/y", 3)], [("Disallow: /x/y", 3)]),
-        pytest.param(
-            "",
-            "User-agent: a\nDisallow: /b\nAllow: /c\nDisallow: /b\n",
-            [],
-            [("Disallow: /b", 2), ("Allow: /c", 3)],
-            id="of-equal-rules-the-first",
-        ),
-        (OLD, OLD + "Crawl-delay: 5\n", [], [("Crawl-delay: 5", None)]),
-        (
-            OLD + "Content-Usage: /a train-ai=y",
-            OLD + "content-usage: /\u00e9 train-ai=n # of today",
-            [("Content-Usage: /a train-ai=y", 4)],
-            [("Content-Usage: /%C3%A9 train-ai=n", 4)],
-        ),
-    ],
+@table(
+    "old, new, removed, added",
+    (OLD, OLD.replace("/x\n", "/z\n"), [("Disallow: /x", 2)], [("Disallow: /z", 2)]),
+    (OLD, OLD.replace("Allow: /x/y\n", ""), [("Allow: /x/y", 3)], []),
+    (OLD, OLD.replace("Allow", "Disallow"), [("Allow: /x/y", 3)], [("Disallow: /x/y", 3)]),
+    row(
+        "of-equal-rules-the-first",
+        "",
+        "User-agent: a\nDisallow: /b\nAllow: /c\nDisallow: /b\n",
+        [],
+        [("Disallow: /b", 2), ("Allow: /c", 3)],
+    ),
+    (OLD, OLD + "Crawl-delay: 5\n", [], [("Crawl-delay: 5", None)]),
+    (
+        OLD + "Content-Usage: /a train-ai=y",
+        OLD + "content-usage: /\u00e9 train-ai=n # of today",
+        [("Content-Usage: /a train-ai=y", 4)],
+        [("Content-Usage: /%C3%A9 train-ai=n", 4)],
+    ),
 )
 def test_what_came_and_went_for_an_agent_is_told_with_its_lines(
     old: str, new: str, removed: list[object], added: list[object]
@@ -97,19 +92,17 @@ def test_rules_of_a_group_that_came_or_went_are_told_even_if_those_of_all_are_th
     assert changed(everyone, own) == [(("a",), (), rules, "added", None, True)]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "full_disallow"),
-    [
-        ("Disallow: /x", "Disallow: /", True),
-        ("Disallow: /x", "Disallow: *", True),
-        ("Disallow: /x", "Disallow: /*$", True),
-        ("Disallow: /", "Disallow:", False),
-        ("Disallow: /", "Disallow: /\nAllow: /x", False),
-        ("Disallow: /", "Disallow: /*", None),
-        ("Disallow: /x", "Disallow: /$", None),
-        ("Disallow: /x", "Disallow: /*/", None),
-        ("Disallow: /x", "Disallow: /\nAllow:", True),
-    ],
+@table(
+    "old, new, full_disallow",
+    ("Disallow: /x", "Disallow: /", True),
+    ("Disallow: /x", "Disallow: *", True),
+    ("Disallow: /x", "Disallow: /*$", True),
+    ("Disallow: /", "Disallow:", False),
+    ("Disallow: /", "Disallow: /\nAllow: /x", False),
+    ("Disallow: /", "Disallow: /*", None),
+    ("Disallow: /x", "Disallow: /$", None),
+    ("Disallow: /x", "Disallow: /*/", None),
+    ("Disallow: /x", "Disallow: /\nAllow:", True),
 )
 def test_group_becomes_full_disallow_or_opens(
     old: str, new: str, full_disallow: bool | None

@@ -14,6 +14,8 @@ from scrapy_gbot_robots.core.remarks import KINDS, LEVELS, NOTE, Finding
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.experimental.preferences import on_preferences
 
+from ..support.rows import row, table
+
 HEAD = b"user-agent: *\n"
 
 
@@ -452,21 +454,19 @@ def test_all_texts_are_printable_whatever_the_bytes() -> None:
 AGENTS = [b"user-agent: %s\n" % (b"a" * n) for n in range(1, 900)]
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
-    [
-        pytest.param(
-            b"".join(b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in AGENTS),
-            id="merging",
-        ),
-        pytest.param(HEAD + b"content-usage: X\n" * 29_000, id="preferences-that-say-nothing"),
-        pytest.param(
-            b"%bdisallow: /\n%b" % (b"".join(AGENTS[:300]), b"disallow: /\n" * 5000)
-            + b"".join(b"%ballow: /x\n" % agent for agent in AGENTS[:300]),
-            id="shared-rules",
-            marks=pytest.mark.slow,
-        ),
-    ],
+    row(
+        "merging",
+        b"".join(b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in AGENTS),
+    ),
+    row("preferences-that-say-nothing", HEAD + b"content-usage: X\n" * 29_000),
+    row(
+        "shared-rules",
+        b"%bdisallow: /\n%b" % (b"".join(AGENTS[:300]), b"disallow: /\n" * 5000)
+        + b"".join(b"%ballow: /x\n" % agent for agent in AGENTS[:300]),
+        marks=pytest.mark.slow,
+    ),
 )
 def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
     began = time.process_time()

@@ -6,6 +6,8 @@ from scrapy_gbot_robots.core.lint import findings
 from scrapy_gbot_robots.core.remarks import NOTE
 from scrapy_gbot_robots.experimental.preferences import on_preferences
 
+from ..support.rows import table
+
 # By their names: files, and below the dashes the findings, each with its line, its kind and a part of its text.
 FILES = {
     "a-blank-line-joins": """\
@@ -124,22 +126,20 @@ def test_default_file_of_a_large_host_is_no_cause_for_alarm(name: str) -> None:
     assert [each for each in told if each.level != NOTE] == []
 
 
-@pytest.mark.parametrize(
-    ("body", "names"),
-    [
-        ("user-agent: Baiduspider\ndisallow: /", "Baiduspider"),
-        ("user-agent: yandex\ndisallow: /*", "YandexBot"),
-        ("user-agent: a\n\nuser-agent: bingbot\ndisallow: *", "Bingbot"),
-        ("user-agent: bingbot\ncrawl-delay: 1\nuser-agent: a\ndisallow: /", "Bingbot"),
-        ("user-agent: bingbot\ndisallow: /\nuser-agent: bingbot\ndisallow: /x", "Bingbot"),
-        ("user-agent: bingbot\n# a comment\nuser-agent: a\ndisallow: /", "Bingbot"),
-        ("user-agent: bingbot\ndisallow: /\nuser-agent: bingbot\nallow: /x", ""),
-        ("user-agent: bingbot\ndisallow: /\nallow: /$", ""),
-        ("user-agent: bingbot\ndisallow: /*\nallow: /", "Bingbot"),
-        ("user-agent: bingbot\ndisallow: /\nallow: /ads.txt", ""),
-        ("user-agent: Googlebot-Image\nuser-agent: Googlebot-News\ndisallow: /", ""),
-        ("user-agent: AdsBot-Google\nuser-agent: GPTBot\ndisallow: /", ""),
-    ],
+@table(
+    "body, names",
+    ("user-agent: Baiduspider\ndisallow: /", "Baiduspider"),
+    ("user-agent: yandex\ndisallow: /*", "YandexBot"),
+    ("user-agent: a\n\nuser-agent: bingbot\ndisallow: *", "Bingbot"),
+    ("user-agent: bingbot\ncrawl-delay: 1\nuser-agent: a\ndisallow: /", "Bingbot"),
+    ("user-agent: bingbot\ndisallow: /\nuser-agent: bingbot\ndisallow: /x", "Bingbot"),
+    ("user-agent: bingbot\n# a comment\nuser-agent: a\ndisallow: /", "Bingbot"),
+    ("user-agent: bingbot\ndisallow: /\nuser-agent: bingbot\nallow: /x", ""),
+    ("user-agent: bingbot\ndisallow: /\nallow: /$", ""),
+    ("user-agent: bingbot\ndisallow: /*\nallow: /", "Bingbot"),
+    ("user-agent: bingbot\ndisallow: /\nallow: /ads.txt", ""),
+    ("user-agent: Googlebot-Image\nuser-agent: Googlebot-News\ndisallow: /", ""),
+    ("user-agent: AdsBot-Google\nuser-agent: GPTBot\ndisallow: /", ""),
 )
 def test_a_search_engine_that_may_fetch_nothing_is_named(body: str, names: str) -> None:
     told = findings(f"{body}\nuser-agent: *\ndisallow: /x\n".encode())
@@ -148,20 +148,18 @@ def test_a_search_engine_that_may_fetch_nothing_is_named(body: str, names: str) 
     assert all(each.level == "error" for each in told)
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("user-agent: *\nuser-agent: googlebot\ndisallow: /", (3, "whole site disallowed")),
-        (
-            "user-agent: bingbot\ndisallow: /\nuser-agent: *\ndisallow: /",
-            (4, "whole site disallowed"),
-        ),
-        ("user-agent: *\n\nuser-agent: ccbot\ndisallow: /", (4, "search engine shut out")),
-        (
-            "user-agent: bingbot\ncrawl-delay: 9\nuser-agent: *\ndisallow: /",
-            (4, "whole site disallowed"),
-        ),
-    ],
+@table(
+    "body, expected",
+    ("user-agent: *\nuser-agent: googlebot\ndisallow: /", (3, "whole site disallowed")),
+    (
+        "user-agent: bingbot\ndisallow: /\nuser-agent: *\ndisallow: /",
+        (4, "whole site disallowed"),
+    ),
+    ("user-agent: *\n\nuser-agent: ccbot\ndisallow: /", (4, "search engine shut out")),
+    (
+        "user-agent: bingbot\ncrawl-delay: 9\nuser-agent: *\ndisallow: /",
+        (4, "whole site disallowed"),
+    ),
 )
 def test_one_thing_is_not_said_twice_of_a_site_that_is_closed_to_all(
     body: str, expected: tuple[int, str]

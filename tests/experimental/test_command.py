@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ..support.command import Run, run, run_here
+from ..support.rows import table
 from ..support.web import Site
 
 USAGE = "content-usage: train-ai=n\ncontent-usage: /open/ train-ai=y\n"
@@ -21,17 +22,15 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("path", "purposes", "status", "word"),
-    [
-        ("/x", ["train-ai"], 1, "= train-ai: refused (line 3)"),
-        ("/open/x", ["train-ai"], 0, "= train-ai: granted (line 4)"),
-        ("/x", ["search"], 0, "= search: unsaid (line 3)"),
-        ("/x", ["search", "train-ai"], 1, "= train-ai: refused (line 3)"),
-        ("/x", ["search", "train-ai"], 1, "= reason: robots.txt refuses train-ai (line 3)"),
-        ("/x", [], 0, "allowed: /x"),
-        ("/no", ["train-ai"], 1, "= train-ai: unsaid\n"),
-    ],
+@table(
+    "path, purposes, status, word",
+    ("/x", ["train-ai"], 1, "= train-ai: refused (line 3)"),
+    ("/open/x", ["train-ai"], 0, "= train-ai: granted (line 4)"),
+    ("/x", ["search"], 0, "= search: unsaid (line 3)"),
+    ("/x", ["search", "train-ai"], 1, "= train-ai: refused (line 3)"),
+    ("/x", ["search", "train-ai"], 1, "= reason: robots.txt refuses train-ai (line 3)"),
+    ("/x", [], 0, "allowed: /x"),
+    ("/no", ["train-ai"], 1, "= train-ai: unsaid\n"),
 )
 def test_check_says_what_the_site_says_of_a_purpose(
     path: str, purposes: list[str], status: int, word: str, files: Path

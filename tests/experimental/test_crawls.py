@@ -9,6 +9,7 @@ from scrapy.settings import Settings
 from scrapy_gbot_robots.settings import GbotSettings
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.rows import table
 from ..support.web import Reply, Site
 
 ROBOTS_TXT = b"""\
@@ -88,9 +89,7 @@ async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> No
     assert stats(crawler)["robotstxt/forbidden"] == 5
 
 
-@pytest.mark.parametrize(
-    "override", [{"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"}]
-)
+@table("override", {"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"})
 @in_reactor
 async def test_override_decides_about_preferences_too(override: dict[str, str]) -> None:
     settings = {**REFUSE, "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {**override, "reason": "agreed"}}}

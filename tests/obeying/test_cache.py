@@ -15,6 +15,8 @@ from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
 from scrapy_gbot_robots.report.summary import CrawlCounts
 
+from ..support.rows import row, table
+
 
 def answer(name: str, weight: int = 1000) -> CachedAnswer:
     found = CachedAnswer(
@@ -43,17 +45,15 @@ def test_answer_in_use_stays_and_a_new_one_takes_the_place_of_the_old_one() -> N
     assert cached(cache, "abc") == "ab"
 
 
-@pytest.mark.parametrize(
-    ("put", "left"),
-    [
-        pytest.param("a400 b300 c300", "abc", id="just-enough-room"),
-        pytest.param("a401 b300 c300", "bc", id="a-byte-too-many"),
-        pytest.param("a10 b990 c990", "c", id="two-go"),
-        pytest.param("a10 b5000", "b", id="newest-whatever-its-weight"),
-        pytest.param("a10 b5000 c10", "c", id="and-the-one-after-it"),
-        pytest.param("a600 b600 c300", "bc", id="one-that-has-gone-counts-no-longer"),
-        pytest.param("a600 a600 b400", "ab", id="nor-does-one-that-was-replaced"),
-    ],
+@table(
+    "put, left",
+    row("just-enough-room", "a400 b300 c300", "abc"),
+    row("a-byte-too-many", "a401 b300 c300", "bc"),
+    row("two-go", "a10 b990 c990", "c"),
+    row("newest-whatever-its-weight", "a10 b5000", "b"),
+    row("and-the-one-after-it", "a10 b5000 c10", "c"),
+    row("one-that-has-gone-counts-no-longer", "a600 b600 c300", "bc"),
+    row("nor-does-one-that-was-replaced", "a600 a600 b400", "ab"),
 )
 def test_bytes_are_bounded(put: str, left: str) -> None:
     cache = AnswerCache(100, most_bytes=1000)
@@ -121,19 +121,15 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
             answer.preferences(url, agent)
 
 
-@pytest.mark.parametrize(
-    ("lines", "many", "agents"),
-    [
-        pytest.param(["disallow: /{0}/"], 10, 1, id="ordinary"),
-        pytest.param(["# {0}"], 1, 60, id="no-rules-for-many-agents", marks=pytest.mark.slow),
-        pytest.param(MIXED, 150, 1, id="many-mixed-rules"),
-        pytest.param(["disallow: /*{0}*{1}"], 20, 3, id="wildcards-for-three-agents"),
-        pytest.param(["allow: /{0}/index.html"], 60, 1, id="index-pages"),
-        pytest.param(["content-usage: /{0} train-ai=n"], 60, 1, id="paths-of-preferences"),
-        pytest.param(
-            ["content-usage: ai-use=n", "content-signal: search=no"], 500, 1, id="preferences"
-        ),
-    ],
+@table(
+    "lines, many, agents",
+    row("ordinary", ["disallow: /{0}/"], 10, 1),
+    row("no-rules-for-many-agents", ["# {0}"], 1, 60, marks=pytest.mark.slow),
+    row("many-mixed-rules", MIXED, 150, 1),
+    row("wildcards-for-three-agents", ["disallow: /*{0}*{1}"], 20, 3),
+    row("index-pages", ["allow: /{0}/index.html"], 60, 1),
+    row("paths-of-preferences", ["content-usage: /{0} train-ai=n"], 60, 1),
+    row("preferences", ["content-usage: ai-use=n", "content-signal: search=no"], 500, 1),
 )
 def test_cached_answers_take_no_more_memory_than_the_bound(
     lines: list[str], many: int, agents: int

@@ -6,6 +6,7 @@ import pytest
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import in_reactor, in_sqlite, stats, together, under_way
+from ..support.rows import row, table
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site
@@ -31,14 +32,12 @@ async def test_each_jump_costs_one_fetch_at_the_most(
     await visit(script, **{**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_STORAGE": storage})
 
 
-@pytest.mark.parametrize(
-    ("days", "wait_secs", "answers"),
-    [
-        pytest.param(-3, 30, True, id="back"),
-        pytest.param(3, 30, True, id="forth"),
-        pytest.param(-240 / DAY, 30, True, id="back-by-minutes"),
-        pytest.param(-3, 1.2, False, id="back-and-given-up-in-time"),
-    ],
+@table(
+    "days, wait_secs, answers",
+    row("back", -3, 30, True),
+    row("forth", 3, 30, True),
+    row("back-by-minutes", -240 / DAY, 30, True),
+    row("back-and-given-up-in-time", -3, 1.2, False),
 )
 @in_reactor
 async def test_jump_while_requests_are_held_changes_nothing_for_them(

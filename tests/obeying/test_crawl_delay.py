@@ -12,6 +12,7 @@ from scrapy.http import Response
 from scrapy_gbot_robots.engine import around_sending
 
 from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.rows import row, table
 from ..support.web import Site, redirect
 
 DELAY = 0.2
@@ -79,19 +80,17 @@ SMALLER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.01, "concurrency": 9}}}
 LARGER = {"DOWNLOAD_SLOTS": {"127.0.0.1": {"delay": 0.4}}}
 
 
-@pytest.mark.parametrize(
-    ("settings", "delay"),
-    [
-        pytest.param({"GBOT_ROBOTS_CRAWL_DELAY": False}, 0, id="off-by-default"),
-        pytest.param({}, DELAY, id="on"),
-        pytest.param({"GBOT_ROBOTS_CRAWL_DELAY": 20}, DELAY, id="shorter-than-the-longest"),
-        pytest.param({"DOWNLOAD_DELAY": 0.01}, DELAY, id="smaller-DOWNLOAD_DELAY"),
-        pytest.param(SMALLER, DELAY, id="smaller-DOWNLOAD_SLOTS"),
-        pytest.param(AUTOTHROTTLE, DELAY, id="AutoThrottle"),
-        pytest.param({"CONCURRENT_REQUESTS": 1}, DELAY, id="one-at-a-time"),
-        pytest.param({"DOWNLOAD_DELAY": 0.4}, 0.4, id="larger-DOWNLOAD_DELAY"),
-        pytest.param(LARGER, 0.4, id="larger-DOWNLOAD_SLOTS"),
-    ],
+@table(
+    "settings, delay",
+    row("off-by-default", {"GBOT_ROBOTS_CRAWL_DELAY": False}, 0),
+    row("on", {}, DELAY),
+    row("shorter-than-the-longest", {"GBOT_ROBOTS_CRAWL_DELAY": 20}, DELAY),
+    row("smaller-DOWNLOAD_DELAY", {"DOWNLOAD_DELAY": 0.01}, DELAY),
+    row("smaller-DOWNLOAD_SLOTS", SMALLER, DELAY),
+    row("AutoThrottle", AUTOTHROTTLE, DELAY),
+    row("one-at-a-time", {"CONCURRENT_REQUESTS": 1}, DELAY),
+    row("larger-DOWNLOAD_DELAY", {"DOWNLOAD_DELAY": 0.4}, 0.4),
+    row("larger-DOWNLOAD_SLOTS", LARGER, 0.4),
 )
 @in_reactor
 async def test_requests_keep_the_crawl_delay_from_robots_txt_on_or_a_larger_one_of_the_user(

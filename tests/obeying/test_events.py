@@ -26,6 +26,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, crawl, errors, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.rows import row, table
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visit
 from ..support.web import Reply, Site, free_port, redirect
@@ -55,12 +56,10 @@ async def test_log_warns_of_the_first_unreachable_files_only(
         assert f"{url}: robots.txt unreachable: HTTP 503. By" in warning
 
 
-@pytest.mark.parametrize(
-    ("page", "what"),
-    [
-        pytest.param(b"<pre>User-agent: *\nDisallow: /no\n</pre>", "a web page", id="page"),
-        pytest.param("User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text", id="utf-16"),
-    ],
+@table(
+    "page, what",
+    row("page", b"<pre>User-agent: *\nDisallow: /no\n</pre>", "a web page"),
+    row("utf-16", "User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text"),
 )
 @in_reactor
 async def test_first_file_with_rules_inside_that_are_not_read_is_warned_of(
@@ -199,15 +198,13 @@ class Broken(MemoryStorage):
 OLD = b"user-agent: *\ndisallow: /a\n"
 
 
-@pytest.mark.parametrize(
-    ("new", "changes"),
-    [
-        pytest.param(b"user-agent: *\ndisallow: /b\n", 1, id="rules"),
-        pytest.param(b"user-agent: *\ndisallow: /a\n" + b"disallow: /b%d\n" * 3000, 1, id="large"),
-        pytest.param(OLD + b"content-signal: ai-train=no\n", 1, id="preferences"),
-        pytest.param(Reply(404, b"nothing here"), 1, id="vanished"),
-        pytest.param(b"# of today\n" + OLD, 0, id="only-a-comment"),
-    ],
+@table(
+    "new, changes",
+    row("rules", b"user-agent: *\ndisallow: /b\n", 1),
+    row("large", b"user-agent: *\ndisallow: /a\n" + b"disallow: /b%d\n" * 3000, 1),
+    row("preferences", OLD + b"content-signal: ai-train=no\n", 1),
+    row("vanished", Reply(404, b"nothing here"), 1),
+    row("only-a-comment", b"# of today\n" + OLD, 0),
 )
 @in_reactor
 async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
@@ -336,12 +333,10 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
     assert "ZeroDivisionError" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("location", "why"),
-    [
-        pytest.param("/robots.txt", "redirects in a loop", id="loop"),
-        pytest.param("mailto:a@b", "without a Location that can be followed", id="no-way"),
-    ],
+@table(
+    "location, why",
+    row("loop", "/robots.txt", "redirects in a loop"),
+    row("no-way", "mailto:a@b", "without a Location that can be followed"),
 )
 @in_reactor
 async def test_redirect_that_is_not_followed_is_told(

@@ -17,6 +17,7 @@ from scrapy_gbot_robots.obeying.subject import returned
 
 from ..support.crawls import own_warnings
 from ..support.rooms import World, path_of
+from ..support.rows import table
 from ..support.schedulers import Fifo, OwnPriorityQueue, Prefetches, ReplacesItsQueue
 
 CONCURRENT = 4
@@ -208,13 +209,11 @@ def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.Mo
     assert (world.room.occupancy.size, len(world.scheduler)) == (2, 2)
 
 
-@pytest.mark.parametrize(
-    ("scheduler", "queue"),
-    [
-        (with_front(ReplacesItsQueue), DownloaderAwarePriorityQueue),
-        (with_front(Prefetches), DownloaderAwarePriorityQueue),
-        (RobotsScheduler, OwnPriorityQueue),
-    ],
+@table(
+    "scheduler, queue",
+    (with_front(ReplacesItsQueue), DownloaderAwarePriorityQueue),
+    (with_front(Prefetches), DownloaderAwarePriorityQueue),
+    (RobotsScheduler, OwnPriorityQueue),
 )
 def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
     scheduler: type, queue: type, monkeypatch: pytest.MonkeyPatch

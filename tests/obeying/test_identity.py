@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import pytest
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.obeying.identity import of_project
 
 from ..support.crawls import Pages
+from ..support.rows import table
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 
@@ -19,15 +19,13 @@ class Named(Pages):
 BY_HEADERS = {"USER_AGENT": "a", "DEFAULT_REQUEST_HEADERS": {"user-agent": "b"}}
 
 
-@pytest.mark.parametrize(
-    ("settings", "spider", "text", "source"),
-    [
-        ({"USER_AGENT": "a/1"}, None, "a/1", "USER_AGENT"),
-        ({"USER_AGENT": "a"}, Named(), CHROME, "the spider's user_agent"),
-        (BY_HEADERS, Named(), "b", "DEFAULT_REQUEST_HEADERS"),
-        ({"ROBOTSTXT_USER_AGENT": "c", "USER_AGENT": "a"}, None, "c", "ROBOTSTXT_USER_AGENT"),
-        ({"USER_AGENT": None}, None, "", "USER_AGENT"),
-    ],
+@table(
+    "settings, spider, text, source",
+    ({"USER_AGENT": "a/1"}, None, "a/1", "USER_AGENT"),
+    ({"USER_AGENT": "a"}, Named(), CHROME, "the spider's user_agent"),
+    (BY_HEADERS, Named(), "b", "DEFAULT_REQUEST_HEADERS"),
+    ({"ROBOTSTXT_USER_AGENT": "c", "USER_AGENT": "a"}, None, "c", "ROBOTSTXT_USER_AGENT"),
+    ({"USER_AGENT": None}, None, "", "USER_AGENT"),
 )
 def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     settings: dict[str, Any], spider: Pages | None, text: str, source: str
@@ -35,22 +33,20 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     assert of_project(Settings(settings), spider) == (text, source)
 
 
-@pytest.mark.parametrize(
-    ("user_agent", "said"),
-    [
-        ("Scrapy/2.14 (+https://scrapy.org)", None),
-        (
-            "Googlebot",
-            "names a well-known crawler: the rules for Googlebot count "
-            "(if that is meant, set GBOT_ROBOTS_AGENTS = ['Googlebot'])",
-        ),
-        ("AdsBot-Google", "the rules for AdsBot-Google count (if that is meant"),  # ignores "*"
-        (CHROME, "no robots.txt can address this crawl"),
-        ("1.0 (2)", "names no crawler of yours"),
-        ("bot2000/1.0", 'is read as "bot": a product token is letters'),
-        ("Google Favicon", "the rules for Googlebot-Image count"),  # two words that are a name
-        ("Google-Safety", "names Google-Safety, which heeds no robots.txt, so this crawl obeys no"),
-    ],
+@table(
+    "user_agent, said",
+    ("Scrapy/2.14 (+https://scrapy.org)", None),
+    (
+        "Googlebot",
+        "names a well-known crawler: the rules for Googlebot count "
+        "(if that is meant, set GBOT_ROBOTS_AGENTS = ['Googlebot'])",
+    ),
+    ("AdsBot-Google", "the rules for AdsBot-Google count (if that is meant"),  # ignores "*"
+    (CHROME, "no robots.txt can address this crawl"),
+    ("1.0 (2)", "names no crawler of yours"),
+    ("bot2000/1.0", 'is read as "bot": a product token is letters'),
+    ("Google Favicon", "the rules for Googlebot-Image count"),  # two words that are a name
+    ("Google-Safety", "names Google-Safety, which heeds no robots.txt, so this crawl obeys no"),
 )
 def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: str | None) -> None:
     hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint

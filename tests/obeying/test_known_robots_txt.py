@@ -18,6 +18,7 @@ from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
+from ..support.rows import row, table
 from ..support.web import Content, Reply, Site, redirect
 
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
@@ -118,14 +119,12 @@ class Members(Site):
 
 
 @pytest.mark.parametrize("status", [403, 401, 404, 429, 503])
-@pytest.mark.parametrize(
+@table(
     "own",
-    [
-        pytest.param({"headers": {"X-Api-Key": "key"}}, id="header"),
-        pytest.param({"headers": {"Authorization": "Bearer token"}}, id="credentials"),
-        pytest.param({"headers": {"User-Agent": "Ours/1"}}, id="user-agent"),
-        pytest.param({"cookies": {"member": "1"}}, id="cookie"),
-    ],
+    row("header", {"headers": {"X-Api-Key": "key"}}),
+    row("credentials", {"headers": {"Authorization": "Bearer token"}}),
+    row("user-agent", {"headers": {"User-Agent": "Ours/1"}}),
+    row("cookie", {"cookies": {"member": "1"}}),
 )
 @in_reactor
 async def test_spider_gets_the_robots_txt_that_it_asks_for_with_headers_of_its_own(
@@ -193,12 +192,10 @@ async def test_no_answer_is_an_ignored_request_that_says_why_and_for_which_no_pr
     assert warning.endswith("this means full disallow for now")  # not: requests wait
 
 
-@pytest.mark.parametrize(
+@table(
     "request_",
-    [
-        pytest.param({"meta": {"dont_obey_robotstxt": True}}, id="dont_obey_robotstxt"),
-        pytest.param({"method": "POST"}, id="not-GET"),
-    ],
+    row("dont_obey_robotstxt", {"meta": {"dont_obey_robotstxt": True}}),
+    row("not-GET", {"method": "POST"}),
 )
 @in_reactor
 async def test_other_requests_go_to_the_server(request_: dict[str, Any], site: Site) -> None:

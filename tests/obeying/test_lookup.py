@@ -21,6 +21,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, MINUTE, Clock
 from ..support.crawls import in_reactor, in_sqlite, stats, together, under_way
+from ..support.rows import row, table
 from ..support.until import until
 from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
 from ..support.web import Reply, Site
@@ -30,12 +31,10 @@ from ..support.web import Reply, Site
 ON_THE_WAY = {"Cache-Control": "max-age=900", "Age": "600"}
 
 
-@pytest.mark.parametrize(
-    ("headers", "kept", "gone"),
-    [
-        pytest.param({}, 22.9 * HOUR, 24.1 * HOUR, id="S3.1-a-day"),
-        pytest.param(ON_THE_WAY, 250, 310, id="S3.4-time-on-the-way-counts"),
-    ],
+@table(
+    "headers, kept, gone",
+    row("S3.1-a-day", {}, 22.9 * HOUR, 24.1 * HOUR),
+    row("S3.4-time-on-the-way-counts", ON_THE_WAY, 250, 310),
 )
 @in_reactor
 async def test_answer_is_good_for(

@@ -18,6 +18,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import State
 
 from ..support.crawls import Pages, crawl, errors, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.rows import row, table
 from ..support.web import Reply, Site, free_port
 
 RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
@@ -63,10 +64,7 @@ class Choosy:
             raise IgnoreRequest("not on my list")
 
 
-@pytest.mark.parametrize(
-    ("ladder", "crawls"),
-    [pytest.param("google", False, id="refused"), pytest.param("allow", True, id="allowed")],
-)
+@table("ladder, crawls", row("refused", "google", False), row("allowed", "allow", True))
 @in_reactor
 async def test_robots_txt_request_that_the_project_drops_is_waited_for_by_no_request_and_named_at_once(
     ladder: str, crawls: bool, site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -170,39 +168,32 @@ BY_HAND: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
 
 
 @pytest.mark.filterwarnings("ignore:The 'user_agent' spider attribute")
-@pytest.mark.parametrize(
-    ("spider", "settings", "told"),
-    [
-        pytest.param(
-            Pages,
-            {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"},
-            "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: "
-            "GbotRobotsTxtMiddleware always uses GbotRobotParser",
-            id="another-parser",
-        ),
-        pytest.param(
-            Pages,
-            {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: 100, OURS: 101}},
-            f"DOWNLOADER_MIDDLEWARES has {STOCK} and {OURS}: each obeys robots.txt by itself and "
-            "fetches it. Set all but one to None, or use "
-            'ADDONS = {"scrapy_gbot_robots.Addon": 500}',
-            id="scrapys-beside-ours",
-        ),
-        pytest.param(
-            Pages,
-            {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: None, OURS: 101}},
-            "",
-            id="ours-alone",
-        ),
-        pytest.param(
-            Browser,
-            {},
-            "the spider's user_agent, 'Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 "
-            "Safari/537.36', names no crawler of yours, so that no robots.txt can address this "
-            "crawl. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'",
-            id="user-agent",
-        ),
-    ],
+@table(
+    "spider, settings, told",
+    row(
+        "another-parser",
+        Pages,
+        {"ROBOTSTXT_PARSER": "scrapy.robotstxt.PythonRobotParser"},
+        "ROBOTSTXT_PARSER = 'scrapy.robotstxt.PythonRobotParser' has no effect: "
+        "GbotRobotsTxtMiddleware always uses GbotRobotParser",
+    ),
+    row(
+        "scrapys-beside-ours",
+        Pages,
+        {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: 100, OURS: 101}},
+        f"DOWNLOADER_MIDDLEWARES has {STOCK} and {OURS}: each obeys robots.txt by itself and "
+        "fetches it. Set all but one to None, or use "
+        'ADDONS = {"scrapy_gbot_robots.Addon": 500}',
+    ),
+    row("ours-alone", Pages, {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: None, OURS: 101}}, ""),
+    row(
+        "user-agent",
+        Browser,
+        {},
+        "the spider's user_agent, 'Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 "
+        "Safari/537.36', names no crawler of yours, so that no robots.txt can address this "
+        "crawl. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'",
+    ),
 )
 @in_reactor
 async def test_what_is_probably_a_mistake_is_warned_of_once(

@@ -23,6 +23,7 @@ from ..support.crawls import (
     together,
 )
 from ..support.random_worlds import SCHEDULERS
+from ..support.rows import row, table
 from ..support.schedulers import Duck, Fifo, Prefetches, ReplacesItsQueue, SaysNone
 from ..support.until import until
 from ..support.visits import Gate, Watched, fetches, hosts
@@ -246,12 +247,10 @@ class Stumbling(Fifo):
         return super().enqueue_request(request)
 
 
-@pytest.mark.parametrize(
-    ("failures", "tried_for_secs", "lost"),
-    [
-        pytest.param(3, 10.0, 3, id="those-that-fail"),
-        pytest.param(1, 0.0, 30, id="all-after-a-failure-if-the-time-is-over"),
-    ],
+@table(
+    "failures, tried_for_secs, lost",
+    row("those-that-fail", 3, 10.0, 3),
+    row("all-after-a-failure-if-the-time-is-over", 1, 0.0, 30),
 )
 @as_scrapy_runs_it
 async def test_what_cannot_go_back_is_counted_in_the_log(

@@ -19,6 +19,7 @@ from ..support.crawls import (
     together,
 )
 from ..support.redis_server import redis_server
+from ..support.rows import row, table
 from ..support.visits import Visitor, visit
 from ..support.web import Reply, Site, free_port
 
@@ -50,18 +51,12 @@ async def visits(
 SHUT, AS_THE_COPY, OPEN = (False, False), (True, False), (True, True)
 
 
-@pytest.mark.parametrize(
-    ("policy", "first", "seen"),
-    [
-        pytest.param(
-            "google", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.17-google-copy"
-        ),
-        pytest.param("google", Reply(503), [SHUT, OPEN, OPEN, OPEN], id="S2.17-google-no-copy"),
-        pytest.param(
-            "rfc9309", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY], id="S2.24-rfc9309-copy"
-        ),
-        pytest.param("allow", RULES, [AS_THE_COPY] * 4, id="S2.24-allow-copy"),
-    ],
+@table(
+    "policy, first, seen",
+    row("S2.17-google-copy", "google", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY]),
+    row("S2.17-google-no-copy", "google", Reply(503), [SHUT, OPEN, OPEN, OPEN]),
+    row("S2.24-rfc9309-copy", "rfc9309", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY]),
+    row("S2.24-allow-copy", "allow", RULES, [AS_THE_COPY] * 4),
 )
 @in_reactor
 async def test_crawl_that_comes_each_month_finds_what_the_ladder_needs(

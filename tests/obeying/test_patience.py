@@ -6,12 +6,12 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.obeying.patience import Patience
 from scrapy_gbot_robots.policy.outages import DAY, HOUR, Entry, Outage, Policy, renew
 from scrapy_gbot_robots.policy.outcome import Failure, Outcome, Unreachable, after_redirect, failed
+
+from ..support.rows import row, table
 
 WAIT = 60.0
 A, B, C = (Origin.of(f"http://{name}.example/") for name in "abc")
@@ -86,22 +86,20 @@ PORTIONS = [(63, 64), (127, 64), (255, 64), (300, 108)]
 PORTIONS_OF_DAYS = [*((86_895 + DAY * n, 64) for n in range(4)), (5 * DAY, 144)]
 
 
-@pytest.mark.parametrize(
-    ("wait_secs", "outcome", "requests", "given_up"),
-    [
-        pytest.param(0, BUSY, 100, [(0, 100)], id="no-wait"),
-        pytest.param(60, BUSY, 300, PORTIONS, id="a-busy-server"),
-        pytest.param(60, BUSY, 10, [(63, 10)], id="few-requests"),
-        pytest.param(60, IN_AN_HOUR, 80, [(60, 64), (300, 16)], id="retry-after-an-hour"),
-        pytest.param(DAY, BROKEN, 400, PORTIONS_OF_DAYS, id="days-of-a-broken-server"),
-        pytest.param(60, UNKNOWN, 100, [(3, 100)], id="gone-after-three-tries"),
-        pytest.param(60, REFUSED, 100, [(3, 100)], id="refused-three-times"),
-        pytest.param(DAY, UNKNOWN, 100, [(3, 100)], id="gone-however-long-the-wait"),
-        pytest.param(2, UNKNOWN, 100, [(3, 100)], id="gone-however-short-the-wait"),
-        pytest.param(60, REDIRECTED, 10, [(63, 10)], id="redirected-to-a-host-without-an-address"),
-        pytest.param(60, failed(Failure.PROXY), 10, [(63, 10)], id="a-proxy-that-is-gone"),
-        pytest.param(60, failed(Failure.TIMEOUT), 10, [(63, 10)], id="no-answer"),
-    ],
+@table(
+    "wait_secs, outcome, requests, given_up",
+    row("no-wait", 0, BUSY, 100, [(0, 100)]),
+    row("a-busy-server", 60, BUSY, 300, PORTIONS),
+    row("few-requests", 60, BUSY, 10, [(63, 10)]),
+    row("retry-after-an-hour", 60, IN_AN_HOUR, 80, [(60, 64), (300, 16)]),
+    row("days-of-a-broken-server", DAY, BROKEN, 400, PORTIONS_OF_DAYS),
+    row("gone-after-three-tries", 60, UNKNOWN, 100, [(3, 100)]),
+    row("refused-three-times", 60, REFUSED, 100, [(3, 100)]),
+    row("gone-however-long-the-wait", DAY, UNKNOWN, 100, [(3, 100)]),
+    row("gone-however-short-the-wait", 2, UNKNOWN, 100, [(3, 100)]),
+    row("redirected-to-a-host-without-an-address", 60, REDIRECTED, 10, [(63, 10)]),
+    row("a-proxy-that-is-gone", 60, failed(Failure.PROXY), 10, [(63, 10)]),
+    row("no-answer", 60, failed(Failure.TIMEOUT), 10, [(63, 10)]),
 )
 def test_requests_are_given_up_over_time(
     wait_secs: float, outcome: Outcome, requests: int, given_up: list[tuple[float, int]]
@@ -109,17 +107,15 @@ def test_requests_are_given_up_over_time(
     assert Story(wait_secs, outcome).given_up(requests, nothing) == given_up
 
 
-@pytest.mark.parametrize(
-    ("earlier", "gone_at"),
-    [
-        pytest.param([], 3, id="no-earlier-run"),
-        pytest.param([UNKNOWN], 2, id="once-before"),
-        pytest.param([UNKNOWN] * 2, 2, id="twice-before"),
-        pytest.param([UNKNOWN] * 40, 2, id="for-days"),
-        pytest.param([BUSY] * 40, 3, id="but-it-was-busy-before"),
-        pytest.param([UNKNOWN] * 40 + [BUSY], 3, id="but-it-answered-last-time"),
-        pytest.param([REFUSED] * 40, 3, id="but-it-had-an-address-before"),
-    ],
+@table(
+    "earlier, gone_at",
+    row("no-earlier-run", [], 3),
+    row("once-before", [UNKNOWN], 2),
+    row("twice-before", [UNKNOWN] * 2, 2),
+    row("for-days", [UNKNOWN] * 40, 2),
+    row("but-it-was-busy-before", [BUSY] * 40, 3),
+    row("but-it-answered-last-time", [UNKNOWN] * 40 + [BUSY], 3),
+    row("but-it-had-an-address-before", [REFUSED] * 40, 3),
 )
 def test_host_that_was_gone_in_the_last_run_is_soon_gone_again(
     earlier: list[Outcome], gone_at: float
@@ -158,14 +154,12 @@ def test_hosts_that_fail_together_are_waited_for_over_hours_until_any_server_ans
     assert story.given_up(400, network_is_back) == [(1201, 400)]
 
 
-@pytest.mark.parametrize(
-    ("noted_at", "is_gone"),
-    [
-        pytest.param({B: 95.0}, False, id="another-failed-lately"),
-        pytest.param({A: 99.0}, True, id="only-itself"),
-        pytest.param({B: 89.0}, True, id="long-ago"),
-        pytest.param({B: 95.0, A: 96.0, C: 80.0}, True, id="the-last-two-count"),
-    ],
+@table(
+    "noted_at, is_gone",
+    row("another-failed-lately", {B: 95.0}, False),
+    row("only-itself", {A: 99.0}, True),
+    row("long-ago", {B: 89.0}, True),
+    row("the-last-two-count", {B: 95.0, A: 96.0, C: 80.0}, True),
 )
 def test_other_hosts_count_for_ten_seconds(noted_at: dict[Origin, float], is_gone: bool) -> None:
     patience = Patience(WAIT)
@@ -183,15 +177,13 @@ def test_in_doubt_whether_a_host_is_gone_it_is_looked_at_each_two_seconds() -> N
     assert patience.is_gone(case, 19.0)
 
 
-@pytest.mark.parametrize(
-    ("asked_at", "ask_at", "ends"),
-    [
-        pytest.param(31, 63, 63, id="with-the-look-up-after-it"),
-        pytest.param(0, 120, 120, id="with-one-as-late-as-twice-the-wait"),
-        pytest.param(0, 121, 60, id="at-once-if-that-comes-too-late"),
-        pytest.param(0, 30, 60, id="at-once-if-the-look-up-is-not-made"),
-        pytest.param(63, 70, 60, id="it-is-over-with-the-look-up"),
-    ],
+@table(
+    "asked_at, ask_at, ends",
+    row("with-the-look-up-after-it", 31, 63, 63),
+    row("with-one-as-late-as-twice-the-wait", 0, 120, 120),
+    row("at-once-if-that-comes-too-late", 0, 121, 60),
+    row("at-once-if-the-look-up-is-not-made", 0, 30, 60),
+    row("it-is-over-with-the-look-up", 63, 70, 60),
 )
 def test_wait_ends(asked_at: float, ask_at: float, ends: float) -> None:
     case = trouble(A, outage_after(BUSY), 0.0, asked_at, ask_at)
@@ -200,16 +192,14 @@ def test_wait_ends(asked_at: float, ask_at: float, ends: float) -> None:
     assert not patience.is_to_wait(case, ends)
 
 
-@pytest.mark.parametrize(
-    ("asked_at", "ask_at", "now", "at"),
-    [
-        pytest.param(3, 7, 3, 7, id="when-it-may-be-asked"),
-        pytest.param(3, 7, 9, 9.1, id="soon-if-it-might-have-been-asked-before"),
-        pytest.param(0, 111, 10, 111, id="within-another-wait"),
-        pytest.param(0, 131, 10, 60, id="when-the-wait-is-over"),
-        pytest.param(0, 131, 60, 131, id="not-again-when-the-wait-is-over"),
-        pytest.param(280, 900, 280, 300, id="when-it-is-dead"),
-    ],
+@table(
+    "asked_at, ask_at, now, at",
+    row("when-it-may-be-asked", 3, 7, 3, 7),
+    row("soon-if-it-might-have-been-asked-before", 3, 7, 9, 9.1),
+    row("within-another-wait", 0, 111, 10, 111),
+    row("when-the-wait-is-over", 0, 131, 10, 60),
+    row("not-again-when-the-wait-is-over", 0, 131, 60, 131),
+    row("when-it-is-dead", 280, 900, 280, 300),
 )
 def test_origin_is_looked_at_again(asked_at: float, ask_at: float, now: float, at: float) -> None:
     case = trouble(A, outage_after(BUSY), 0.0, asked_at, ask_at)

@@ -12,6 +12,7 @@ from scrapy_gbot_robots import GbotRobotParser
 
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.documentation import HOME
+from ..support.rows import table
 from ..support.web import Site
 
 
@@ -19,9 +20,12 @@ def parser(text: str, settings: dict[str, Any] | None = None) -> GbotRobotParser
     return GbotRobotParser.from_crawler(get_crawler(settings_dict=settings), text.encode())
 
 
-@pytest.mark.parametrize(
-    ("path", "agent", "allowed"),
-    [("/a", "one", False), ("/b", "one", True), ("/a", "Üni", True), ("/b", "Üni", False)],
+@table(
+    "path, agent, allowed",
+    ("/a", "one", False),
+    ("/b", "one", True),
+    ("/a", "Üni", True),
+    ("/b", "Üni", False),
 )
 def test_urls_and_agents_may_be_str_or_bytes(path: str, agent: str, allowed: bool) -> None:
     robots = parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b")

@@ -33,6 +33,7 @@ from ..support.crawls import (
 from ..support.processes import output, run, start
 from ..support.random_worlds import SCHEDULERS
 from ..support.reactors import as_arguments
+from ..support.rows import row, table
 from ..support.schedulers import Fifo
 from ..support.until import block_until, until
 from ..support.visits import Gate, Opening, Visitor, Watched, fetches, hosts, visit
@@ -45,15 +46,11 @@ GONE = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
 NO_NAMES = ["www..example.com", ".example.com", f"{'a' * 64}.example", ".".join(["a" * 63] * 4)]
 
 
-@pytest.mark.parametrize(
-    ("host", "settings", "cause"),
-    [
-        pytest.param("127.0.0.1:{closed}", GONE, "ConnectionRefused", id="nobody-listens"),
-        pytest.param(
-            "127.0.0.1:{silent}", {"GBOT_ROBOTS_TIMEOUT_SECS": 0.3}, "Timeout", id="silent"
-        ),
-        *((host, GONE, "CannotResolveHost|DNSLookup") for host in NO_NAMES),
-    ],
+@table(
+    "host, settings, cause",
+    row("nobody-listens", "127.0.0.1:{closed}", GONE, "ConnectionRefused"),
+    row("silent", "127.0.0.1:{silent}", {"GBOT_ROBOTS_TIMEOUT_SECS": 0.3}, "Timeout"),
+    *((host, GONE, "CannotResolveHost|DNSLookup") for host in NO_NAMES),
 )
 @in_reactor
 async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause(
@@ -217,9 +214,7 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
         assert counts["finish_reason"] == "finished"
 
 
-@pytest.mark.parametrize(
-    "kind", ["default", "fifo", "named-aware", "named-priority", "own-priority", "duck"]
-)
+@table("kind", "default", "fifo", "named-aware", "named-priority", "own-priority", "duck")
 @in_reactor
 async def test_requests_that_wait_keep_no_healthy_host_waiting(kind: str, site: Site) -> None:
     gate = Gate("")

@@ -14,6 +14,8 @@ from scrapy_gbot_robots.pages.directives import (
     meta_tags,
 )
 
+from ..support.rows import row, table
+
 HEADERS: list[tuple[str, list[str], Directives]] = [
     ("several-in-one", ["noindex, nofollow"], {"noindex": True, "nofollow": True}),
     ("case-and-space", [" NoIndex ,\tNOFOLLOW "], {"noindex": True, "nofollow": True}),
@@ -52,15 +54,13 @@ def test_header_says_this_to_mybot(name: str, values: list[str], said: Directive
     assert in_headers(values, {"mybot"}) == said, name
 
 
-@pytest.mark.parametrize(
-    ("contents", "said"),
-    [
-        (["noindex", "NoFollow"], {"noindex": True, "nofollow": True}),
-        (["NONE"], {"noindex": True, "nofollow": True}),
-        (["unavailable_after: wed", "noindex"], {"noindex": True}),  # no date goes on in another tag
-        (["otherbot: noindex"], {}),  # a meta tag's content addresses nobody
-        (["unavailable_after: 25 Jun 2031 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
-    ],
+@table(
+    "contents, said",
+    (["noindex", "NoFollow"], {"noindex": True, "nofollow": True}),
+    (["NONE"], {"noindex": True, "nofollow": True}),
+    (["unavailable_after: wed", "noindex"], {"noindex": True}),  # no date goes on in another tag
+    (["otherbot: noindex"], {}),  # a meta tag's content addresses nobody
+    (["unavailable_after: 25 Jun 2031 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
 )  # fmt: skip
 def test_meta_tag_says_this(contents: list[str], said: Directives) -> None:
     assert in_meta_tags(contents, {}) == said
@@ -151,14 +151,12 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     assert meta_tags(response, NAMES) == ["noindex"]
 
 
-@pytest.mark.parametrize(
+@table(
     "page",
-    [
-        pytest.param(b"<meta name=robots content=noindex>" * 100_000, id="tags-without-end"),
-        pytest.param(b"<meta name=robots content=" + b"x" * 5_000_000, id="value-without-end"),
-        pytest.param(b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>", id="elements-without-end"),
-        pytest.param(bytes(range(256)) * 10_000 + b"<meta name=robots>", id="noise"),
-    ],
+    row("tags-without-end", b"<meta name=robots content=noindex>" * 100_000),
+    row("value-without-end", b"<meta name=robots content=" + b"x" * 5_000_000),
+    row("elements-without-end", b"<head>" + b"<noscript>" * 500_000 + b"<meta name=robots>"),
+    row("noise", bytes(range(256)) * 10_000 + b"<meta name=robots>"),
 )  # fmt: skip
 def test_hostile_page_costs_little(page: bytes) -> None:
     tracemalloc.start()

@@ -10,6 +10,7 @@ from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
 from ..support.crawls import crawl, handler_in_use, in_reactor, own_warnings, stats
+from ..support.rows import row, table
 from ..support.web import Reply, Site
 
 ON = {"GBOT_ROBOTS_TAGS": True}
@@ -83,12 +84,10 @@ def followed(site: Site) -> set[str]:
     return paths
 
 
-@pytest.mark.parametrize(
-    ("settings", "meta", "left"),
-    [
-        pytest.param({}, None, set(), id="off"),
-        pytest.param(ON, {"gbot_robots_follow": True}, set(), id="meta-key"),
-    ],
+@table(
+    "settings, meta, left",
+    row("off", {}, None, set()),
+    row("meta-key", ON, {"gbot_robots_follow": True}, set()),
 )
 @in_reactor
 async def test_links_are_left_as_setting_and_meta_say(settings: Any, meta: Any, left: Any) -> None:
@@ -180,13 +179,11 @@ async def test_items_are_dropped_by_directive_and_counted(caplog: pytest.LogCapt
     assert own_warnings(caplog) == [said]
 
 
-@pytest.mark.parametrize(
-    ("extractor", "settings", "left"),
-    [
-        pytest.param(LinkExtractor(), {}, set(), id="stock"),
-        pytest.param(LinkExtractor(), ON, LEFT, id="middleware"),
-        pytest.param(LinkExtractor(canonicalize=True), ON, LEFT, id="canonical-urls"),
-    ],
+@table(
+    "extractor, settings, left",
+    row("stock", LinkExtractor(), {}, set()),
+    row("middleware", LinkExtractor(), ON, LEFT),
+    row("canonical-urls", LinkExtractor(canonicalize=True), ON, LEFT),
 )
 @in_reactor
 async def test_crawl_spider_leaves_these_links(extractor: Any, settings: Any, left: Any) -> None:

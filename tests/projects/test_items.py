@@ -22,6 +22,7 @@ from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from scrapy.utils.asyncio import call_later
 
 from ..support.crawls import in_reactor, items
+from ..support.rows import row, table
 from ..support.sitemap_web import index, urlset, xml
 from ..support.web import Reply, Site
 
@@ -149,14 +150,12 @@ def of(spider: type[Spider], site: Site) -> type[Spider]:
     return type(spider.__name__, (spider,), filled)
 
 
-@pytest.mark.parametrize(
-    ("spider", "most", "settings"),
-    [
-        (Rendered, 7, {}),
-        (Meetings, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
-        (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
-        (OldNews, 2, {"DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS": 2}),
-    ],
+@table(
+    "spider, most, settings",
+    (Rendered, 7, {}),
+    (Meetings, 2, {"ITEM_PIPELINES": {NoDraft: 100}}),
+    (Gazettes, 2, {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}}),
+    (OldNews, 2, {"DEPTH_LIMIT": 5, "CONCURRENT_REQUESTS": 2}),
 )
 @in_reactor
 async def test_project_gives_the_items_that_scrapy_alone_gives(
@@ -246,27 +245,25 @@ def paths(*names: str) -> list[dict[str, str]]:
     return [{"path": name} for name in names]
 
 
-@pytest.mark.parametrize(
-    ("spider", "name", "attributes", "expected"),
-    [
-        pytest.param(Maps, "/en.xml", {}, paths("en/1", "en/2"), id="file"),
-        pytest.param(Maps, "/index.xml", {}, paths("de/1", "en/1", "en/2"), id="index"),
-        pytest.param(Maps, "/robots.txt", {}, paths("de/1", "en/1", "en/2"), id="robots-txt-with-relative-lines-and-odd-bytes"),
-        pytest.param(Maps, "/robots.txt", {"sitemap_follow": ["no"]}, paths("de/1", "en/1", "en/2"), id="follow-is-for-indexes"),
-        pytest.param(Maps, "/index.xml", {"sitemap_follow": [re.compile("en.xml$")]}, paths("en/1", "en/2"), id="follow"),
-        pytest.param(Maps, "/index.xml", {"sitemap_follow": ["nowhere"]}, [], id="follow-nothing"),
-        pytest.param(Maps, "/en.xml", {"sitemap_rules": [("2$", "parse")]}, paths("en/2"), id="rule"),
-        pytest.param(Maps, "/en.xml", {"sitemap_rules": [("", marked)]}, [{"marked": "en/1"}, {"marked": "en/2"}], id="callable"),
-        pytest.param(Maps, "/both.xml", {}, paths("en/1"), id="without-alternates"),
-        pytest.param(Maps, "/both.xml", {"sitemap_alternate_links": True}, paths("de/1", "en/1"), id="alternates"),
-        pytest.param(German, "/both.xml", {}, paths("de/1"), id="filter-of-alternates"),
-        pytest.param(Recent, "/robots.txt", {}, paths("en/1", "en/2"), id="filter"),
-        pytest.param(Maps, "/en.xml.gz", {}, paths("en/1", "en/2"), id="gzip"),
-        pytest.param(Maps, "/compressed", {}, paths("en/1", "en/2"), id="content-encoding"),
-        pytest.param(Maps, "/no.xml", {}, [], id="no-sitemap"),
-        pytest.param(Maps, "/empty.xml", {}, [], id="empty-file"),
-        pytest.param(Maps, "/page.html", {}, [], id="html"),
-    ],
+@table(
+    "spider, name, attributes, expected",
+    row("file", Maps, "/en.xml", {}, paths("en/1", "en/2")),
+    row("index", Maps, "/index.xml", {}, paths("de/1", "en/1", "en/2")),
+    row("robots-txt-with-relative-lines-and-odd-bytes", Maps, "/robots.txt", {}, paths("de/1", "en/1", "en/2")),
+    row("follow-is-for-indexes", Maps, "/robots.txt", {"sitemap_follow": ["no"]}, paths("de/1", "en/1", "en/2")),
+    row("follow", Maps, "/index.xml", {"sitemap_follow": [re.compile("en.xml$")]}, paths("en/1", "en/2")),
+    row("follow-nothing", Maps, "/index.xml", {"sitemap_follow": ["nowhere"]}, []),
+    row("rule", Maps, "/en.xml", {"sitemap_rules": [("2$", "parse")]}, paths("en/2")),
+    row("callable", Maps, "/en.xml", {"sitemap_rules": [("", marked)]}, [{"marked": "en/1"}, {"marked": "en/2"}]),
+    row("without-alternates", Maps, "/both.xml", {}, paths("en/1")),
+    row("alternates", Maps, "/both.xml", {"sitemap_alternate_links": True}, paths("de/1", "en/1")),
+    row("filter-of-alternates", German, "/both.xml", {}, paths("de/1")),
+    row("filter", Recent, "/robots.txt", {}, paths("en/1", "en/2")),
+    row("gzip", Maps, "/en.xml.gz", {}, paths("en/1", "en/2")),
+    row("content-encoding", Maps, "/compressed", {}, paths("en/1", "en/2")),
+    row("no-sitemap", Maps, "/no.xml", {}, []),
+    row("empty-file", Maps, "/empty.xml", {}, []),
+    row("html", Maps, "/page.html", {}, []),
 )  # fmt: skip
 @in_reactor
 async def test_items_are_those_without_the_add_on(

@@ -14,6 +14,7 @@ from scrapy_gbot_robots.signals import request_forbidden
 
 from ..support.crawls import ADDON, Pages, crawl, in_reactor, own_warnings, pages
 from ..support.documentation import HOME, blocks
+from ..support.rows import table
 from ..support.web import Reply, Site
 
 RULES = b"user-agent: *\ndisallow: /no\ncrawl-delay: 0.01\n"
@@ -36,13 +37,11 @@ class Sees:
         self.seen[request.url] = {"playwright", "proxy", "bindaddress"} & request.meta.keys()
 
 
-@pytest.mark.parametrize(
-    ("settings", "keys"),
-    [
-        ({}, {"proxy", "bindaddress"}),
-        ({"GBOT_ROBOTS_META_KEYS": ["playwright"]}, {"playwright"}),
-        ({"GBOT_ROBOTS_META_KEYS": ["proxy", "playwright"]}, {"proxy", "playwright"}),
-    ],
+@table(
+    "settings, keys",
+    ({}, {"proxy", "bindaddress"}),
+    ({"GBOT_ROBOTS_META_KEYS": ["playwright"]}, {"playwright"}),
+    ({"GBOT_ROBOTS_META_KEYS": ["proxy", "playwright"]}, {"proxy", "playwright"}),
 )
 @in_reactor
 async def test_robots_txt_has_the_meta_keys_named(settings: Any, keys: Any, site: Site) -> None:

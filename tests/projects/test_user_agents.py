@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from itertools import cycle
 from typing import Any
 
-import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from typing_extensions import Self
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.rows import row, table
 from ..support.web import Reply, Site
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
@@ -60,15 +60,13 @@ def placed(middleware: type, place: int) -> dict[str, Any]:
 BEHIND = placed(Rotating, 400)
 
 
-@pytest.mark.parametrize(
-    ("settings", "spider", "refused"),
-    [
-        pytest.param(BEHIND, Pages, "/testbot", id="behind"),
-        pytest.param(placed(Choosing, 500), Pages, "/testbot", id="subclass"),
-        pytest.param(placed(Rotating, 50), Pages, "/browsers", id="before"),
-        pytest.param({}, Naming, "/browsers", id="by-the-spider"),
-        pytest.param({"ROBOTSTXT_USER_AGENT": "testbot", **BEHIND}, Pages, "/testbot", id="named"),
-    ],
+@table(
+    "settings, spider, refused",
+    row("behind", BEHIND, Pages, "/testbot"),
+    row("subclass", placed(Choosing, 500), Pages, "/testbot"),
+    row("before", placed(Rotating, 50), Pages, "/browsers"),
+    row("by-the-spider", {}, Naming, "/browsers"),
+    row("named", {"ROBOTSTXT_USER_AGENT": "testbot", **BEHIND}, Pages, "/testbot"),
 )
 @in_reactor
 async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone(

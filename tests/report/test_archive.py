@@ -31,6 +31,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.documentation import HOME, blocks
 from ..support.entries import NOW
+from ..support.rows import row, table
 from ..support.systems import needs_posix
 from ..support.until import block_until
 from ..support.web import Reply, Site
@@ -366,13 +367,11 @@ async def test_empty_texts_leave_nothing_behind(
 OVERRIDE = {"127.0.0.1": {"rules": "User-agent: *\nAllow: /", "reason": "agreed"}}
 
 
-@pytest.mark.parametrize(
-    ("settings", "meta"),
-    [
-        pytest.param({"GBOT_ROBOTS_OVERRIDES": OVERRIDE}, {}, id="override"),
-        pytest.param({}, {"dont_obey_robotstxt": True}, id="dont_obey_robotstxt"),
-        pytest.param({"ROBOTSTXT_OBEY": False}, {}, id="ROBOTSTXT_OBEY"),
-    ],
+@table(
+    "settings, meta",
+    row("override", {"GBOT_ROBOTS_OVERRIDES": OVERRIDE}, {}),
+    row("dont_obey_robotstxt", {}, {"dont_obey_robotstxt": True}),
+    row("ROBOTSTXT_OBEY", {"ROBOTSTXT_OBEY": False}, {}),
 )
 @in_reactor
 async def test_page_for_which_no_robots_txt_was_asked_is_not_in_the_record(

@@ -22,6 +22,7 @@ from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts, Tally, 
 
 from ..support.browser import dom, violations
 from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.rows import row, table
 from ..support.web import Reply, Site, redirect
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
@@ -161,16 +162,14 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
 OF_A_USER = "it exists and is no page of this plugin, so it is not overwritten"
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("directory.html", "it is not a file"),
-        ("file/report.html", "Not a directory"),
-        ("mine.html", OF_A_USER),
-        ("index.html", OF_A_USER),
-        ("loop.html", "Too many levels of symbolic links"),
-        (f"{'r' * 300}.html", "File name too long"),
-    ],
+@table(
+    "name, why",
+    ("directory.html", "it is not a file"),
+    ("file/report.html", "Not a directory"),
+    ("mine.html", OF_A_USER),
+    ("index.html", OF_A_USER),
+    ("loop.html", "Too many levels of symbolic links"),
+    (f"{'r' * 300}.html", "File name too long"),
 )
 @in_reactor
 async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
@@ -194,9 +193,10 @@ async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
     assert names(tmp_path) == ["directory.html", "file", "index.html", "loop.html", "mine.html"]
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [("place/r.html", "Not a directory"), ("r.html", "no page of this plugin, so it is not over")],
+@table(
+    "name, why",
+    ("place/r.html", "Not a directory"),
+    ("r.html", "no page of this plugin, so it is not over"),
 )
 @in_reactor
 async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_else(
@@ -220,9 +220,7 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
     assert stats(crawler)["finish_reason"] == "finished"
 
 
-@pytest.mark.parametrize(
-    "before", ["<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>", ""]
-)
+@table("before", "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>", "")
 @in_reactor
 async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(
     before: str, tmp_path: Path
@@ -318,9 +316,9 @@ async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_
     document = Selector(text=path.read_text(encoding="utf-8"))
     (rule,) = document.css("#rules tbody tr")
     (origin,) = document.css("#origins tbody tr")
-    for row in (rule, origin):
-        assert here.url("/robots.txt") in row.css("td::text").getall()
-        examples = row.css("td:last-child::text").get("").split()
+    for shown in (rule, origin):
+        assert here.url("/robots.txt") in shown.css("td::text").getall()
+        examples = shown.css("td:last-child::text").get("").split()
         assert len(examples) == 2
         assert set(examples) < set(urls)
     assert "Disallow: /no" in rule.css("td::text").getall()
@@ -381,13 +379,11 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     assert "default-src 'none'" in html
 
 
-@pytest.mark.parametrize(
-    ("order", "rows", "arrow"),
-    [
-        pytest.param("origins.blocked", ["z", "c", "d", "a", "b"], "ascending", id="by-number"),
-        pytest.param("origins.-robots-txt", ["z", "d", "c", "b", "a"], "descending", id="by-text"),
-        pytest.param("nonsense.blocked", ["b", "a", "d", "c", "z"], None, id="unknown-order"),
-    ],
+@table(
+    "order, rows, arrow",
+    row("by-number", "origins.blocked", ["z", "c", "d", "a", "b"], "ascending"),
+    row("by-text", "origins.-robots-txt", ["z", "d", "c", "b", "a"], "descending"),
+    row("unknown-order", "nonsense.blocked", ["b", "a", "d", "c", "z"], None),
 )
 def test_a_real_browser_sorts_the_tables(
     tmp_path: Path, order: str, rows: list[str], arrow: str | None

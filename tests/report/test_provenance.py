@@ -8,12 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pytest
 from scrapy import Request
 from scrapy.http import Response
 
 from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.documentation import HOME
+from ..support.rows import row, table
 from ..support.web import Reply, Site, redirect
 
 RULES = b"user-agent: testbot\nallow: /yes\ndisallow: /no\n"
@@ -34,17 +34,15 @@ def overridden(rules: str) -> dict[str, Any]:
 IGNORED, OWN = overridden("ignore"), overridden("user-agent: *\n\nallow: /no")
 
 
-@pytest.mark.parametrize(
-    ("robots_txt", "settings", "path", "proof"),
-    [
-        pytest.param(RULES, {}, "/yes", (DIGEST, 200, 2, "testbot", None), id="rule"),
-        pytest.param(RULES, {}, "/free", (DIGEST, 200, None, "testbot", None), id="no-rule"),
-        pytest.param(LONG, CUT, "/yes", (DIGEST_OF_50, 200, 2, "testbot", None), id="cut"),
-        pytest.param(Reply(404), {}, "/yes", (None, 404, None, None, None), id="none"),
-        pytest.param(Reply(503), OPEN, "/yes", (None, 503, None, None, None), id="unreachable"),
-        pytest.param(RULES, IGNORED, "/no", (None, None, None, None, "127.0.0.1"), id="ignored"),
-        pytest.param(RULES, OWN, "/no", (None, None, 3, "*", "127.0.0.1"), id="own-rules"),
-    ],
+@table(
+    "robots_txt, settings, path, proof",
+    row("rule", RULES, {}, "/yes", (DIGEST, 200, 2, "testbot", None)),
+    row("no-rule", RULES, {}, "/free", (DIGEST, 200, None, "testbot", None)),
+    row("cut", LONG, CUT, "/yes", (DIGEST_OF_50, 200, 2, "testbot", None)),
+    row("none", Reply(404), {}, "/yes", (None, 404, None, None, None)),
+    row("unreachable", Reply(503), OPEN, "/yes", (None, 503, None, None, None)),
+    row("ignored", RULES, IGNORED, "/no", (None, None, None, None, "127.0.0.1")),
+    row("own-rules", RULES, OWN, "/no", (None, None, 3, "*", "127.0.0.1")),
 )
 @in_reactor
 async def test_response_says_which_robots_txt_or_override_allowed_it(

@@ -13,6 +13,7 @@ from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats
+from ..support.rows import row, table
 from ..support.sitemap_web import (
     Links,
     Sitemaps,
@@ -159,18 +160,16 @@ async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) 
     assert sitemap_stats(crawler) == {"refused/scheme": 1}
 
 
-@pytest.mark.parametrize(
-    ("mode", "names", "counted", "crawled"),
-    [
-        pytest.param("auto", ["/s.xml"], {"found": 2, "not_fed": 1}, {"/page"}, id="auto-file"),
-        pytest.param("auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-both"),
-        pytest.param("auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="auto-robots-txt"),
-        pytest.param("auto", [], {"found": 2, "fed": 2}, {"/page", "/other"}, id="auto-nothing"),
-        pytest.param("feed", ["/s.xml"], {"found": 2, "fed": 2}, {"/page", "/other"}, id="feed-file"),
-        pytest.param("feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}, id="feed-robots-txt"),
-        pytest.param("collect", ["/s.xml"], {"found": 2}, {"/page"}, id="collect"),
-        pytest.param("OFF".lower(), ["/s.xml"], {}, {"/page"}, id="off"),  # no literal's object
-    ],
+@table(
+    "mode, names, counted, crawled",
+    row("auto-file", "auto", ["/s.xml"], {"found": 2, "not_fed": 1}, {"/page"}),
+    row("auto-both", "auto", ["/s.xml", "/robots.txt"], {"found": 2}, {"/page", "/other"}),
+    row("auto-robots-txt", "auto", ["/robots.txt"], {"found": 2}, {"/page", "/other"}),
+    row("auto-nothing", "auto", [], {"found": 2, "fed": 2}, {"/page", "/other"}),
+    row("feed-file", "feed", ["/s.xml"], {"found": 2, "fed": 2}, {"/page", "/other"}),
+    row("feed-robots-txt", "feed", ["/robots.txt"], {"found": 2}, {"/page", "/other"}),
+    row("collect", "collect", ["/s.xml"], {"found": 2}, {"/page"}),
+    row("off", "OFF".lower(), ["/s.xml"], {}, {"/page"}),  # no literal's object
 )  # fmt: skip
 @in_reactor
 async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
@@ -214,9 +213,11 @@ class Both(Links, Sitemaps):
             yield Request(url)
 
 
-@pytest.mark.parametrize(
-    ("mode", "named", "crawled"),
-    [("auto", [], {"/"}), ("feed", [], {"/", "/page"}), ("auto", ["/robots.txt"], {"/"})],
+@table(
+    "mode, named, crawled",
+    ("auto", [], {"/"}),
+    ("feed", [], {"/", "/page"}),
+    ("auto", ["/robots.txt"], {"/"}),
 )
 @in_reactor
 async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_and_that_is_said(
@@ -236,9 +237,7 @@ class Silent(Both):
             yield request
 
 
-@pytest.mark.parametrize(
-    ("spider", "mode"), [(Silent, "auto"), (Sitemaps, "collect"), (Sitemaps, "off")]
-)
+@table("spider, mode", (Silent, "auto"), (Sitemaps, "collect"), (Sitemaps, "off"))
 @in_reactor
 async def test_spider_fed_nothing_never_starts(
     spider: Any, mode: str, site: Site, log: Any

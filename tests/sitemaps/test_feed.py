@@ -24,6 +24,7 @@ from scrapy_gbot_robots.sitemaps.discovery import SitemapFeed
 from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
 from ..support.crawls import as_scrapy_runs_it, crawl, errors, in_reactor, stats
+from ..support.rows import table
 from ..support.sitemap_web import (
     Hosts,
     Links,
@@ -94,13 +95,11 @@ async def test_reactor_runs_while_many_sitemap_lines_are_read(
     assert threading.current_thread() not in threads
 
 
-@pytest.mark.parametrize(
-    ("urls", "said"),
-    [
-        (["http://e/1", *["/1"] * 1000], "1000 (line 2 left out by the form of its URL, which must be absolute: /1)"),
-        (["http://e/1", "http://e/2"], None),
-        (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 left out by GBOT_ROBOTS_SITEMAPS_MAX: http://e/3)"),
-    ],
+@table(
+    "urls, said",
+    (["http://e/1", *["/1"] * 1000], "1000 (line 2 left out by the form of its URL, which must be absolute: /1)"),
+    (["http://e/1", "http://e/2"], None),
+    (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 left out by GBOT_ROBOTS_SITEMAPS_MAX: http://e/3)"),
 )  # fmt: skip
 @pytest.mark.parametrize("mode", ["collect", "auto"])
 @as_scrapy_runs_it
@@ -131,9 +130,8 @@ class Shown(Sitemaps):
         return request.replace(url=request.url.replace("/s.xml", self.answer))
 
 
-@pytest.mark.parametrize(
-    ("answer", "crawled"),
-    [(None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")],
+@table(
+    "answer, crawled", (None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")
 )
 @in_reactor
 async def test_spider_may_veto_or_change_one(

@@ -11,6 +11,7 @@ from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
+from ..support.rows import row, table
 from ..support.sitemap_web import Hosts, index, parsed, sitemap_lines, sitemap_stats, urlset, xml
 from ..support.web import Content, Reply, Site
 
@@ -193,13 +194,11 @@ async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site:
     assert sitemap_stats(crawler)["entries"] == len(locs)
 
 
-@pytest.mark.parametrize(
-    ("limit", "room"),
-    [
-        pytest.param(100, 100_000, id="of-the-setting"),
-        pytest.param(100_000, 100, id="of-the-spider"),
-        pytest.param(0, 100, id="of-the-spider-alone"),
-    ],
+@table(
+    "limit, room",
+    row("of-the-setting", 100, 100_000),
+    row("of-the-spider", 100_000, 100),
+    row("of-the-spider-alone", 0, 100),
 )
 @in_reactor
 async def test_sitemap_over_the_least_limit_is_not_downloaded(

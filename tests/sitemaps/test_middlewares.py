@@ -8,6 +8,7 @@ import pytest
 from scrapy import Request
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
+from ..support.rows import row, table
 from ..support.sitemap_web import (
     Hosts,
     Remembers,
@@ -34,9 +35,7 @@ async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> Non
     assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
 
 
-@pytest.mark.parametrize(
-    ("spider", "mode"), [(Sitemaps, "auto"), (Hosts, "auto"), (Hosts, "off"), (Hosts, "collect")]
-)
+@table("spider, mode", (Sitemaps, "auto"), (Hosts, "auto"), (Hosts, "off"), (Hosts, "collect"))
 @pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
 @in_reactor
 async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
@@ -128,16 +127,14 @@ async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spide
     assert sitemap_stats(crawler) == {"found": 4, "refused/scheme": 2}
 
 
-@pytest.mark.parametrize(
-    ("robots_txt", "refused"),
-    [
-        pytest.param(b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", {}, id="field"),
-        pytest.param(b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", {}, id="mark"),
-        pytest.param(b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", {}, id="line-ends"),
-        pytest.param(b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}, id="bad-line"),
-        pytest.param(b"Sitemap: <{1}>\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}, id="brackets"),
-        pytest.param(b"Sitemap: www.e.example:443/x\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/scheme": 1}, id="no-scheme"),
-    ],
+@table(
+    "robots_txt, refused",
+    row("field", b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", {}),
+    row("mark", b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", {}),
+    row("line-ends", b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", {}),
+    row("bad-line", b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}),
+    row("brackets", b"Sitemap: <{1}>\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}),
+    row("no-scheme", b"Sitemap: www.e.example:443/x\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/scheme": 1}),
 )  # fmt: skip
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart])
 @in_reactor

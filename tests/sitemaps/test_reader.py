@@ -14,6 +14,7 @@ from scrapy.utils.sitemap import Sitemap
 from scrapy_gbot_robots.sitemaps import reader as reader_module
 from scrapy_gbot_robots.sitemaps.reader import SitemapReader, is_before
 
+from ..support.rows import row, table
 from ..support.systems import needs_posix
 
 NAMESPACE = b' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -136,36 +137,28 @@ def test_last_change_is_read(body: bytes, lastmod: str) -> None:
     ],
     ids=["all", "empty-elements", "no-elements"],
 )
-@pytest.mark.parametrize(
-    "entry", [b"<url><loc>http://e/1</loc>%s</url>", b"<url>%s<loc> http://e/1 </loc></url>"]
-)
+@table("entry", b"<url><loc>http://e/1</loc>%s</url>", b"<url>%s<loc> http://e/1 </loc></url>")
 def test_entry_is_the_one_that_scrapys_own_reader_gives(entry: bytes, more: bytes) -> None:
     """A spider's `sitemap_filter` may read `entry["lastmod"]` where the file has the element, even an empty one."""
     body = urlset(entry % more)
     assert read(body)[0] == list(Sitemap(body))
 
 
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        pytest.param(b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}, id="empty-then-full"),
-        pytest.param(b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}, id="two"),
-        pytest.param(b"<lastmod><b>2026</b></lastmod>", {"lastmod": ""}, id="element-in-it"),
-        pytest.param(b"<lastmod>\xff</lastmod>", {"lastmod": ""}, id="no-characters"),
-        pytest.param(b"<alternate>http://e/2</alternate>", {}, id="text-where-scrapy-has-a-list"),
-        pytest.param(b"<note>%s</note>" % (b"x" * 9_000), {"note": ""}, id="too-long"),
-    ],
+@table(
+    "more, expected",
+    row("empty-then-full", b"<lastmod/><lastmod>2026</lastmod>", {"lastmod": "2026"}),
+    row("two", b"<lastmod>2025</lastmod><lastmod>2026</lastmod>", {"lastmod": "2025"}),
+    row("element-in-it", b"<lastmod><b>2026</b></lastmod>", {"lastmod": ""}),
+    row("no-characters", b"<lastmod>\xff</lastmod>", {"lastmod": ""}),
+    row("text-where-scrapy-has-a-list", b"<alternate>http://e/2</alternate>", {}),
+    row("too-long", b"<note>%s</note>" % (b"x" * 9_000), {"note": ""}),
 )  # fmt: skip
 def test_first_value_that_is_not_empty_counts(more: bytes, expected: dict[str, str]) -> None:
     assert read(urlset(url(b"http://e/1", more)))[0] == [{"loc": "http://e/1", **expected}]
 
 
-@pytest.mark.parametrize(
-    ("length", "taken"),
-    [
-        pytest.param(8_191, True, id="S10.23-the-longest"),
-        pytest.param(8_192, False, id="S10.23-too-long"),
-    ],
+@table(
+    "length, taken", row("S10.23-the-longest", 8_191, True), row("S10.23-too-long", 8_192, False)
 )
 def test_url_may_be_longer_than_sitemaps_org_allows(length: int, *, taken: bool) -> None:
     loc = b"http://e/" + b"x" * (length - len(b"http://e/"))
@@ -175,34 +168,30 @@ def test_url_may_be_longer_than_sitemaps_org_allows(length: int, *, taken: bool)
         assert reader.broken == (not taken)
 
 
-@pytest.mark.parametrize(
-    ("loc", "expected"),
-    [
-        pytest.param(b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;", "http://e/?a=1&b=<>'\"", id="S10.24-escaped"),
-        pytest.param(b"http://e/?a=1&b=2&c", "http://e/?a=1&b=2&c", id="ampersands-not-escaped"),
-        pytest.param(b"http://e/?a&#38;b&#x26;c", "http://e/?a&b&c", id="character-references"),
-        pytest.param(b"<![CDATA[http://e/?a=1&b=2&amp;c]]>", "http://e/?a=1&b=2&amp;c", id="cdata-is-verbatim"),
-        pytest.param(b"http://e/&eacute;&nosuch;", "http://e/&eacute;&nosuch;", id="entities-of-html-are-text"),
-        pytest.param(b"http://e/<!-- & -->x&y", "http://e/x&y", id="comment"),
-        pytest.param(b"http://e/<!-- <![CDATA[ -->x&y", "http://e/x&y", id="cdata-in-comment"),
-        pytest.param(b"http://e/<?php <![CDATA[ <!-- ?>x&y", "http://e/x&y", id="cdata-in-instruction"),
-        pytest.param(b"<![CDATA[http://e/<!--?a]]>", "http://e/<!--?a", id="cdata-with-comment"),
-        *((loc.encode(), loc) for loc in ("/x", "//e/x", "x.html", "../x", "?a=:", "#x", "\xfc/a:b")),
-        *((loc.encode(), loc) for loc in ('x?"', "~x", "mailto:a@e", "%22x")),  # left to the crawl
-    ],
+@table(
+    "loc, expected",
+    row("S10.24-escaped", b"http://e/?a=1&amp;b=&lt;&gt;&apos;&quot;", "http://e/?a=1&b=<>'\""),
+    row("ampersands-not-escaped", b"http://e/?a=1&b=2&c", "http://e/?a=1&b=2&c"),
+    row("character-references", b"http://e/?a&#38;b&#x26;c", "http://e/?a&b&c"),
+    row("cdata-is-verbatim", b"<![CDATA[http://e/?a=1&b=2&amp;c]]>", "http://e/?a=1&b=2&amp;c"),
+    row("entities-of-html-are-text", b"http://e/&eacute;&nosuch;", "http://e/&eacute;&nosuch;"),
+    row("comment", b"http://e/<!-- & -->x&y", "http://e/x&y"),
+    row("cdata-in-comment", b"http://e/<!-- <![CDATA[ -->x&y", "http://e/x&y"),
+    row("cdata-in-instruction", b"http://e/<?php <![CDATA[ <!-- ?>x&y", "http://e/x&y"),
+    row("cdata-with-comment", b"<![CDATA[http://e/<!--?a]]>", "http://e/<!--?a"),
+    *((loc.encode(), loc) for loc in ("/x", "//e/x", "x.html", "../x", "?a=:", "#x", "\xfc/a:b")),
+    *((loc.encode(), loc) for loc in ('x?"', "~x", "mailto:a@e", "%22x")),  # left to the crawl
 )  # fmt: skip
 def test_url_is_read_as_it_was_meant(loc: bytes, expected: str) -> None:
     assert locs(urlset(url(loc))) == [expected]
 
 
 @pytest.mark.parametrize("wrap", [b"\n", b"\r\n", b"\t", b"&#10;"])
-@pytest.mark.parametrize(
+@table(
     "body",
-    [
-        pytest.param(urlset(url(b"http://e/ok%s18")), id="loc"),
-        pytest.param(b"<feed><entry><link href='http://e/ok%s18'/></entry></feed>", id="atom"),
-        pytest.param(b"<rss><item><guid>http://e/ok%s18</guid></item></rss>", id="guid"),
-    ],
+    row("loc", urlset(url(b"http://e/ok%s18"))),
+    row("atom", b"<feed><entry><link href='http://e/ok%s18'/></entry></feed>"),
+    row("guid", b"<rss><item><guid>http://e/ok%s18</guid></item></rss>"),
 )
 def test_wrapped_url_is_joined(body: bytes, wrap: bytes) -> None:
     assert locs(body.replace(b"%s", wrap)) == ["http://e/ok18"]
@@ -297,13 +286,11 @@ def test_url_and_date_with_another_prefix_are_not_the_pages(form: str, other: st
     assert reader.broken == 0
 
 
-@pytest.mark.parametrize(
+@table(
     "line",
-    [
-        *("Pages:", "# http://e/0", "--- news ---", "loc,lastmod", "/relative", "//e/0", "www.e.example/0"),
-        *("http://", "http:///0", "ftp://e/0", "http://e/0\t2026-11-25", "http://e/0 2026-11-25"),
-        *('{"loc": "http://e/0"}', "http://e/\udcff"),
-    ],
+    *("Pages:", "# http://e/0", "--- news ---", "loc,lastmod", "/relative", "//e/0", "www.e.example/0"),
+    *("http://", "http:///0", "ftp://e/0", "http://e/0\t2026-11-25", "http://e/0 2026-11-25"),
+    *('{"loc": "http://e/0"}', "http://e/\udcff"),
 )  # fmt: skip
 def test_line_of_a_text_file_that_is_no_absolute_url_is_broken(line: str) -> None:
     text = f"HTTP://e/1\n{line}\n\thttps://e/2"
@@ -333,19 +320,17 @@ def test_file_of_more_gzip_members_than_files_have_is_not_read_to_its_end() -> N
     assert 1_500 < len(entries) < 3_300
 
 
-@pytest.mark.parametrize(
+@table(
     "body",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(b" \n", id="blank"),
-        pytest.param(b"<!DOCTYPE html><html><head><title>404</title></head></html>", id="html"),
-        pytest.param(b"<opml><outline xmlUrl='http://e/'/></opml>", id="other-xml"),
-        pytest.param(b'{"urls": ["http://e/"]}', id="json"),
-        pytest.param(b"<", id="less-than"),
-        pytest.param(b"<urlset>" + b"<a/>" * 300_000, id="over-a-million-characters-of-no-entry"),
-        pytest.param(b"\x1f\x8b", id="gzip-of-nothing"),
-        pytest.param(gzip.compress(gzip.compress(ONE)), id="gzip-twice"),
-    ],
+    row("empty", b""),
+    row("blank", b" \n"),
+    row("html", b"<!DOCTYPE html><html><head><title>404</title></head></html>"),
+    row("other-xml", b"<opml><outline xmlUrl='http://e/'/></opml>"),
+    row("json", b'{"urls": ["http://e/"]}'),
+    row("less-than", b"<"),
+    row("over-a-million-characters-of-no-entry", b"<urlset>" + b"<a/>" * 300_000),
+    row("gzip-of-nothing", b"\x1f\x8b"),
+    row("gzip-twice", gzip.compress(gzip.compress(ONE))),
 )
 def test_file_that_is_no_sitemap_has_trouble_and_no_entries(body: bytes) -> None:
     entries, reader = read(body)

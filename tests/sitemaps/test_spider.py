@@ -21,6 +21,7 @@ from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, scope
 from ..support.crawls import crawl, in_reactor, stats, under_way
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
+from ..support.rows import row, table
 from ..support.sitemap_web import (
     Hosts,
     Web,
@@ -41,20 +42,18 @@ from ..support.until import block_until
 from ..support.web import Reply, Site, free_port, free_port_like_tls, redirect
 
 
-@pytest.mark.parametrize(
-    ("text", "origins"),
-    [
-        ("example.org", ["https://example.org", "http://example.org"]),
-        ("EXAMPLE.org/a?b", ["https://example.org", "http://example.org"]),
-        ("bücher.example", ["https://xn--bcher-kva.example", "http://xn--bcher-kva.example"]),
-        ("example.org:8080", ["http://example.org:8080", "https://example.org:8080"]),
-        ("example.org:80", ["http://example.org", "https://example.org:80"]),
-        ("example.org:8443", ["https://example.org:8443", "http://example.org:8443"]),
-        ("[::1]", ["https://[::1]", "http://[::1]"]),
-        ("http://example.org/path?q", ["http://example.org"]),
-        ("https://user:pw@example.org:443", ["https://example.org"]),
-        ("ftp://example.org", ["ftp://example.org"]),
-    ],
+@table(
+    "text, origins",
+    ("example.org", ["https://example.org", "http://example.org"]),
+    ("EXAMPLE.org/a?b", ["https://example.org", "http://example.org"]),
+    ("bücher.example", ["https://xn--bcher-kva.example", "http://xn--bcher-kva.example"]),
+    ("example.org:8080", ["http://example.org:8080", "https://example.org:8080"]),
+    ("example.org:80", ["http://example.org", "https://example.org:80"]),
+    ("example.org:8443", ["https://example.org:8443", "http://example.org:8443"]),
+    ("[::1]", ["https://[::1]", "http://[::1]"]),
+    ("http://example.org/path?q", ["http://example.org"]),
+    ("https://user:pw@example.org:443", ["https://example.org"]),
+    ("ftp://example.org", ["ftp://example.org"]),
 )
 def test_host_has_these_origins(text: str, origins: list[str]) -> None:
     assert [str(origin) for origin in origins_of(text)] == origins
@@ -66,9 +65,13 @@ def test_what_is_no_host_is_an_error(text: str) -> None:
         origins_of(text)
 
 
-@pytest.mark.parametrize(
+@table(
     "given",
-    ["a.com,b.com", " a.com , b.com,", "a.com b.com", ["a.com", " b.com "], ("a.com", "", "b.com")],
+    "a.com,b.com",
+    " a.com , b.com,",
+    "a.com b.com",
+    ["a.com", " b.com "],
+    ("a.com", "", "b.com"),
 )
 def test_list_of_hosts_is_read(given: str | list[str]) -> None:
     assert list(given_in(given)) == ["a.com", "b.com"]
@@ -81,20 +84,18 @@ def test_file_of_hosts_is_read_line_by_line(tmp_path: Path) -> None:
     assert list(given_in((), path)) == ["a.com", "https://b.com/x", "ü.com", "\ufffd.com", "c.com"]
 
 
-@pytest.mark.parametrize(
-    ("url", "covered"),
-    [
-        ("https://example.org/", True),
-        ("http://example.org/", True),
-        ("https://www.example.org/", True),
-        ("https://notexample.org/", False),
-        ("https://example.org.evil.net/", False),
-        ("https://example.org:8443/", False),
-        ("https://net.example/", True),  # given as www.net.example
-        ("https://shop.net.example/", True),
-        ("http://127.0.0.1:8000/", True),
-        ("http://127.0.0.1:9000/", False),
-    ],
+@table(
+    "url, covered",
+    ("https://example.org/", True),
+    ("http://example.org/", True),
+    ("https://www.example.org/", True),
+    ("https://notexample.org/", False),
+    ("https://example.org.evil.net/", False),
+    ("https://example.org:8443/", False),
+    ("https://net.example/", True),  # given as www.net.example
+    ("https://shop.net.example/", True),
+    ("http://127.0.0.1:8000/", True),
+    ("http://127.0.0.1:9000/", False),
 )
 def test_scope_is_hosts_with_and_without_www_and_their_subdomains(url: str, covered: bool) -> None:
     scope = scope_of(["example.org", "https://www.net.example", "no host", "127.0.0.1:8000"])
@@ -143,12 +144,10 @@ async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
         assert set(found(crawler)) == {*listing_hosts}
 
 
-@pytest.mark.parametrize(
-    ("guess", "crawled"),
-    [
-        *(("1", ["/i"]), (True, ["/i"]), ("true", ["/i"]), ("Yes", ["/i"])),
-        *(("0", []), (False, []), (None, []), ([], []), ("", []), ("no", []), ("False", [])),
-    ],
+@table(
+    "guess, crawled",
+    *(("1", ["/i"]), (True, ["/i"]), ("true", ["/i"]), ("Yes", ["/i"])),
+    *(("0", []), (False, []), (None, []), ([], []), ("", []), ("no", []), ("False", [])),
 )
 @pytest.mark.parametrize("answer", [Reply(404), Reply(500, b"<title>Page not found</title>")])
 @in_reactor
@@ -202,16 +201,14 @@ async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "own"),
-    [
-        pytest.param(urlset("/page", lastmod="2020"), {"since": "2026"}, id="old-pages"),
-        pytest.param(index("/next.xml", lastmod="2020"), {"since": "2026"}, id="old-sitemaps"),
-        pytest.param(urlset("http://127.0.0.2:1/"), {}, id="pages-of-another-host"),
-        pytest.param(urlset("mailto:a@b"), {}, id="other-schemes"),
-        pytest.param(index("/next.xml"), {"sitemap_follow": ["no"]}, id="sitemaps-not-followed"),
-        pytest.param(urlset("/page"), {"sitemap_filter": lambda _, them: [*them][:0]}, id="filtered"),
-    ],
+@table(
+    "body, own",
+    row("old-pages", urlset("/page", lastmod="2020"), {"since": "2026"}),
+    row("old-sitemaps", index("/next.xml", lastmod="2020"), {"since": "2026"}),
+    row("pages-of-another-host", urlset("http://127.0.0.2:1/"), {}),
+    row("other-schemes", urlset("mailto:a@b"), {}),
+    row("sitemaps-not-followed", index("/next.xml"), {"sitemap_follow": ["no"]}),
+    row("filtered", urlset("/page"), {"sitemap_filter": lambda _, them: [*them][:0]}),
 )  # fmt: skip
 @in_reactor
 async def test_guess_that_lists_what_is_left_out_counts(body: bytes, own: Any, site: Site) -> None:
@@ -336,12 +333,10 @@ async def test_allowed_domains_decide_about_pages_not_hosts(site: Site, other: S
     assert set(parsed(crawler)) == {other.url("/page")}
 
 
-@pytest.mark.parametrize(
+@table(
     "server",
-    [
-        pytest.param(lambda: {"tls": tls_context()}, id="tls-on-another-port"),
-        pytest.param(lambda: {"port": free_port_like_tls()}, id="no-tls-on-a-port-like-it"),
-    ],
+    row("tls-on-another-port", lambda: {"tls": tls_context()}),
+    row("no-tls-on-a-port-like-it", lambda: {"port": free_port_like_tls()}),
 )
 @in_reactor
 async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None:
@@ -406,21 +401,19 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: Any, site:
     assert "URLs 20 found, 20 crawled" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "Say which hosts"),
-        ({"hosts": ""}, "Say which hosts"),
-        ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
-        ({"hosts_file": "."}, "hosts_file must be a file, got '.'"),
-        ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
-        ({"hosts": "a.com", "since": "2026-01-31T10:00"}, "since must be a date"),
-        ({"hosts": "a.com", "since": "2026-02-30"}, "since must be a date"),
-        ({"hosts": "a.com", "guess": "maybe"}, "guess must be True or paths"),
-        ({"hosts": "a.com", "guess": ["/a.xml", "http://b.com/c.xml"]}, "guess must be True or paths"),
-        ({"hosts": "a.com", "guess": "//b.com/c.xml"}, "guess must be True or paths"),
-        ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
-    ],
+@table(
+    "arguments, message",
+    ({}, "Say which hosts"),
+    ({"hosts": ""}, "Say which hosts"),
+    ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
+    ({"hosts_file": "."}, "hosts_file must be a file, got '.'"),
+    ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
+    ({"hosts": "a.com", "since": "2026-01-31T10:00"}, "since must be a date"),
+    ({"hosts": "a.com", "since": "2026-02-30"}, "since must be a date"),
+    ({"hosts": "a.com", "guess": "maybe"}, "guess must be True or paths"),
+    ({"hosts": "a.com", "guess": ["/a.xml", "http://b.com/c.xml"]}, "guess must be True or paths"),
+    ({"hosts": "a.com", "guess": "//b.com/c.xml"}, "guess must be True or paths"),
+    ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
 )  # fmt: skip
 def test_wrong_argument_is_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -8,6 +8,8 @@ from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.sitemaps import urls
 from scrapy_gbot_robots.sitemaps.urls import Refused, UrlCheck
 
+from ..support.rows import row, table
+
 CHECK = UrlCheck(frozenset({"http", "https"}), "any", 50)
 
 
@@ -23,54 +25,50 @@ JAPANESE = "テスト-サイトマップ.xml"
 ESCAPED = "%E3%83%86%E3%82%B9%E3%83%88-%E3%82%B5%E3%82%A4%E3%83%88%E3%83%9E%E3%83%83%E3%83%97.xml"
 
 
-@pytest.mark.parametrize(
-    ("text", "asked_for"),
-    [
-        pytest.param(f"https://ja.example.org/{JAPANESE}", f"https://ja.example.org/{ESCAPED}", id="E10-raw-non-ascii"),
-        pytest.param("http://e/ümlat.php&q=name", "http://e/%C3%BCmlat.php&q=name", id="S10.24-row"),
-        pytest.param("http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C", id="S10.4-spaces-and-brackets"),
-        pytest.param("HTTP://EXAMPLE.com/A?B=C", "http://example.com/A?B=C", id="S10.8-host-folds-path-does-not"),
-        pytest.param("https://bücher.example/s", "https://xn--bcher-kva.example/s", id="idn"),
-        pytest.param("http://user:secret@e/s", "http://e/s", id="user-info-is-left-out"),
-        pytest.param("http://e:80/s", "http://e/s", id="default-port"),
-        pytest.param("http://e:8080/s", "http://e:8080/s", id="other-port"),
-        pytest.param("http://e?s", "http://e/?s", id="no-path"),
-        pytest.param("http://[::1]:80/s", "http://[::1]/s", id="ipv6"),
-        pytest.param("\t http://e/s \n", "http://e/s", id="white-space-around"),
-        pytest.param(f"http://e/{'a' * (8_191 - 9)}", f"http://e/{'a' * (8_191 - 9)}", id="S10.23-the-longest"),
-    ],
+@table(
+    "text, asked_for",
+    row("E10-raw-non-ascii", f"https://ja.example.org/{JAPANESE}", f"https://ja.example.org/{ESCAPED}"),
+    row("S10.24-row", "http://e/ümlat.php&q=name", "http://e/%C3%BCmlat.php&q=name"),
+    row("S10.4-spaces-and-brackets", "http://e/a b?q=<>|", "http://e/a%20b?q=%3C%3E%7C"),
+    row("S10.8-host-folds-path-does-not", "HTTP://EXAMPLE.com/A?B=C", "http://example.com/A?B=C"),
+    row("idn", "https://bücher.example/s", "https://xn--bcher-kva.example/s"),
+    row("user-info-is-left-out", "http://user:secret@e/s", "http://e/s"),
+    row("default-port", "http://e:80/s", "http://e/s"),
+    row("other-port", "http://e:8080/s", "http://e:8080/s"),
+    row("no-path", "http://e?s", "http://e/?s"),
+    row("ipv6", "http://[::1]:80/s", "http://[::1]/s"),
+    row("white-space-around", "\t http://e/s \n", "http://e/s"),
+    row("S10.23-the-longest", f"http://e/{'a' * (8_191 - 9)}", f"http://e/{'a' * (8_191 - 9)}"),
 )  # fmt: skip
 def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
     assert CHECK.listed(text) == (text.strip(), asked_for, Origin.of(asked_for))
     assert CHECK.listed(asked_for) == (asked_for, asked_for, Origin.of(asked_for))
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        pytest.param("/sitemap.xml", "malformed", id="S10.2-relative"),
-        pytest.param("sitemap.xml", "malformed", id="S10.2-no-scheme"),
-        pytest.param("//e/t.xml", "malformed", id="S10.11-trap"),
-        pytest.param("", "malformed", id="empty"),
-        pytest.param("http://", "malformed", id="no-host"),
-        pytest.param("http://[", "malformed", id="bracket"),
-        pytest.param("http:/e/s", "malformed", id="one-slash"),
-        pytest.param("http://e:99999/s", "malformed", id="port-out-of-range"),
-        pytest.param("http://a b/s", "malformed", id="space-in-host"),
-        pytest.param("http://e/\x1b[31m", "malformed", id="escape-sequence"),
-        pytest.param("http://e/a\nWARNING: b", "malformed", id="line-break"),
-        pytest.param("http://e/\x00", "malformed", id="nul"),
-        pytest.param("http://e/\x85a", "malformed", id="c1-control"),
-        pytest.param("http://e/\u2028a", "malformed", id="line-separator"),
-        pytest.param("http://e/\ufffd", "malformed", id="replacement-character"),
-        pytest.param("http://e/" + "a" * (8_192 - 9), "malformed", id="S10.23-too-long"),
-        pytest.param(f"http://{'ä' * 64}.de/s", "malformed", id="label-longer-than-dns-has"),
-        pytest.param(f"http://{'ä.' * 126}de/s", "malformed", id="host-longer-than-dns-has"),
-        pytest.param("file:///etc/passwd", "scheme", id="file"),
-        pytest.param("javascript:alert(1)", "scheme", id="javascript"),
-        pytest.param("s3://bucket/key", "scheme", id="s3"),
-        pytest.param("ftp://e/s", "scheme", id="ftp-not-enabled"),
-    ],
+@table(
+    "text, reason",
+    row("S10.2-relative", "/sitemap.xml", "malformed"),
+    row("S10.2-no-scheme", "sitemap.xml", "malformed"),
+    row("S10.11-trap", "//e/t.xml", "malformed"),
+    row("empty", "", "malformed"),
+    row("no-host", "http://", "malformed"),
+    row("bracket", "http://[", "malformed"),
+    row("one-slash", "http:/e/s", "malformed"),
+    row("port-out-of-range", "http://e:99999/s", "malformed"),
+    row("space-in-host", "http://a b/s", "malformed"),
+    row("escape-sequence", "http://e/\x1b[31m", "malformed"),
+    row("line-break", "http://e/a\nWARNING: b", "malformed"),
+    row("nul", "http://e/\x00", "malformed"),
+    row("c1-control", "http://e/\x85a", "malformed"),
+    row("line-separator", "http://e/\u2028a", "malformed"),
+    row("replacement-character", "http://e/\ufffd", "malformed"),
+    row("S10.23-too-long", "http://e/" + "a" * (8_192 - 9), "malformed"),
+    row("label-longer-than-dns-has", f"http://{'ä' * 64}.de/s", "malformed"),
+    row("host-longer-than-dns-has", f"http://{'ä.' * 126}de/s", "malformed"),
+    row("file", "file:///etc/passwd", "scheme"),
+    row("javascript", "javascript:alert(1)", "scheme"),
+    row("s3", "s3://bucket/key", "scheme"),
+    row("ftp-not-enabled", "ftp://e/s", "scheme"),
 )
 def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
     with pytest.raises(Refused) as refusal:
@@ -92,26 +90,24 @@ def test_repetitions_are_counted_however_they_are_written() -> None:
     assert found == (["http://e/%C3%BC"], {"found": 1, "duplicate": 2})
 
 
-@pytest.mark.parametrize(
-    ("hosts", "here", "there", "allowed"),
-    [
-        ("any", "https://www.example.com", "http://other.net", True),
-        ("same-site", "https://www.example.com", "http://cdn.example.com", True),
-        ("same-site", "https://www.example.com", "https://example.com:8443", True),
-        ("same-site", "https://www.example.com", "http://example.com.evil.net", False),
-        ("same-site", "https://www.example.com", "http://notexample.com", False),
-        ("same-site", "https://www.example.com", "http://93.184.215.14", False),
-        ("same-site", "https://a.co.uk", "https://b.co.uk", False),
-        ("same-site", "https://www.a.co.uk", "https://cdn.a.co.uk", True),
-        ("same-site", "https://a.github.io", "https://b.github.io", False),
-        ("same-site", "http://127.0.0.1:8000", "http://127.0.0.1:9000", True),
-        ("same-site", "http://127.0.0.1", "http://127.0.0.2", False),
-        ("same-site", "http://[::1]", "http://[::2]", False),
-        ("same-site", "https://example.com.", "https://cdn.example.com", True),
-        ("same-host", "https://www.example.com", "http://www.example.com:8080", True),
-        ("same-host", "https://www.example.com", "https://example.com", False),
-        ("same-host", "https://www.example.com", "https://cdn.www.example.com", False),
-    ],
+@table(
+    "hosts, here, there, allowed",
+    ("any", "https://www.example.com", "http://other.net", True),
+    ("same-site", "https://www.example.com", "http://cdn.example.com", True),
+    ("same-site", "https://www.example.com", "https://example.com:8443", True),
+    ("same-site", "https://www.example.com", "http://example.com.evil.net", False),
+    ("same-site", "https://www.example.com", "http://notexample.com", False),
+    ("same-site", "https://www.example.com", "http://93.184.215.14", False),
+    ("same-site", "https://a.co.uk", "https://b.co.uk", False),
+    ("same-site", "https://www.a.co.uk", "https://cdn.a.co.uk", True),
+    ("same-site", "https://a.github.io", "https://b.github.io", False),
+    ("same-site", "http://127.0.0.1:8000", "http://127.0.0.1:9000", True),
+    ("same-site", "http://127.0.0.1", "http://127.0.0.2", False),
+    ("same-site", "http://[::1]", "http://[::2]", False),
+    ("same-site", "https://example.com.", "https://cdn.example.com", True),
+    ("same-host", "https://www.example.com", "http://www.example.com:8080", True),
+    ("same-host", "https://www.example.com", "https://example.com", False),
+    ("same-host", "https://www.example.com", "https://cdn.www.example.com", False),
 )
 def test_sitemap_may_live_where_the_setting_says(
     hosts: str, here: str, there: str, *, allowed: bool

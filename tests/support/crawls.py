@@ -19,6 +19,8 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, gatherResults, maybeDeferred
 from twisted.python.failure import Failure
 
+from .rows import row
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -60,7 +62,7 @@ def handler_in_use() -> str:
 
 def by_each_handler() -> list[ParameterSet]:
     """Settings, for `parametrize`: of Scrapy's default handler, or `--download-handler`, and of each other."""
-    cases = [pytest.param({}, id="default")]
+    cases = [row("default", {})]
     if "TWISTED_REACTOR" in QUIET:  # another reactor, without asyncio, which the others need
         return cases
     for name, needs in _NEEDS.items():
@@ -69,7 +71,7 @@ def by_each_handler() -> list[ParameterSet]:
         lacks = f"this Scrapy has no {name} handler, or it lacks {' or '.join(needs)}"
         settings = {"DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), handler)}
         lacking = pytest.mark.skipif(not is_there, reason=lacks)
-        cases.append(pytest.param(settings, id=name, marks=lacking))
+        cases.append(row(name, settings, marks=lacking))
     return cases
 
 

@@ -3,7 +3,6 @@
 import tracemalloc
 import zlib
 
-import pytest
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
@@ -11,6 +10,8 @@ from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.codec import VERSION, encode
 from scrapy_gbot_robots.storage.memory import MemoryStorage
+
+from .rows import row
 
 NOW = 1_700_000_000.25
 URL = "https://www.example.com/robots.txt"
@@ -31,12 +32,12 @@ def rules(body: bytes) -> Entry:
 
 # An entry of each kind, as parameters of a test.
 EACH_KIND = [
-    pytest.param(Entry(RULES), id="rules"),
-    pytest.param(Entry(MISSING), id="missing"),
-    pytest.param(Entry(RULES, DOWN), id="outage-over-copy"),
-    pytest.param(Entry(None, GONE), id="outage"),
-    pytest.param(rules(b""), id="empty-body"),
-    pytest.param(rules(bytes(range(256)) * 2_000), id="largest-body"),
+    row("rules", Entry(RULES)),
+    row("missing", Entry(MISSING)),
+    row("outage-over-copy", Entry(RULES, DOWN)),
+    row("outage", Entry(None, GONE)),
+    row("empty-body", rules(b"")),
+    row("largest-body", rules(bytes(range(256)) * 2_000)),
 ]
 
 TIMES = st.floats(0, 253_402_214_400)  # to the last day of the year 9999

@@ -7,6 +7,8 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 from scrapy.settings import default_settings
 
+from .rows import row
+
 ALWAYS_HAS_A_REACTOR = "this Scrapy always has a reactor"  # the reason of a skip that CI allows
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -21,7 +23,7 @@ def ways_to_run(*names: str) -> list[ParameterSet]:
     """Parameters for a test: the settings of each way, or of the ways `names`."""
     needs_no_reactor = pytest.mark.skipif(not _CAN_DO_WITHOUT, reason=ALWAYS_HAS_A_REACTOR)
     return [
-        pytest.param(WAYS[name], id=name, marks=[needs_no_reactor] if name == "reactorless" else [])
+        row(name, WAYS[name], marks=[needs_no_reactor] if name == "reactorless" else [])
         for name in names or WAYS
     ]
 

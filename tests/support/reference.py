@@ -16,15 +16,17 @@ from typing import Any
 
 import pytest
 
+from .rows import row
+
 DATA = Path(__file__).parents[1] / "data"
 REFERENCE = Path(os.environ.get("GBOT_ROBOTS_REFERENCE", "no-reference-data"))
 needs_reference = pytest.mark.skipif(
     not REFERENCE.is_dir(), reason="GBOT_ROBOTS_REFERENCE names no directory"
 )
 FILES = [
-    pytest.param(DATA / "synthetic-cases.jsonl.gz", id="synthetic"),
-    pytest.param(REFERENCE / "published-cases.jsonl.gz", id="published", marks=needs_reference),
-    pytest.param(REFERENCE / "real-verdicts.jsonl.gz", id="real", marks=needs_reference),
+    row("synthetic", DATA / "synthetic-cases.jsonl.gz"),
+    row("published", REFERENCE / "published-cases.jsonl.gz", marks=needs_reference),
+    row("real", REFERENCE / "real-verdicts.jsonl.gz", marks=needs_reference),
 ]
 
 
