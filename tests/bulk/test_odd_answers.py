@@ -20,10 +20,7 @@ from ..support.rows import table
 from ..support.web import Site, raw
 
 RULES = b"user-agent: *\ndisallow: /page\n"
-HANDLERS = {
-    **DOWNLOAD_HANDLERS,
-    "h2": "scrapy.core.downloader.handlers.http2.H2DownloadHandler",
-}
+HANDLERS = {**DOWNLOAD_HANDLERS, "h2": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"}
 
 
 class OddWeb:

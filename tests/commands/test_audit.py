@@ -281,9 +281,7 @@ def test_memory_stays_the_same_however_many_urls(files: Path) -> None:
     assert peaks[1] - peaks[0] < 8000
 
 
-def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(
-    files: Path,
-) -> None:
+def test_csv_and_json_lines_are_read_and_other_columns_stay_beside_the_answers(files: Path) -> None:
     lines = [
         {"id": 1, "url": URLS[0], "more": {"a": [1, None]}},
         {"id": None, "url": None},

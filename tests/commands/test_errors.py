@@ -37,10 +37,7 @@ NO_SUCH_FILE = "no: No such file or directory"
     ("check /x --robots loop", "loop: Too many levels of symbolic links"),
     ("check mailto://example.com", "not an http, https or ftp URL"),
     ("check / --robots r.txt --as 'Google Extended'", "; did you mean Google-Extended?"),
-    (
-        "check http://a/ --as 123",
-        ': error: "123" names no crawler: a product token has letters',
-    ),
+    ("check http://a/ --as 123", ': error: "123" names no crawler: a product token has letters'),
     ("check http://a/ --robots no", NO_SUCH_FILE),
     ("check http://a/ --robots .", ".: Is a directory"),
     ("check http://a/ -s GBOT_ROBOTS_MAX_BYTES=x", "GBOT_ROBOTS_MAX_BYTES must be a whole"),
@@ -64,10 +61,7 @@ NO_SUCH_FILE = "no: No such file or directory"
     ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
     ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
     ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
-    (
-        "cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
-        "e.txt does not say that it is this plugin",
-    ),
+    ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt does not say that it is this plugin"),
     (
         "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
         "error: cannot use Redis at 127.0.0.1:1",

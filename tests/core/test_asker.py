@@ -53,10 +53,7 @@ def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) ->
         "did you mean Google-Extended.",
     ),
     ("my bot", '"my bot" is no name of a crawler: it would be read as "my": a product .*'),
-    (
-        "GPTBot|CCBot",
-        r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot".*',
-    ),
+    ("GPTBot|CCBot", r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot".*'),
 )
 def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{error}$"):

@@ -151,10 +151,7 @@ def test_a_search_engine_that_may_fetch_nothing_is_named(body: str, names: str) 
 @table(
     "body, expected",
     ("user-agent: *\nuser-agent: googlebot\ndisallow: /", (3, "whole site disallowed")),
-    (
-        "user-agent: bingbot\ndisallow: /\nuser-agent: *\ndisallow: /",
-        (4, "whole site disallowed"),
-    ),
+    ("user-agent: bingbot\ndisallow: /\nuser-agent: *\ndisallow: /", (4, "whole site disallowed")),
     ("user-agent: *\n\nuser-agent: ccbot\ndisallow: /", (4, "search engine shut out")),
     (
         "user-agent: bingbot\ncrawl-delay: 9\nuser-agent: *\ndisallow: /",

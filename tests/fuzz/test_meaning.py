@@ -21,11 +21,7 @@ from . import promises
 @given(BODIES | GROUPS.map(written), URLS | PATHS, USER_AGENTS)
 @example(b"user-agent:\xa0googlebot\ndisallow: /", "/", "googlebot")
 @example(b"User-agent: a\nDisallow\nUser-agent: b\nDisallow: /", "/", "a")
-@example(
-    b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *",
-    "/x",
-    "b",
-)
+@example(b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", "/x", "b")
 @example(b"User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\nAllow: /", "/", "b")
 @example(
     b"User-agent: a\nAllow: /\nUser-agent: *\nUser-agent: a\nCrawl-delay: x\nCrawl-delay: 3",
@@ -34,9 +30,7 @@ from . import promises
 )
 @example(b"\xef\xbb\xbf\xef\xbb\xbfUser-agent: a\0\nDisallow: /", "/", "a")
 @example(
-    b"content-signal: x\nuser-agent: 7\ncontent-usage: y\nuser-agent: a\ncontent-usage z",
-    "/",
-    "a",
+    b"content-signal: x\nuser-agent: 7\ncontent-usage: y\nuser-agent: a\ncontent-usage z", "/", "a"
 )
 def test_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
     promises.assert_told_in_full(body)

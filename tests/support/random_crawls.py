@@ -360,23 +360,13 @@ class Trial:
             # Only some wait in the downloader for an unreachable robots.txt.
             may_be_given_up = url in direct and not self.world.hosts[page.host].is_well
             if problem := self._wrong_with(
-                page,
-                served[url],
-                outcomes[url],
-                is_loose=is_loose,
-                may_be_given_up=may_be_given_up,
+                page, served[url], outcomes[url], is_loose=is_loose, may_be_given_up=may_be_given_up
             ):
                 host = self.world.hosts[page.host]
                 self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
 
     def _wrong_with(
-        self,
-        page: Page,
-        served: int,
-        outcomes: list[str],
-        *,
-        is_loose: bool,
-        may_be_given_up: bool,
+        self, page: Page, served: int, outcomes: list[str], *, is_loose: bool, may_be_given_up: bool
     ) -> str:
         """What is wrong with the page; "" if nothing. A loose one may be missing."""
         host = self.world.hosts[page.host]

@@ -99,10 +99,7 @@ class Web(ExitStack):
             *map(cdn.url, ("/for-news.xml", "/for-shop.xml", "/for-shop-1.xml")),
             shop.url("/shared.xml"),
         }
-        self.pages = {
-            *map(news.url, ("/a", "/c", "/d", "/f", "/g")),
-            *map(shop.url, ("/e", "/h")),
-        }
+        self.pages = {*map(news.url, ("/a", "/c", "/d", "/f", "/g")), *map(shop.url, ("/e", "/h"))}
 
     @property
     def given(self) -> list[str]:
