@@ -64,7 +64,7 @@ class OwnScheduler(BaseScheduler):
 
 
 @pytest.mark.parametrize("obey", [True, False])
-def test_scheduler_of_a_project_gets_a_front_if_robots_txt_is_obeyed(
+def test_scheduler_of_a_project_gets_a_front_to_obey(
     obey: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     queue = "scrapy.pqueues.ScrapyPriorityQueue"

@@ -56,7 +56,7 @@ def reports_of_whole_crawls(crew: list[Worker], all_sites: list[Site]) -> list[d
     return reports
 
 
-def test_processes_that_share_a_storage_fetch_each_robots_txt_once(
+def test_processes_with_one_storage_fetch_each_robots_txt_once(
     start: Start, tmp_path: Path
 ) -> None:
     with sites(20) as all_sites:
@@ -69,7 +69,7 @@ def test_processes_that_share_a_storage_fetch_each_robots_txt_once(
 
 
 @pytest.mark.parametrize("topology", [sentinels, cluster])
-def test_server_that_dies_in_mid_crawl_loses_nothing(
+def test_server_that_dies_in_a_crawl_loses_nothing(
     start: Start, topology: Callable[[], Any]
 ) -> None:
     with topology() as servers, sites(16) as all_sites:

@@ -76,9 +76,7 @@ async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
 
 @pytest.mark.usefixtures("needs_asyncio")
 @in_reactor
-async def test_robots_txt_goes_through_the_api_as_all_requests_do(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_robots_txt_goes_through_the_api_like_all(caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("scrapy_zyte_api", reason="scrapy-zyte-api is not installed")
     paths = ("a.example/yes", "a.example/no", "none.example/no", "ill.example/yes")
     urls = [f"http://{path}" for path in paths]

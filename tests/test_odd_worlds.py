@@ -171,9 +171,7 @@ def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> Non
 @needs_posix
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["default", "own-priority", "redis-fifo"])
-def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
-    scheduler: str, tmp_path: Path
-) -> None:
+def test_long_outage_costs_few_pages_whatever_the_scheduler(scheduler: str, tmp_path: Path) -> None:
     """Asked after 0, 1, 3 and 7 seconds; 64 requests are given up then, and the next answer is good."""
     if scheduler.startswith("redis-"):
         pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
@@ -195,9 +193,7 @@ def test_outage_longer_than_the_wait_costs_few_pages_whatever_the_scheduler(
 
 @table("kind", "default", "strict", "named-aware", "named-priority", "own-aware")
 @in_reactor
-async def test_closed_crawl_keeps_what_waits_for_a_silent_robots_txt(
-    kind: str, tmp_path: Path
-) -> None:
+async def test_closed_crawl_keeps_what_waits_for_a_silent_host(kind: str, tmp_path: Path) -> None:
     settings = {**SCHEDULERS[kind], "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 2}
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
@@ -247,9 +243,7 @@ class Proxy(Site):
 
 @pytest.mark.slow
 @as_scrapy_runs_it
-async def test_proxy_that_dies_in_mid_crawl_costs_no_page_of_a_host_it_had_not_answered_for() -> (
-    None
-):
+async def test_proxy_that_dies_costs_no_page_of_a_host_it_had_not_answered_for() -> None:
     port = free_port()
     hosts = [f"http://host{number}.example" for number in range(50)]
     urls = [f"{host}/{number}" for host in hosts for number in range(2)]

@@ -50,7 +50,7 @@ def refuse(*_: object) -> None:
     raise PermissionError(13, why)
 
 
-def test_files_that_another_process_has_open_are_left_alone(
+def test_files_open_elsewhere_are_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage, report = tmp_path / "robots.sqlite", tmp_path / "report.html"

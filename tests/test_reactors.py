@@ -52,7 +52,7 @@ class Everything(Spider):
 
 @pytest.mark.crawl
 @pytest.mark.parametrize("way", ways_to_run())
-def test_crawl_is_the_same_under_every_reactor_and_without_one(
+def test_crawl_is_the_same_under_every_reactor_and_none(
     way: dict[str, object], tmp_path: Path
 ) -> None:
     (tmp_path / "everything.py").write_text(SPIDER)

@@ -96,7 +96,7 @@ def sites() -> Iterator[Callable[[Content], Site]]:
 
 
 @in_reactor
-async def test_nothing_forged_reaches_the_log(
+async def test_no_forgery_reaches_the_log(
     sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"GBOT_ROBOTS_CRAWL_DELAY": 0.01, "DOWNLOAD_TIMEOUT": 5}
@@ -234,9 +234,7 @@ async def test_forged_reason_is_printable_in_log_error_and_summary(
 
 
 @in_reactor
-async def test_server_that_is_no_redis_forges_no_log_lines(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_server_that_is_no_redis_forges_no_lines(caplog: pytest.LogCaptureFixture) -> None:
     with (
         NoRedis(b"-ERR " + IN_A_HEADER + b"\r\n") as server,
         Site({"*": b"ok"}) as site,
@@ -250,7 +248,7 @@ async def test_server_that_is_no_redis_forges_no_log_lines(
     assert_nothing_forged(messages(caplog))
 
 
-def test_command_shows_a_poisoned_storage_in_printable_text(
+def test_command_shows_a_poisoned_storage_as_print(
     redis_url: str, store: Any, project: Path
 ) -> None:
     settings = ["-s", "GBOT_ROBOTS_STORAGE=redis", "-s", f"GBOT_ROBOTS_REDIS_URL={redis_url}"]
@@ -304,7 +302,7 @@ print(json.dumps(sorted(contacted)))
 
 
 @needs_posix
-def test_crawl_contacts_no_server_but_those_of_its_pages_and_of_what_they_name(
+def test_crawl_contacts_no_server_but_those_that_its_pages_name(
     tmp_path: Path, redis_url: str
 ) -> None:
     with Site({"*": b"user-agent: *\ndisallow: /no"}) as far, Site({"*": b"ok"}) as near:

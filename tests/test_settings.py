@@ -143,14 +143,14 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
     ("/else/where.html", "/else/where.html"),
     ("~/here.html", "/home/of/mine/here.html"),
 )
-def test_paths_count_from_the_project(
+def test_paths_begin_at_the_project(
     path: str, absolute: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/of/mine")
     assert read(REPORT=path).report == Path(absolute.format(project=project))
 
 
-def test_data_directory_that_cannot_be_made_is_left_to_the_storage(
+def test_data_directory_that_fails_is_left_to_the_storage(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_only(path: object) -> str:
@@ -175,7 +175,7 @@ OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
     ({"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "a"}, "redis://own/1", None),
     ({"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "a"}, LOCAL, "own.client"),
 )
-def test_redis_is_the_one_that_scrapy_redis_uses(
+def test_redis_is_that_of_scrapy_redis(
     settings: dict[str, Any], url: str, client: str | None
 ) -> None:
     own = GbotSettings.of(Settings(settings))

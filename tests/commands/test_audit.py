@@ -128,9 +128,7 @@ def test_versions_may_be_those_of_sites_and_overrides_do_not_count(files: Path) 
     assert [line[-1] for line in by_one.out.splitlines()[1:]] == list("011011")
 
 
-def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_can_be_asked_for(
-    files: Path,
-) -> None:
+def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_may(files: Path) -> None:
     with (files / "urls.csv").open("w", newline="") as file:
         rows = [("id", "url", "zone"), *((n, url, "ü, x") for n, url in enumerate(URLS))]
         csv.writer(file).writerows([*rows, (9, "", "")])
@@ -168,7 +166,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
     assert "2 lines left out: no URL of at most 16,384 bytes: nonsense" in ended.err
 
 
-def test_urls_that_are_not_utf_8_are_judged_by_their_bytes_and_too_long_ones_left_out(
+def test_urls_that_are_not_utf_8_are_judged_by_bytes_and_too_long_ones_left_out(
     files: Path,
 ) -> None:
     (files / "latin.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xe9\n")
@@ -342,7 +340,7 @@ LONG = "x" * 2_000_000
     ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
     pytest.param("/proc/self/mem", "", "mem: Input/output error\n", marks=needs_proc),
 )
-def test_list_that_cannot_be_read_is_one_line_and_status_2(
+def test_unreadable_list_is_one_line_and_status_2(
     name: str, text: str | bytes, said: str, files: Path
 ) -> None:
     if name.startswith("u"):
@@ -399,9 +397,7 @@ def test_list_is_read_in_pieces(name: str, tmp_path: Path) -> None:
     row("csv", "u.csv", b"\n\nurl\nhttp://a/1\n\n", ["1"]),
     row("json-lines", "u.jsonl", b'{"url": "http://a/1"}\n \n', ["1"]),
 )
-def test_lines_that_have_come_are_answered_before_more_is_read(
-    name: str, come: bytes, paths: list[str]
-) -> None:
+def test_lines_that_have_come_are_answered_first(name: str, come: bytes, paths: list[str]) -> None:
     class Slow:
         parts = iter((come,))
 

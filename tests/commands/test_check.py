@@ -60,7 +60,7 @@ Disallow: /
     ("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never"),  # S8.10
     ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
 )
-def test_group_and_reason_are_named(
+def test_group_and_reason_are_said(
     tmp_path: Path, url: str, agent: str, status: int, said: str
 ) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
@@ -159,9 +159,7 @@ def test_log_of_a_crawl_is_shown_only_on_demand(tmp_path: Path) -> None:
     assert plain.out == with_log.out
 
 
-def test_stored_answer_that_is_old_is_asked_for_again_and_counts_if_the_server_fails(
-    project: Path,
-) -> None:
+def test_old_answer_is_asked_for_again_and_counts_if_the_server_fails(project: Path) -> None:
     now, then, body = time.time(), time.time() - 40 * 86_400, b"user-agent: *\ndisallow: /no"
     with Site({"*": Reply(503)}) as ill:
         url = ill.url("/robots.txt")
@@ -233,9 +231,7 @@ def test_redirects_status_and_outcome_are_shown_as_a_crawl_sees_them(tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ways_to_run("select", "reactorless"))
-def test_answers_are_the_same_under_every_reactor_and_without_one(
-    way: dict[str, object], tmp_path: Path
-) -> None:
+def test_answers_are_the_same_under_every_reactor(way: dict[str, object], tmp_path: Path) -> None:
     with (
         Site({"/robots.txt": ROBOTS_TXT}) as end,
         Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start,
@@ -290,9 +286,7 @@ def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
 
 
 @pytest.mark.parametrize("command", ["check {}", "lint {}", "test - --robots {}"])
-def test_wait_for_a_slow_host_is_shown_on_a_terminal_and_then_gone(
-    command: str, tmp_path: Path
-) -> None:
+def test_wait_for_a_slow_host_is_shown_until_it_is_over(command: str, tmp_path: Path) -> None:
     slow = Reply(200, b"user-agent: *\ndisallow:", after_secs=2)
     with Site({"/robots.txt": slow}) as site:
         told = f"waiting for {site.url('/robots.txt')}"
@@ -337,7 +331,7 @@ SELECT = ("-s", "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor")
     row("sigterm", signal.SIGTERM, (), 143),
     row("sigterm-another-reactor", signal.SIGTERM, SELECT, 143),
 )
-def test_signals_end_a_fetch_at_once_and_quietly(
+def test_signals_end_a_fetch_quietly(
     number: int, options: tuple[str, ...], status: int, project: Path
 ) -> None:
     def hang(connection: socket) -> None:

@@ -101,9 +101,7 @@ def test_what_cannot_be_done_is_one_line_and_status_2(line: str, said: str, tmp_
     "audit --urls urls.txt --robots odd",
     "audit --urls urls.txt --diff odd r.txt",
 )
-def test_archive_is_never_read_as_rules_and_other_files_get_a_note(
-    line: str, tmp_path: Path
-) -> None:
+def test_archive_is_not_read_as_rules_and_other_files_get_a_note(line: str, tmp_path: Path) -> None:
     rules = b"user-agent: *\ndisallow: /private\n"
     (tmp_path / "r.txt").write_bytes(rules)
     (tmp_path / "t.txt").write_text("allow * /private/1")

@@ -62,7 +62,7 @@ def test_crawler_may_be_named_by_its_header(header: str, files: Path) -> None:
     [("met.txt", "-", ROBOTS_TXT), ("-", "robots.txt", MET)],
     ids=["robots.txt", "expectations"],
 )
-def test_either_may_come_from_standard_input(
+def test_either_may_be_standard_input(
     files: Path, expectations: str, robots: str, stdin: str
 ) -> None:
     asked = ("test", expectations, "--robots", robots)

@@ -94,7 +94,7 @@ def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, option: str, statu
     row("error", "robots.txt", "disalllow: /x", 1),
     row("warning", "public/robots.txt", "disallow: /", 0),
 )
-def test_hook_of_pre_commit_fails_on_an_error_in_a_robots_txt(
+def test_hook_of_pre_commit_fails_on_an_error(
     name: str, field: str, status: int, tmp_path: Path
 ) -> None:
     hook = dict(re.findall(r"^  (\w+): (.*)$", text_of(".pre-commit-hooks.yaml"), re.MULTILINE))

@@ -68,7 +68,7 @@ def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -
     ("yandex", ("yandex",)),
     ("bot2000", ("bot",)),
 )
-def test_well_known_crawler_falls_back_and_digits_are_no_part_of_a_token(
+def test_well_known_crawler_falls_back_and_no_token_has_digits(
     name: str, tokens: tuple[str, ...]
 ) -> None:
     assert Asker.of(name, "--as").crawler.tokens == tokens
@@ -119,7 +119,7 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
     ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
 )
-def test_words_for_the_group_that_a_crawler_heeds(
+def test_words_for_the_group_of_a_crawler(
     url: str, name: str, line: int | None, words: str
 ) -> None:
     robotstxt, asker = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as")
@@ -142,8 +142,6 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     ("123", "names no crawler of yours"),
     ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_AGENTS"),
 )
-def test_user_agent_that_is_no_name_of_ones_own_is_said_to_be_none(
-    user_agent: str, problem: str
-) -> None:
+def test_user_agent_that_is_no_name_of_ones_own_is_told(user_agent: str, problem: str) -> None:
     assert problem in problem_of(user_agent)
     assert bool(problem) == bool(problem_of(user_agent))

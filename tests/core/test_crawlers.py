@@ -199,8 +199,6 @@ def test_several_names_are_a_value_that_can_be_a_key() -> None:
 
 
 @table("names, error, text", ([], ValueError, "no crawler is named"), (7, TypeError, "not int"))
-def test_no_name_and_what_is_none_are_refused(
-    names: Any, error: type[Exception], text: str
-) -> None:
+def test_no_name_or_what_is_none_is_refused(names: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         Crawler.of(names)

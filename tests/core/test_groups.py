@@ -74,7 +74,7 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     *(row(f"{each[0]}-{each[1]}", *each) for each in ANSWERS),
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
-def test_example_file(
+def test_example(
     numbers: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str
 ) -> None:
     robots = RobotsTxt.parse(EXAMPLES[numbers.split(" ", 1)[0]].replace("\n", line_end).encode())

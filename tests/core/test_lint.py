@@ -202,9 +202,7 @@ content-signal: use=all    preference that says nothing    use=immediate|referen
 
 
 @pytest.mark.parametrize(("line", "kind", "said"), rows(OF_A_LINE))
-def test_a_line_earns_the_finding_of_its_kind_which_says_what_to_do(
-    line: str, kind: str, said: str
-) -> None:
+def test_a_line_earns_its_finding_which_says_what_to_do(line: str, kind: str, said: str) -> None:
     (finding,) = findings(HEAD + body_of(line) + b"\ndisallow: /z\n")
     assert (finding.line, finding.kind) == (2, kind)
     assert said in finding.text

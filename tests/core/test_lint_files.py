@@ -158,7 +158,7 @@ def test_a_search_engine_that_may_fetch_nothing_is_named(body: str, names: str) 
         (4, "whole site disallowed"),
     ),
 )
-def test_one_thing_is_not_said_twice_of_a_site_that_is_closed_to_all(
+def test_nothing_is_said_twice_of_a_site_closed_to_all(
     body: str, expected: tuple[int, str]
 ) -> None:
     assert [(each.line, each.kind) for each in findings(body.encode())] == [expected]

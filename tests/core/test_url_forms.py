@@ -163,7 +163,7 @@ SHAPES = {
 @pytest.mark.parametrize("asked_before", [0, 30])
 @pytest.mark.parametrize("disallows", [shape for shape in SHAPES if shape != "index"])
 @pytest.mark.parametrize("allows", SHAPES)
-def test_several_urls_of_a_site_have_the_answers_of_each(
+def test_several_urls_have_the_answers_of_each(
     allows: str, disallows: str, asked_before: int
 ) -> None:
     source = random.Random(allows + disallows)

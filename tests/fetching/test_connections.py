@@ -124,7 +124,7 @@ async def test_bounded_handler_is_made_twice_if_need_be_and_closed(bounded: type
 
 
 @in_reactor
-async def test_handler_that_cannot_be_made_twice_serves_both(
+async def test_handler_that_is_made_once_serves_both(
     bounded: type, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:

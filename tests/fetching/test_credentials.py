@@ -171,7 +171,5 @@ async def test_robots_txt_of_a_host_outside_the_domain_is_asked_for_without_cred
     ("http://a.example:8080", "https://a.example/r", False),
     ("http://a.example", "https://a.example:8443/r", False),
 )
-def test_credentials_go_to_an_origin_and_its_https(
-    origin: str, url: str, *, expected: bool
-) -> None:
+def test_credentials_go_to_an_origin_or_its_https(origin: str, url: str, *, expected: bool) -> None:
     assert is_at_home(url, Origin.of(origin)) is expected

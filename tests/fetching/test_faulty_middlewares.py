@@ -129,9 +129,7 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
 
 
 @in_reactor
-async def test_fault_at_a_response_is_logged_and_the_response_counts(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_response_at_which_a_fault_happens_counts(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         await assert_rules_are_obeyed(site, {"DOWNLOADER_MIDDLEWARES": {FailsAtResponses: 600}})
     (record,) = faults(caplog)

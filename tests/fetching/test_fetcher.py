@@ -298,7 +298,7 @@ async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
 @pytest.mark.parametrize("fail", [True, False])
 @pytest.mark.parametrize("signal", ["headers_received", "bytes_received"])
 @in_reactor
-async def test_crawl_that_stops_downloads_reads_each_robots_txt_to_its_end(
+async def test_crawl_that_stops_downloads_reads_each_robots_txt_whole(
     signal: str, fail: bool
 ) -> None:
     def stop() -> None:
@@ -388,9 +388,7 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
 
 
 @in_reactor
-async def test_robots_txt_has_the_priority_of_scrapys_own_and_its_redirects_share_its_time() -> (
-    None
-):
+async def test_robots_txt_has_the_priority_of_scrapys_and_redirects_share_its_time() -> None:
     asked: list[tuple[str, int, float]] = []
 
     def hear(request: Request) -> None:
@@ -411,7 +409,7 @@ async def test_robots_txt_has_the_priority_of_scrapys_own_and_its_redirects_shar
 
 @pytest.mark.parametrize(("size", "off"), [(100, False), (20_000, True)], ids=["short", "long"])
 @in_reactor
-async def test_long_body_is_decoded_off_the_reactor(
+async def test_long_body_is_decoded_apart(
     size: int, off: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[threading.Thread] = []

@@ -141,7 +141,7 @@ async def test_crawl_of_a_private_network_stays_possible() -> None:
 
 @pytest.mark.parametrize("inside", ["http://inside.example", "http://10.0.0.7"])
 @in_reactor
-async def test_private_site_cannot_be_reached_by_way_of_a_public_one(
+async def test_no_private_site_is_reached_by_a_public_one(
     inside: str, proxy: Site, tmp_path: Path
 ) -> None:
     proxy.pages |= {
@@ -211,7 +211,7 @@ def asked(proxy: Site) -> set[str]:
 
 @pytest.mark.parametrize(("spider", "arguments"), BY_SITEMAPS)
 @in_reactor
-async def test_sitemaps_on_private_addresses_are_refused(
+async def test_sitemaps_inside_are_refused(
     proxy: Site, spider: Any, arguments: dict[str, Any]
 ) -> None:
     proxy.pages = dict(SITEMAPS)

@@ -92,7 +92,7 @@ async def sent(request: Request | None, **meta: str | None) -> dict[bytes, list[
     row("header-for-another-proxy", {"_auth_proxy": ELSEWHERE}, False),
 )
 @as_scrapy_runs_it
-async def test_credentials_go_to_the_same_proxy_alone(
+async def test_credentials_go_to_that_proxy_alone(
     authorised: dict[str, str], carried: bool
 ) -> None:
     meta = {"proxy": f"{HERE}/", **authorised}
@@ -145,7 +145,7 @@ async def test_robots_txt_of_an_https_site_goes_through_the_tunnel() -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @in_reactor
-async def test_refusal_of_the_proxy_is_not_the_sites_answer(
+async def test_refusal_of_a_proxy_is_no_answer(
     scheme: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Proxy({"*": b""}) as proxy:

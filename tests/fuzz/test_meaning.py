@@ -50,9 +50,7 @@ def test_long_file_has_one_meaning_however_it_is_asked(body: bytes, url: str, ag
     st.lists(st.tuples(st.booleans(), PATTERNS | LONG_PATTERNS), min_size=5, max_size=25),
     st.lists(PATHS | LONG_PATHS, min_size=3, max_size=6),
 )
-def test_many_rules_have_one_meaning_however_they_are_asked(
-    rules: list[tuple[bool, str]], paths: list[str]
-) -> None:
+def test_many_rules_have_one_meaning(rules: list[tuple[bool, str]], paths: list[str]) -> None:
     body = written([WrittenGroup(["*"], rules)])
     for path in paths:
         promises.assert_one_meaning(body, path, "a")

@@ -131,7 +131,7 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
     row("paths-of-preferences", ["content-usage: /{0} train-ai=n"], 60, 1),
     row("preferences", ["content-usage: ai-use=n", "content-signal: search=no"], 500, 1),
 )
-def test_cached_answers_take_no_more_memory_than_the_bound(
+def test_cached_answers_take_no_more_than_the_bound(
     lines: list[str], many: int, agents: int
 ) -> None:
     source, now = random.Random(many), time.time()

@@ -14,7 +14,7 @@ from ..support.web import Reply, Site
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite"])
 @in_reactor
-async def test_each_jump_costs_one_fetch_at_the_most(
+async def test_each_jump_costs_a_fetch_at_most(
     storage: str, clock: Clock, site: Site, tmp_path: Path
 ) -> None:
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"

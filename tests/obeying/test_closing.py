@@ -133,7 +133,7 @@ async def test_closing_leaves_no_task_thread_lease_or_error(
 
 
 @in_reactor
-async def test_request_that_alone_waits_for_its_caller_is_forbidden(
+async def test_request_that_waits_alone_is_forbidden(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     site.pages["/robots.txt"] = gate = Gate("")

@@ -103,9 +103,7 @@ async def test_requests_keep_the_crawl_delay_from_robots_txt_on_or_a_larger_one_
 
 
 @in_reactor
-async def test_delay_larger_than_the_cap_is_capped_and_logged(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_delay_over_the_cap_is_capped(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     site.pages["/robots.txt"] = "user-agent: *\ncrawl-delay: 86400"
     crawler = await paced([site.url("/1"), site.url("/2")], {"GBOT_ROBOTS_CRAWL_DELAY": DELAY})
@@ -148,9 +146,7 @@ async def test_collected_slot_is_slowed_down_again(site: Site) -> None:
 
 
 @in_reactor
-async def test_delay_is_kept_among_redirects_between_hosts_and_slots_of_the_users_own(
-    site: Site,
-) -> None:
+async def test_delay_is_kept_among_redirects_between_hosts_and_own_slots(site: Site) -> None:
     dice = random.Random(12)
     delay = 0.05
     site.pages["/robots.txt"] = f"user-agent: *\ncrawl-delay: {delay}"

@@ -240,9 +240,7 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
 
 
 @in_reactor
-async def test_signals_tell_of_each_response_each_outage_each_robots_txt_and_each_refusal(
-    site: Site,
-) -> None:
+async def test_signals_tell_of_each_response_outage_robots_txt_and_refusal(site: Site) -> None:
     answers = iter([Reply(503), Reply(503), Reply(200, RULES)])
 
     def answer(connection: socket) -> None:
@@ -277,9 +275,7 @@ async def test_signals_tell_of_each_response_each_outage_each_robots_txt_and_eac
 
 
 @in_reactor
-async def test_handler_may_request_a_page_of_the_same_origin_and_runs_to_its_end(
-    site: Site,
-) -> None:
+async def test_handler_may_request_a_page_of_the_origin_and_runs_to_its_end(site: Site) -> None:
     ended: list[bool] = []
 
     class Asking(Pages):
@@ -339,7 +335,7 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
     row("no-way", "mailto:a@b", "without a Location that can be followed"),
 )
 @in_reactor
-async def test_redirect_that_is_not_followed_is_told(
+async def test_redirect_not_followed_is_told(
     location: str, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")

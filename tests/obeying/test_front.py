@@ -119,7 +119,7 @@ def test_of_a_queue_that_may_be_shared_twenty_are_held_while_one_goes_on(shared:
     assert len(ahead) == 20
 
 
-def test_last_one_held_goes_on_though_the_scheduler_fails_meanwhile(
+def test_last_one_held_goes_on_as_the_scheduler_fails(
     shared: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object) -> bool:
@@ -134,7 +134,7 @@ def test_last_one_held_goes_on_though_the_scheduler_fails_meanwhile(
     assert path_of(request) == "a.x/1"
 
 
-def test_of_scrapys_files_none_is_taken_while_one_goes_on(
+def test_scrapys_files_are_left_while_one_goes_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A crawl that is killed loses what is taken."""
@@ -246,7 +246,7 @@ def test_of_a_queue_on_disk_no_more_is_taken_than_a_hundred_of_each_slot(
     assert world.pull() == ["good.x/1"]
 
 
-def test_queue_on_disk_brings_slots_first_of_which_least_is_held(
+def test_queue_on_disk_brings_least_held_slots_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)

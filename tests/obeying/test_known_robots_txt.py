@@ -85,9 +85,7 @@ UNKNOWN = (404, 403, 410, 401, 503, 500, 429)
 
 @pytest.mark.parametrize("ours", [False, True])
 @in_reactor
-async def test_where_no_file_is_known_a_request_goes_to_the_server_but_the_plugins_takes_the_status(
-    ours: bool,
-) -> None:
+async def test_where_no_file_is_known_only_the_plugins_request_gets_the_status(ours: bool) -> None:
     with ExitStack() as stack:
         sites = {
             status: stack.enter_context(Site({"/robots.txt": Reply(status, b"no")}))
@@ -229,9 +227,7 @@ class Missing(MemoryStorage):
 
 
 @in_reactor
-async def test_status_is_that_of_the_answer_that_counts_though_asking_again_has_failed(
-    site: Site,
-) -> None:
+async def test_status_is_that_of_the_answer_that_counts_though_it_failed_again(site: Site) -> None:
     (request,) = asking(site.url("/robots.txt"))
     request.meta[PROBE] = False
     settings = {"GBOT_ROBOTS_STORAGE": f"{__name__}.Missing"}

@@ -99,7 +99,7 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
 
 
 @in_reactor
-async def test_refresh_that_fails_takes_nothing_from_an_answer_that_is_still_good(
+async def test_refresh_that_fails_takes_nothing_from_a_good_answer(
     clock: Clock, site: Site
 ) -> None:
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
@@ -214,7 +214,7 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
 
 @pytest.mark.parametrize("cancelled", [1, 4], ids=["the-first", "all"])
 @in_reactor
-async def test_cancelling_requests_strands_no_other_and_costs_no_answer(
+async def test_cancelling_requests_strands_none_and_costs_no_answer(
     cancelled: int, site: Site
 ) -> None:
     site.pages["/robots.txt"] = gate = Gate("user-agent: *\ndisallow: /no")

@@ -25,7 +25,7 @@ RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
 
 
 @in_reactor
-async def test_rules_decide_and_the_refusal_names_the_rule(
+async def test_rules_decide_and_the_refusal_says_so(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "scrapy_gbot_robots")
@@ -45,9 +45,7 @@ async def test_rules_decide_and_the_refusal_names_the_rule(
 
 
 @in_reactor
-async def test_dont_obey_robotstxt_is_respected_and_other_schemes_have_no_robots_txt(
-    site: Site,
-) -> None:
+async def test_dont_obey_robotstxt_counts_and_other_schemes_have_no_robots_txt(site: Site) -> None:
     urls = [Request(site.url("/no"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
     crawler = await crawl(Pages, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/no"), "data:,hello"}
@@ -133,9 +131,7 @@ async def test_odd_spelling_of_a_host_meets_the_same_rules(site: Site) -> None:
 
 
 @in_reactor
-async def test_requests_held_in_an_outage_go_on_when_robots_txt_answers(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_requests_held_in_an_outage_go_on_after_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="scrapy_gbot_robots")
     statuses = iter((503, 503))  # fetches come after 0, 1 and 3 seconds
 

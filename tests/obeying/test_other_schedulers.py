@@ -147,9 +147,7 @@ class Waits(Fifo):
 
 
 @in_reactor
-async def test_scheduler_that_is_empty_is_asked_for_no_request_while_some_are_held(
-    site: Site,
-) -> None:
+async def test_empty_scheduler_is_asked_for_no_request_while_some_are_held(site: Site) -> None:
     site.pages["/robots.txt"] = SLOW
     urls = [site.url(f"/{number}") for number in range(5)]
     crawler = await crawl(Pages, {"SCHEDULER": Waits}, urls=urls)

@@ -87,7 +87,7 @@ async def test_each_host_obeys_its_override_and_is_not_asked_for_its_robots_txt(
 
 
 @in_reactor
-async def test_override_that_runs_out_in_a_crawl_leaves_the_site_to_its_robots_txt(
+async def test_override_that_runs_out_leaves_the_site_to_its_robots_txt(
     site: Site, clock: Clock
 ) -> None:
     today = datetime.fromtimestamp(time.time(), timezone.utc).date()
@@ -226,7 +226,7 @@ TWO = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /
 
 
 @in_reactor
-async def test_rules_of_the_first_crawler_that_a_group_names_count(
+async def test_first_crawler_that_a_group_names_counts(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {"GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"], "USER_AGENT": "Mozilla/5.0"}

@@ -117,7 +117,7 @@ def test_requests_are_given_up_over_time(
     row("but-it-answered-last-time", [UNKNOWN] * 40 + [BUSY], 3),
     row("but-it-had-an-address-before", [REFUSED] * 40, 3),
 )
-def test_host_that_was_gone_in_the_last_run_is_soon_gone_again(
+def test_host_gone_in_the_last_run_is_soon_gone_again(
     earlier: list[Outcome], gone_at: float
 ) -> None:
     story = Story(WAIT, UNKNOWN, *earlier)

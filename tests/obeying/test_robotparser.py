@@ -70,7 +70,7 @@ def rows_of_the_page() -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize(("lines", "path", "stock", "ours"), rows_of_the_page())
-def test_rows_of_the_page_are_what_both_parsers_say(
+def test_rows_of_the_page_are_what_parsers_say(
     lines: str, path: str, stock: str, ours: str
 ) -> None:
     text = "\n".join(re.findall("`([^`]*)`", lines))

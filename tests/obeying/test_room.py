@@ -62,9 +62,7 @@ def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> 
     assert either.order == ["a.x", "b.x"]
 
 
-def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(
-    either: World,
-) -> None:
+def test_requests_without_a_robots_txt_do_not_wait_for_that_of_others(either: World) -> None:
     either.push("a.x/1", "a.x/2")
     either.push("a.x/free", meta={"dont_obey_robotstxt": True})
     assert either.pull() == ["a.x/free"]
@@ -75,7 +73,7 @@ def test_requests_without_a_robots_txt_do_not_wait_beside_others_of_their_host(
 
 @pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
 @pytest.mark.parametrize("memory", [LifoMemoryQueue, FifoMemoryQueue])
-def test_order_within_an_origin_is_exactly_scrapys(
+def test_order_in_an_origin_is_scrapys(
     queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(7)
@@ -111,9 +109,7 @@ def test_slots_with_the_fewest_requests_come_first_and_others_take_turns(world: 
     assert [url[0] for url in world.pull(2)] == ["b", "b"]
 
 
-def test_no_slot_is_looked_at_again_and_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_slot_is_looked_at_all_the_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = Counter[str]()
 
     def looked_at(slots: DownloadSlots, key: str) -> Any:
@@ -167,7 +163,7 @@ def test_urgent_request_gives_its_line_no_second_turn(either: World) -> None:
     assert [url[0] for url in others] == [*"bababa"]
 
 
-def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_first(
+def test_strict_queue_knows_priorities_across_hosts_and_asks_the_urgent_first(
     narrow: World,
 ) -> None:
     for number in range(5):
@@ -182,9 +178,7 @@ def test_strict_queue_knows_priorities_across_hosts_and_looks_up_the_urgent_firs
 # Look-ups.
 
 
-def test_look_ups_run_at_a_time_as_many_as_requests_may_and_not_ahead_of_pages(
-    world: World,
-) -> None:
+def test_as_many_look_ups_run_as_requests_may_and_not_ahead_of_pages(world: World) -> None:
     hosts = [f"h{number}.x" for number in range(60)]
     world.push(*(f"{host}/" for host in hosts))
     assert world.order == hosts[:16]
@@ -223,7 +217,7 @@ def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: Worl
 
 
 @pytest.mark.parametrize("queue", [ScrapyPriorityQueue, DownloaderAwarePriorityQueue])
-def test_look_up_is_made_as_the_next_request_would_be_fetched(
+def test_look_up_is_made_like_the_next_request(
     queue: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
@@ -313,9 +307,7 @@ def test_answer_that_another_way_has_brought_is_taken_without_a_look_up(narrow: 
 # Outages.
 
 
-def test_requests_of_an_unreachable_origin_are_given_up_in_portions_and_all_when_it_is_dead(
-    either: World,
-) -> None:
+def test_requests_are_given_up_in_portions_and_all_when_an_origin_is_dead(either: World) -> None:
     either.push(*(f"a.x/{number}" for number in range(400)))
     given_up = []
     while len(either.scheduler):
@@ -330,9 +322,7 @@ def test_requests_of_an_unreachable_origin_are_given_up_in_portions_and_all_when
     assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
 
 
-def test_in_a_long_outage_no_look_up_comes_before_robots_txt_may_be_asked_again(
-    either: World,
-) -> None:
+def test_in_a_long_outage_no_look_up_comes_before_it_may(either: World) -> None:
     either.push(*(f"a.x/{number}" for number in range(400)))
     for _ in range(7):  # more than the wait
         either.fails("a.x", secs=10)
@@ -346,9 +336,7 @@ def test_in_a_long_outage_no_look_up_comes_before_robots_txt_may_be_asked_again(
     assert [*either.asked] == ["a.x"]
 
 
-def test_outage_that_ends_lets_all_go_on_and_the_next_one_begins_a_wait_of_its_own(
-    world: World,
-) -> None:
+def test_outage_that_ends_lets_all_go_on_and_the_next_one_begins_anew(world: World) -> None:
     world.push(*(f"a.x/{number}" for number in range(70)))
     for _ in range(7):
         world.fails("a.x", secs=10)

@@ -27,7 +27,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("settings", by_each_handler())
 @in_reactor
-async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
+async def test_no_spelling_of_a_disallowed_path_goes_out(
     settings: dict[str, Any], site: Site
 ) -> None:
     site.pages["/robots.txt"] = RULES
@@ -51,7 +51,7 @@ async def test_no_spelling_of_a_disallowed_path_reaches_the_server(
 
 @pytest.mark.parametrize("settings", by_each_handler())
 @in_reactor
-async def test_verbatim_url_whose_host_clients_disagree_about_is_refused(
+async def test_verbatim_url_with_a_host_that_clients_dispute_is_refused(
     settings: dict[str, Any],
 ) -> None:
     with (

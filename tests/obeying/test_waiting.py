@@ -79,9 +79,7 @@ async def test_download_past_the_scheduler_waits_like_any_other_request_and_is_h
 
 
 @in_reactor
-async def test_of_downloads_past_the_scheduler_a_quarter_waits_for_an_unreachable_robots_txt(
-    site: Site,
-) -> None:
+async def test_a_quarter_of_downloads_past_the_scheduler_waits_for_an_outage(site: Site) -> None:
     async def script(visitor: Visitor) -> None:
         downloads = [under_way(visitor.may(ill.url(f"/{number}"))) for number in range(6)]
         await until(lambda: len([each for each in downloads if each.called]) == 4)
@@ -137,9 +135,7 @@ async def test_downloads_that_wait_for_a_silent_robots_txt_keep_no_page_waiting_
 
 
 @in_reactor
-async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over_until_it_answers(
-    site: Site,
-) -> None:
+async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(site: Site) -> None:
     site.pages["/robots.txt"] = Reply(503)
 
     async def script(visitor: Visitor) -> None:
@@ -173,9 +169,7 @@ class Kept(Spider):
 
 
 @pytest.mark.slow
-def test_killed_crawl_loses_no_more_of_its_jobdir_than_what_waited_or_was_under_way(
-    site: Site, tmp_path: Path
-) -> None:
+def test_killed_crawl_loses_what_waited_or_was_under_way_alone(site: Site, tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(SPIDER)
     command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-a", f"site={site.url('')}"]
     command += as_arguments({"DOWNLOAD_DELAY": 0, "JOBDIR": "job", "GBOT_ROBOTS_STORAGE": "memory"})
@@ -298,9 +292,7 @@ async def test_what_the_projects_own_code_exempts_does_not_wait_nor_behind_reque
 
 
 @in_reactor
-async def test_agents_that_wait_for_one_answer_share_its_fetch_even_if_it_expires_at_once(
-    site: Site,
-) -> None:
+async def test_agents_that_wait_share_a_fetch_even_if_it_expires_at_once(site: Site) -> None:
     site.pages["/robots.txt"] = Reply(200, b"user-agent: otherbot\ndisallow: /2", after_secs=0.3)
     urls = [
         Request(site.url(f"/{number}"), headers={"User-Agent": agent}, dont_filter=True)
@@ -352,7 +344,7 @@ class Wandering:
 
 
 @in_reactor
-async def test_scheduled_request_that_waits_in_the_downloader_keeps_its_place(
+async def test_scheduled_request_that_waits_keeps_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = Reply(200, b"ok", after_secs=0.1)

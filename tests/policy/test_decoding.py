@@ -79,7 +79,7 @@ def test_gzip_member_may_begin_at_any_byte_round_a_boundary(boundary: int, at: i
 @table(
     "coding, encode", *(CODINGS[name] for name in ("gzip", "zlib", "raw-deflate", "brotli", "zstd"))
 )
-def test_body_that_is_cut_anywhere_is_an_early_end_or_a_beginning(
+def test_cut_body_is_an_early_end_or_a_beginning(
     coding: str, encode: Callable[[bytes], bytes]
 ) -> None:
     cuts = [(TEXT, encode(TEXT)[:size]) for size in range(1, len(encode(TEXT)))]
@@ -170,7 +170,7 @@ def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, 
     ("zstd", ["compression.zstd", "backports.zstd"]),
     ("br", ["brotli", "brotlicffi"]),
 )
-def test_coding_without_a_module_is_an_error(
+def test_coding_without_module_fails(
     coding: str, modules: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in modules:

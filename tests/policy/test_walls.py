@@ -44,7 +44,7 @@ def answer(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     row("byte-order-mark", 200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5"),
     row("long", 200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare"),
 )
-def test_wall_is_known_by_its_marks(
+def test_wall_is_known_by_marks(
     status: int, headers: dict[str, str], body: bytes, whose: str
 ) -> None:
     assert whose in wall_of(status, headers, body)

@@ -78,9 +78,7 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     row("rules-above-a-nul", RULES + b"# \0", ""),
     row("another-text", b"Forbidden", ""),
 )
-def test_other_data_in_place_of_a_robots_txt_is_named_and_has_no_rules(
-    body: bytes, expected: str
-) -> None:
+def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str) -> None:
     answer = outcome(body)
     assert (answer.body, answer.instead) == (body, expected)
     policy = Policy(refused="disallow")

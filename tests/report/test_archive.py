@@ -273,9 +273,7 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
 
 
 @in_reactor
-async def test_what_the_ladder_allows_and_what_is_refused_are_in_the_archive(
-    tmp_path: Path,
-) -> None:
+async def test_what_the_ladder_allows_and_refusals_are_in_the_archive(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
     settings |= {"GBOT_ROBOTS_UNREACHABLE": "allow", "GBOT_ROBOTS_REFUSED": "disallow"}
@@ -305,9 +303,7 @@ class Absurd(MemoryStorage):
 
 
 @in_reactor
-async def test_absurd_date_in_the_storage_costs_no_record_no_proof_and_no_report(
-    tmp_path: Path,
-) -> None:
+async def test_absurd_date_in_the_storage_costs_no_record_proof_or_report(tmp_path: Path) -> None:
     with Site({"*": b"ok", "/robots.txt": Reply(503, b"")}) as site:
         urls = [site.url("/yes"), site.url("/no")]
         settings = {
@@ -335,9 +331,7 @@ class Old(MemoryStorage):
 
 
 @in_reactor
-async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be_stored(
-    tmp_path: Path,
-) -> None:
+async def test_robots_txt_that_counts_as_a_fetch_fails_is_said_to_be_stored(tmp_path: Path) -> None:
     settings = {
         "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
         "GBOT_ROBOTS_STORAGE": "tests.report.test_archive.Old",
@@ -353,9 +347,7 @@ async def test_robots_txt_from_before_that_counts_as_a_fetch_fails_is_said_to_be
 
 
 @in_reactor
-async def test_empty_texts_leave_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_empty_texts_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     off = {"GBOT_ROBOTS_REPORT": "", "GBOT_ROBOTS_ARCHIVE": ""}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
@@ -441,9 +433,7 @@ def test_what_is_remembered_is_bounded(deciding: Deciding) -> None:
     assert not deciding.archive._headers
 
 
-def test_headers_are_kept_without_secrets_and_only_of_a_fetch_that_has_decided(
-    deciding: Deciding,
-) -> None:
+def test_headers_are_kept_without_secrets_and_of_a_fetch_that_decides(deciding: Deciding) -> None:
     for number, source in enumerate([Source.FETCHED, Source.ANOTHER, Source.STORED]):
         deciding.serve(f"{number}.example")
         deciding.decide(f"{number}.example", source=source)
@@ -451,9 +441,7 @@ def test_headers_are_kept_without_secrets_and_only_of_a_fetch_that_has_decided(
     assert sent == [[("X-Mine", "d")], None, None]
 
 
-def test_what_decides_is_kept_when_it_changes_and_an_outage_only_if_nothing_decided_before(
-    deciding: Deciding,
-) -> None:
+def test_what_decides_is_kept_as_it_changes_an_outage_only_at_first(deciding: Deciding) -> None:
     for is_out, body in ((False, RULES), (True, b""), (False, RULES), (False, RULES + b"#")):
         deciding.decide("a.example", body=body, is_out=is_out)
     for is_out in (True, True, False):

@@ -128,7 +128,7 @@ async def test_origin_that_only_an_override_blocks_is_none_of_a_robots_txt(
 
 
 @in_reactor
-async def test_a_robots_txt_that_answers_in_the_end_is_no_longer_unreachable(
+async def test_robots_txt_that_answers_is_no_more_unreachable(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site, caplog.at_level(logging.INFO):
@@ -172,9 +172,7 @@ OF_A_USER = "it exists and is no page of this plugin, so it is not overwritten"
     (f"{'r' * 300}.html", "File name too long"),
 )
 @in_reactor
-async def test_page_that_could_not_be_written_stops_the_crawl_at_its_start(
-    name: str, why: str, tmp_path: Path
-) -> None:
+async def test_unwritable_page_stops_the_crawl(name: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "directory.html").mkdir()
     (tmp_path / "mine.html").write_text("{% extends 'base.html' %}")
@@ -222,7 +220,7 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
 
 @table("before", "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>", "")
 @in_reactor
-async def test_page_of_an_earlier_crawl_stays_until_the_new_one_is_whole(
+async def test_page_of_an_earlier_crawl_stays_until_one_is_whole(
     before: str, tmp_path: Path
 ) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
@@ -385,7 +383,7 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     row("by-text", "origins.-robots-txt", ["z", "d", "c", "b", "a"], "descending"),
     row("unknown-order", "nonsense.blocked", ["b", "a", "d", "c", "z"], None),
 )
-def test_a_real_browser_sorts_the_tables(
+def test_a_browser_sorts_tables(
     tmp_path: Path, order: str, rows: list[str], arrow: str | None
 ) -> None:
     path = tmp_path / "report.html"
@@ -428,9 +426,7 @@ def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_for_people_who_use_a_keyboard_or_a_screen_reader(
-    dark: bool, tmp_path: Path
-) -> None:
+def test_axe_finds_nothing_for_a_keyboard_or_a_screen_reader(dark: bool, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(example_counts(), Spider(EVIL)), encoding="utf-8")
     assert violations(path, tmp_path, dark=dark) == ""

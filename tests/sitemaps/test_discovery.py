@@ -104,7 +104,7 @@ async def test_host_that_has_others_sitemaps_is_fed_from_only_if_it_is_among_the
     ids=["host", "domain-above-it", "end-of-its-name", "none"],
 )
 @in_reactor
-async def test_allowed_domains_decide_which_hosts_are_fed_from(
+async def test_allowed_domains_decide_who_feeds(
     domain: str, allowed: bool, site: Site, other: Site
 ) -> None:
     listing(other)
@@ -120,9 +120,7 @@ def test_text_is_one_allowed_domain_and_not_its_letters() -> None:
 
 
 @in_reactor
-async def test_sitemaps_that_a_robots_txt_gains_during_the_crawl_are_fed_up_to_the_bound(
-    site: Site,
-) -> None:
+async def test_sitemaps_that_a_robots_txt_gains_later_are_fed_up_to_the_bound(site: Site) -> None:
     class Slow(Sitemaps):
         async def start(self) -> AsyncIterator[Request]:
             for number in range(8):
@@ -239,9 +237,7 @@ class Silent(Both):
 
 @table("spider, mode", (Silent, "auto"), (Sitemaps, "collect"), (Sitemaps, "off"))
 @in_reactor
-async def test_spider_fed_nothing_never_starts(
-    spider: Any, mode: str, site: Site, log: Any
-) -> None:
+async def test_spider_fed_none_never_starts(spider: Any, mode: str, site: Site, log: Any) -> None:
     await crawl(spider, {"GBOT_ROBOTS_SITEMAPS": mode}, start_urls=[site.url()])
     assert (site.paths(), own_warnings(log)) == ([], [])
 

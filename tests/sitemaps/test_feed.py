@@ -134,7 +134,7 @@ class Shown(Sitemaps):
     "answer, crawled", (None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")
 )
 @in_reactor
-async def test_spider_may_veto_or_change_one(
+async def test_spider_may_veto_or_alter_one(
     answer: Any, crawled: Any, site: Site, log: Any
 ) -> None:
     crawler = await crawl(Shown, start_urls=[site.url()], answer=answer)

@@ -47,7 +47,7 @@ async def test_pages_may_lie_above_their_file(site: Site, log: Any) -> None:
 
 
 @in_reactor
-async def test_bad_entries_cost_no_other_and_are_in_the_debug_log(
+async def test_bad_entries_cost_no_other_and_are_logged(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "scrapy_gbot_robots.sitemaps.spider")

@@ -270,7 +270,7 @@ async def test_sitemap_urls_are_crawled_beside_hosts(site: Site, other: Site) ->
 
 
 @in_reactor
-async def test_hosts_come_from_a_file_no_faster_than_they_answer(
+async def test_hosts_come_no_faster_than_they_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)

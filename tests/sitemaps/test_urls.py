@@ -109,7 +109,7 @@ def test_repetitions_are_counted_however_they_are_written() -> None:
     ("same-host", "https://www.example.com", "https://example.com", False),
     ("same-host", "https://www.example.com", "https://cdn.www.example.com", False),
 )
-def test_sitemap_may_live_where_the_setting_says(
+def test_sitemap_may_lie_where_a_setting_says(
     hosts: str, here: str, there: str, *, allowed: bool
 ) -> None:
     chosen, counts = choose(f"sitemap: {there}/s", hosts, here)

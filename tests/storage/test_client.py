@@ -112,9 +112,7 @@ class Gated(Leasing):
 
 
 @as_scrapy_runs_it
-async def test_several_origins_are_asked_for_at_a_time_and_one_storage_opened(
-    opened: Opens,
-) -> None:
+async def test_several_origins_are_asked_for_at_a_time_of_one_storage(opened: Opens) -> None:
     gated, threads, opened_in = Gated(), set(threading.enumerate()), []
 
     def opens() -> Storage:
@@ -288,9 +286,7 @@ class Lame(MemoryStorage):
     (f"{__name__}.Duck", ValueError, "which is <class"),
     (f"{__name__}.Lame", ValueError, "which is <class"),
 )
-def test_what_is_no_storage_is_refused_at_the_start(
-    name: str, error: type[Exception], why: str
-) -> None:
+def test_what_is_no_storage_stops_the_start(name: str, error: type[Exception], why: str) -> None:
     rule = "a subclass of scrapy_gbot_robots.storage.base.Storage that has all its methods"
     crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
     said = f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"

@@ -191,9 +191,7 @@ def bounded(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
     return MemoryStorage()
 
 
-def test_least_recently_used_goes_first_and_what_is_too_large_at_once(
-    bounded: MemoryStorage,
-) -> None:
+def test_least_recently_used_goes_first_what_is_too_large_at_once(bounded: MemoryStorage) -> None:
     for origin in "abc":
         bounded.put(origin, rules(b"x" * 30_000))
     bounded.get("a")

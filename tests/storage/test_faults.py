@@ -214,7 +214,7 @@ async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
 
 
 @as_scrapy_runs_it
-async def test_cluster_is_used_again_when_the_node_that_failed_answers(
+async def test_cluster_is_used_again_when_its_node_answers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, logger=client_module.__name__)

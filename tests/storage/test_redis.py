@@ -108,9 +108,7 @@ def test_lease_for_less_than_a_millisecond_is_a_lease(storage: RedisStorage) -> 
     ("unix:///run/redis.sock?db=2", "/run/redis.sock, database 2"),
     *((url, "?") for url in ("", "localhost:6379", "http://localhost", "redis://localhost:port")),
 )
-def test_place_is_named_without_the_password_and_a_url_that_is_none_is_refused(
-    url: str, place: str
-) -> None:
+def test_place_is_named_without_its_password_and_no_url_is_refused(url: str, place: str) -> None:
     assert place_of(url) == place
     if place == "?":
         with pytest.raises(StorageError, match="not a Redis URL: "):
@@ -153,7 +151,7 @@ def assert_every_verb_fails(storage: RedisStorage) -> None:
     assert time.monotonic() - began < 30
 
 
-def test_server_that_is_away_is_a_storage_error_and_a_restart_between_calls_is_not_noticed(
+def test_server_that_is_away_is_a_storage_error_and_a_restart_is_not_noticed(
     new_server: NewServer,
 ) -> None:
     port = free_port()
@@ -166,7 +164,7 @@ def test_server_that_is_away_is_a_storage_error_and_a_restart_between_calls_is_n
             assert_serves(storage)
 
 
-def test_key_met_twice_in_a_scan_is_listed_once(
+def test_key_met_twice_is_listed_once(
     storage: RedisStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage._client, "scan_iter", lambda **_: iter([ENTRY.encode()] * 2))
@@ -225,7 +223,7 @@ def test_redis_py_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     row("nothing-for-the-time", b"*3\r\n$0\r\n\r\n:1\r\n$-1\r\n"),
     row("never", b"*3\r\n$0\r\n\r\n:1\r\n$400\r\n" + b"9" * 400 + b"\r\n"),
 )
-def test_server_that_answers_as_no_redis_does_is_a_storage_error(
+def test_server_that_is_no_redis_is_a_storage_error(
     answer: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.5)
@@ -250,7 +248,7 @@ def times_of(entry: Entry | None) -> list[float]:
 
 
 @pytest.mark.parametrize("secs", [-YEARS, -240.0, 240.0, YEARS])
-def test_times_are_by_the_clock_of_the_server(
+def test_clock_of_the_server_counts(
     secs: float, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, now = Clock(), time.time()

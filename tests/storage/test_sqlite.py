@@ -270,9 +270,7 @@ def test_path_that_cannot_be_opened_is_a_storage_error(tmp_path: Path, place: st
         SqliteStorage(tmp_path / place)
 
 
-def test_writer_is_waited_for_if_it_lets_go_in_time(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writer_that_ends_soon_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         closing(SqliteStorage(path)) as storage,
         closing(sqlite3.connect(path, check_same_thread=False)) as other,

@@ -80,9 +80,7 @@ def test_each_crawler_gets_its_verdict_and_the_table_has_names(visit: Visit) -> 
     assert '/a\tGPTBot\tdisallowed by "Disallow: /"' in page.text("rows")
 
 
-def test_nothing_is_loaded_before_the_first_touch_and_nothing_is_sent_after(
-    visit: Visit, server: SiteServer
-) -> None:
+def test_nothing_is_loaded_before_a_touch_nor_sent_after(visit: Visit, server: SiteServer) -> None:
     page = visit()
     page.wait("document.querySelectorAll('#try-examples a').length === 6")
     assert [path for path in server.paths() if "/try/worker" in path or "py" in path] == []
@@ -106,9 +104,7 @@ ODD_FILES = {
 
 
 @pytest.mark.parametrize("body", ODD_FILES.values(), ids=ODD_FILES)
-def test_bytes_of_a_file_stay_as_they_are_also_in_a_link(
-    visit: Visit, tmp_path: Path, body: bytes
-) -> None:
+def test_bytes_of_a_file_stay_also_in_a_link(visit: Visit, tmp_path: Path, body: bytes) -> None:
     (tmp_path / "robots.txt").write_bytes(body)
     page = visit()
     page.page.fill("#try-urls", "/a")
@@ -283,7 +279,7 @@ def test_page_without_javascript_names_the_command(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("policy", ["script-src 'self' 'unsafe-inline'", "worker-src 'none'"])
-def test_header_that_forbids_it_names_the_command(
+def test_header_that_forbids_it_names_a_command(
     visit: Visit, server: SiteServer, policy: str
 ) -> None:
     server.headers["Content-Security-Policy"] = policy
@@ -308,7 +304,7 @@ def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page_of_the_site(
+def test_axe_finds_nothing_on_pages_of_the_site(
     visit: Visit, server: SiteServer, scheme: str
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
