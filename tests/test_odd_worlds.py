@@ -74,7 +74,7 @@ def outage(
 
 
 def robots_asked(trial: Trial) -> int:
-    return sum(each.path == "/robots.txt" for each in trial.server.served)
+    return sum(each.path == "/robots.txt" for each in trial.server.asked)
 
 
 # The Redis of scrapy-redis
@@ -122,7 +122,7 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
     world = outage(queue, secs=600)
     trial = Trial(world, tmp_path, plugin=True)
-    with trial.server.running(), redis_server(*ON_DISK) as server:
+    with trial.server, redis_server(*ON_DISK) as server:
         runs = trial.start(trial.settings(server))
         block_until(lambda: robots_asked(trial) and all_are_held(server, world))
         with fault(server):
@@ -144,7 +144,7 @@ def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> Non
     half = len(world.pages) // 2
     first_half = replace(world, pages=world.pages[:half])
     trial = Trial(first_half, tmp_path, plugin=True)
-    with trial.server.running(), redis_server() as server:
+    with trial.server, redis_server() as server:
         settings = trial.settings(server)
         (doomed,) = trial.start(settings)
         block_until(lambda: robots_asked(trial) and all_are_held(server, first_half))
@@ -158,7 +158,7 @@ def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> Non
         trial.finish(survivors)
     assert trial.problems == []
     served = Counter(
-        each.host + each.path for each in trial.server.served if each.path != "/robots.txt"
+        each.host + each.path for each in trial.server.asked if each.path != "/robots.txt"
     )
     held_by_the_survivor = {
         world.hosts[page.host].name + page.path: 1 for page in world.pages[half:]
@@ -178,7 +178,7 @@ def test_long_outage_costs_few_pages_whatever_the_scheduler(scheduler: str, tmp_
     wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 4}
     world = outage(scheduler, secs=7.5, hosts=1, number=100, **wait)
     trial = Trial(world, tmp_path, plugin=True)
-    with trial.server.running(), ExitStack() as stack:
+    with trial.server, ExitStack() as stack:
         server = stack.enter_context(redis_server()) if world.uses_redis else None
         assert trial.finish(trial.start(trial.settings(server))), trial.problems
     (report,) = trial.reports

@@ -242,7 +242,7 @@ class Trial:
     def run(self) -> list[str]:
         """Crawl; return what does not hold."""
         with ExitStack() as stack:
-            stack.enter_context(self.server.running())
+            stack.enter_context(self.server)
             redis = stack.enter_context(redis_server()) if self.world.uses_redis else None
             settings = self.settings(redis)
             runs = self.start(settings)
@@ -303,7 +303,7 @@ class Trial:
     def stop_in_time(self, runs: list[Run]) -> None:
         """Send SIGTERM when the servers have got so many requests, unless a run ends before."""
         while all(run.process.poll() is None for run in runs):
-            is_due = len(self.server.served) >= self.world.stop_after
+            is_due = len(self.server.asked) >= self.world.stop_after
             if is_due and all(run.has_begun for run in runs):
                 self.stop(runs)
                 return
@@ -342,7 +342,7 @@ class Trial:
 
     def _judge_pages(self) -> None:
         served = Counter(
-            f"http://{each.host}:{self.server.port}{each.path}" for each in self.server.served
+            f"http://{each.host}:{self.server.port}{each.path}" for each in self.server.asked
         )
         outcomes: dict[str, list[str]] = defaultdict(list)
         for report in self.reports:
@@ -399,7 +399,7 @@ class Trial:
         """Add to `problems` where more was under way than allowed, or sent too soon."""
         settings = self.world.settings
         delay = settings["DOWNLOAD_DELAY"]
-        for key, most in self.server.load.most.items():
+        for key, most in self.server.most.items():
             is_of_slot = " " in key
             if is_of_slot and not delay and self.world.way != "select":
                 continue  # with asyncio Scrapy 2.19 lets all that a slot has begin at once

@@ -5,17 +5,16 @@ All of a world follows from its seed. Each host is an address of 127.0.0.0/8 at 
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from .crawls import DOWNLOAD_HANDLERS
+from .web import Asked, Content, Reply, Site, raw, redirect
 
 SCHEDULERS: dict[str, dict[str, Any]] = {  # by what a crawl has, its settings
     "default": {},
@@ -220,123 +219,63 @@ class _Pages:
         return Page(host, f"/{kind}/{name}", dice.choice(self._agents), slot, priority)
 
 
-@dataclass
-class Served:
-    """A request as the server saw it."""
-
-    host: str
-    path: str
-    slot: str
-    at: float
-
-
-@dataclass
-class Load:
-    """How many pages are under way, and how many there were at most."""
-
-    now: Counter[str] = field(default_factory=Counter)
-    most: Counter[str] = field(default_factory=Counter)
-
-    def add(self, key: str) -> None:
-        self.now[key] += 1
-        self.most[key] = max(self.most[key], self.now[key])
-
-
-class Server:
-    """The hosts of a world, on one port of loopback, in a thread. What is for a robots.txt is apart."""
+class Server(Site):
+    """The hosts of a world, on one port of loopback. It counts the pages that are under way."""
 
     def __init__(self, world: World) -> None:
+        super().__init__({}, host="0.0.0.0")
         self.world = world
-        self.port = 0
-        self.served: list[Served] = []
-        self.load = Load()  # by worker, and by worker and slot
+        self.is_well = False  # from then on no host is down, silent or reset, whatever its time
+        # By worker, and by worker and slot: how many there are, and how many there were at most.
+        self.under_way, self.most = Counter[str](), Counter[str]()
         self._hosts = {host.name: host for host in world.hosts}
         self._robots = Counter[str]()  # how often each host's was asked for
         self._ill_since: dict[str, float] = {}
-        self.is_well = False  # from then on no host is down, silent or reset, whatever its time
+        self._counting = threading.Lock()
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        began, over = threading.Event(), asyncio.Event()
-        loop = asyncio.new_event_loop()
+    def _answer(self, asked: Asked) -> Content:
+        if asked.path.startswith("/rules/"):
+            return RULES
+        if asked.path == "/robots.txt":
+            return self._robots_txt(self._hosts[asked.host])
+        return self._page(asked.headers)
 
-        async def serve() -> None:
-            server = await asyncio.start_server(self._serve, "0.0.0.0", 0, backlog=1024)
-            self.port = server.sockets[0].getsockname()[1]
-            began.set()
-            await over.wait()
-            server.close()
-            answering = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in answering:
-                task.cancel()
-            await asyncio.gather(*answering, return_exceptions=True)
-
-        thread = threading.Thread(target=loop.run_until_complete, args=[serve()], daemon=True)
-        thread.start()
-        began.wait()
-        try:
-            yield
-        finally:
-            loop.call_soon_threadsafe(over.set)
-            thread.join()
-            loop.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The client may go, and at the end the server.
-        with suppress(asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            start, *lines = head.split("\r\n")
-            path = start.split(" ")[1]
-            headers = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines)}
-            address = writer.get_extra_info("sockname")[0]
-            slot = headers.get("x-slot", "")
-            self.served.append(Served(address, path, slot, time.monotonic()))
-            if path == "/robots.txt" or path.startswith("/rules/"):
-                answer = await self._robots_txt(self._hosts[address], path)
-            else:
-                answer = await self._page(headers, slot)
-            writer.write(answer)
-            await writer.drain()
-        writer.close()
-
-    async def _page(self, headers: dict[str, str], slot: str) -> bytes:
+    def _page(self, headers: Mapping[str, str]) -> Content:
         worker = headers.get("x-worker", "")
-        keys = [f"{worker} {slot}"]
+        keys = [f"{worker} {headers.get('x-slot', '')}"]
         if "x-direct" not in headers:  # Scrapy lets them by at any time
             keys.append(worker)
-        for key in keys:
-            self.load.add(key)
-        await asyncio.sleep(self.world.page_secs)
-        self.load.now.subtract(keys)
-        return _answer("200 OK", b"<html>page</html>", "Content-Type: text/html")
+        with self._counting:
+            self.under_way.update(keys)
+            self.most |= self.under_way
+        time.sleep(self.world.page_secs)
+        with self._counting:
+            self.under_way.subtract(keys)
+        return Reply(200, b"<html>page</html>", {"Content-Type": "text/html"})
 
-    async def _robots_txt(self, host: Host, path: str) -> bytes:
-        if path.startswith("/rules/"):
-            return _answer("200 OK", RULES.encode())
-        self._robots[host.name] += 1
-        began = self._ill_since.setdefault(host.name, time.monotonic())
+    def _robots_txt(self, host: Host) -> Content:
+        with self._counting:
+            self._robots[host.name] += 1
+            times = self._robots[host.name]
+            began = self._ill_since.setdefault(host.name, time.monotonic())
         is_ill = not self.is_well and time.monotonic() - began < host.secs
         match host.kind:
             case "slow":
-                await asyncio.sleep(host.secs / 2)
+                return Reply(200, RULES.encode(), after_secs=host.secs / 2)
             case "missing":
-                return _answer("404 Not Found")
+                return Reply(404)
             case "redirected":
-                to = f"http://{self.world.hosts[0].name}:{self.port}/rules/{host.number}"
-                return _answer("302 Found", b"", f"Location: {to}")
+                return redirect(
+                    f"http://{self.world.hosts[0].name}:{self.port}/rules/{host.number}"
+                )
             case "lost":
-                return _answer("503 Busy")
-            case "flapping" if self._robots[host.name] % 2:
-                return _answer("503 Busy")
+                return Reply(503)
+            case "flapping" if times % 2:
+                return Reply(503)
             case "down" if is_ill:
-                return _answer("503 Busy")
+                return Reply(503)
             case "silent" if is_ill:
-                await asyncio.sleep(2 * TIMEOUT)
+                return Reply(200, RULES.encode(), after_secs=2 * TIMEOUT)
             case "reset" if is_ill:
-                return b""
-        return _answer("200 OK", RULES.encode())
-
-
-def _answer(status: str, body: bytes = b"", *more: str) -> bytes:
-    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *more]
-    return "\r\n".join([*lines, "", ""]).encode() + body
+                return raw()
+        return RULES
