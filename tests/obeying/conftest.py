@@ -1,11 +1,12 @@
 """What the tests of this room share."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from ..support.clock import Clock
-from ..support.rooms import World
+from ..support.rooms import NewWorld, World
 from ..support.web import Site
 
 
@@ -22,8 +23,9 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture(autouse=True)
-def _close_worlds() -> Iterator[None]:
-    yield
+@pytest.fixture
+def new_world(monkeypatch: pytest.MonkeyPatch) -> Iterator[NewWorld]:
+    """Makes worlds of rooms, as `World` does, and closes them."""
+    yield partial(World, monkeypatch)
     while World.opened:
         World.opened.pop().scheduler.close("finished")

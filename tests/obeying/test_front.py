@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
+from unittest.mock import Mock
 
 import pytest
-from scrapy import Request
 from scrapy.core.scheduler import Scheduler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
@@ -16,29 +18,34 @@ from scrapy_gbot_robots.obeying.front import RoomAsQueue, with_front
 from scrapy_gbot_robots.obeying.subject import returned
 
 from ..support.crawls import own_warnings
-from ..support.rooms import World, path_of
+from ..support.rooms import NewWorld, World, path_of
 from ..support.rows import table
 from ..support.schedulers import Fifo, OwnPriorityQueue, Prefetches, ReplacesItsQueue
 
 CONCURRENT = 4
-
-
-class Away(Fifo):
-    """Takes nothing while its Redis is away."""
-
-    is_away = False
-    tries = 0
-
-    def enqueue_request(self, request: Request) -> bool:
-        if self.is_away:
-            self.tries += 1
-            raise ConnectionError("the queue is away")
-        return super().enqueue_request(request)
+Away: TypeAlias = Callable[[str], Mock]
 
 
 @pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(monkeypatch, scheduler=with_front(Away), CONCURRENT_REQUESTS=CONCURRENT)
+def shared(new_world: NewWorld) -> World:
+    return new_world(scheduler=with_front(Fifo), CONCURRENT_REQUESTS=CONCURRENT)
+
+
+@pytest.fixture
+def on_disk(new_world: NewWorld, tmp_path: Path) -> World:
+    return new_world(JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> Away:
+    """Lets a method of the scheduler fail from now on, as while its Redis is away."""
+
+    def fail(method: str) -> Mock:
+        failing = Mock(side_effect=ConnectionError("the queue is away"))
+        monkeypatch.setattr(Fifo, method, failing)
+        return failing
+
+    return fail
 
 
 def fill(world: World, *hosts: str, pages: int = 1000) -> None:
@@ -55,9 +62,9 @@ def held(world: World) -> int:
 
 @pytest.mark.parametrize(("concurrent", "most"), [(4, 20), (10, 20), (16, 32)])
 def test_twice_as_many_are_held_as_are_downloaded_or_20_while_look_ups_are_young(
-    concurrent: int, most: int, monkeypatch: pytest.MonkeyPatch
+    concurrent: int, most: int, new_world: NewWorld
 ) -> None:
-    world = World(monkeypatch, scheduler=with_front(Away), CONCURRENT_REQUESTS=concurrent)
+    world = new_world(scheduler=with_front(Fifo), CONCURRENT_REQUESTS=concurrent)
     fill(world, *"abcdefgh")
     assert held(world) == most
     world.waits(0.9)
@@ -119,34 +126,24 @@ def test_of_a_queue_that_may_be_shared_twenty_are_held_while_one_goes_on(shared:
     assert len(ahead) == 20
 
 
-def test_last_one_held_goes_on_as_the_scheduler_fails(
-    shared: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: object) -> bool:
-        raise ConnectionError("the queue is away")
-
+def test_last_one_held_goes_on_as_the_scheduler_fails(shared: World, away: Away) -> None:
     shared.push("a.x/1")
     assert shared.pull() == []
     shared.end("a.x")
-    monkeypatch.setattr(Away, "has_pending_requests", fail)
-    request = shared.next()
-    assert request is not None
-    assert path_of(request) == "a.x/1"
+    away("has_pending_requests")
+    assert shared.pull(1) == ["a.x/1"]
 
 
-def test_scrapys_files_are_left_while_one_goes_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_scrapys_files_are_left_while_one_goes_on(on_disk: World) -> None:
     """A crawl that is killed loses what is taken."""
-    world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
-    fill(world, "a", "b", pages=50)
-    assert held(world) == 20
-    world.end("a.x")
-    world.end("b.x")
+    fill(on_disk, "a", "b", pages=50)
+    assert held(on_disk) == 20
+    on_disk.end("a.x")
+    on_disk.end("b.x")
     for left in (19, 18, 17):
-        assert world.next() is not None
-        assert world.room.occupancy.size == left
-    assert len(world.scheduler.dqs) == 100 - 20
+        assert on_disk.next() is not None
+        assert on_disk.room.occupancy.size == left
+    assert len(on_disk.scheduler.dqs) == 100 - 20
 
 
 def hold_all(world: World, pages: int) -> None:
@@ -162,39 +159,37 @@ def hold_all(world: World, pages: int) -> None:
 def test_what_a_host_cannot_use_soon_goes_back_when_it_answers(shared: World) -> None:
     hold_all(shared, 500)
     shared.end("a.x")
-    request = shared.next()
-    assert request is not None
+    first = shared.pull(1)
     assert shared.room.occupancy.size == 20
     assert len(shared.scheduler.requests) == 500 - 20 - 1
     assert {each.meta[RETURNED] for each in shared.scheduler.requests} == {False}
-    assert sorted([path_of(request), *shared.pull()]) == sorted(f"a.x/{n}" for n in range(500))
+    assert sorted([*first, *shared.pull()]) == sorted(f"a.x/{n}" for n in range(500))
 
 
-def test_what_cannot_go_back_stays_and_is_served(shared: World) -> None:
+def test_what_cannot_go_back_stays_and_is_served(shared: World, away: Away) -> None:
     hold_all(shared, 100)
-    shared.scheduler.is_away = True
+    tries = away("enqueue_request")
     shared.end("a.x")
     assert sorted(shared.pull()) == sorted(f"a.x/{number}" for number in range(100))
-    assert shared.scheduler.tries == 1
+    assert tries.call_count == 1
 
 
-def test_requests_that_come_back_are_held_though_the_scheduler_is_away(shared: World) -> None:
+def test_requests_that_come_back_are_held_though_the_scheduler_is_away(
+    shared: World, away: Away
+) -> None:
     shared.push("a.x/1")
     shared.pull()
     shared.end("a.x")
     (request,) = shared.take()
-    shared.scheduler.is_away = True
+    away("enqueue_request")
     assert shared.scheduler.enqueue_request(returned(request))
     assert shared.pull() == ["a.x/1"]
 
 
 def test_what_the_scheduler_raises_goes_to_scrapy_while_none_of_its_requests_is_held(
-    shared: World, monkeypatch: pytest.MonkeyPatch
+    shared: World, away: Away
 ) -> None:
-    def fail(scheduler: Fifo) -> None:
-        raise ConnectionError("the queue is away")
-
-    monkeypatch.setattr(Fifo, "next_request", fail)
+    away("next_request")
     with pytest.raises(ConnectionError, match="the queue is away"):
         shared.next()
 
@@ -202,8 +197,8 @@ def test_what_the_scheduler_raises_goes_to_scrapy_while_none_of_its_requests_is_
 # Scrapy's scheduler.
 
 
-def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(monkeypatch)
+def test_room_is_the_queue_in_memory_of_scrapys_scheduler(new_world: NewWorld) -> None:
+    world = new_world()
     assert isinstance(world.scheduler.mqs, RoomAsQueue)
     world.push("a.x/1", "b.x/1")
     assert (world.room.occupancy.size, len(world.scheduler)) == (2, 2)
@@ -216,9 +211,9 @@ def test_room_is_the_queue_in_memory_of_scrapys_scheduler(monkeypatch: pytest.Mo
     (RobotsScheduler, OwnPriorityQueue),
 )
 def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
-    scheduler: type, queue: type, monkeypatch: pytest.MonkeyPatch
+    scheduler: type, queue: type, new_world: NewWorld
 ) -> None:
-    world = World(monkeypatch, queue, scheduler)
+    world = new_world(queue, scheduler)
     world.push("a.x/1", "b.x/1")
     assert (world.room.occupancy.size, world.pull()) == (0, [])
     world.end("a.x")
@@ -228,44 +223,40 @@ def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
 # With a JOBDIR.
 
 
-def test_of_a_queue_on_disk_no_more_is_taken_than_a_hundred_of_each_slot(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
-    fill(world, "a", "b", pages=150)
-    assert held(world) == 20
+def test_of_a_queue_on_disk_no_more_is_taken_than_a_hundred_of_each_slot(on_disk: World) -> None:
+    fill(on_disk, "a", "b", pages=150)
+    assert held(on_disk) == 20
     for host in ("a.x", "b.x"):
-        world.fails(host, secs=1000)
-    world.push("good.x/1")
+        on_disk.fails(host, secs=1000)
+    on_disk.push("good.x/1")
     for _ in range(200):
-        assert world.pull() == []
-    assert world.room.occupancy.by_slot["a.x"] <= 101
-    assert world.room.occupancy.by_slot["b.x"] <= 101
-    assert len(world.scheduler.dqs) >= 98
-    world.end("good.x")
-    assert world.pull() == ["good.x/1"]
+        assert on_disk.pull() == []
+    assert on_disk.room.occupancy.by_slot["a.x"] <= 101
+    assert on_disk.room.occupancy.by_slot["b.x"] <= 101
+    assert len(on_disk.scheduler.dqs) >= 98
+    on_disk.end("good.x")
+    assert on_disk.pull() == ["good.x/1"]
 
 
-def test_queue_on_disk_brings_least_held_slots_first(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    world = World(monkeypatch, JOBDIR=str(tmp_path), CONCURRENT_REQUESTS=CONCURRENT)
-    fill(world, "a", pages=50)
-    fill(world, *"bcdefgh", pages=2)
-    assert held(world) == 20
-    assert world.room.occupancy.by_slot == {"a.x": 6, **{f"{host}.x": 2 for host in "bcdefgh"}}
+def test_queue_on_disk_brings_least_held_slots_first(on_disk: World) -> None:
+    fill(on_disk, "a", pages=50)
+    fill(on_disk, *"bcdefgh", pages=2)
+    assert held(on_disk) == 20
+    assert on_disk.room.occupancy.by_slot == {"a.x": 6, **{f"{host}.x": 2 for host in "bcdefgh"}}
 
 
 @pytest.mark.parametrize("asked", ["memory_queues", "count_held"])
 def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
-    asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    asked: str,
+    new_world: NewWorld,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def fail(*_: object) -> None:
-        raise AttributeError("there is no _start_queue_cls")
-
-    monkeypatch.setattr(front, asked, fail)
+    changed = AttributeError("there is no _start_queue_cls")
+    monkeypatch.setattr(front, asked, Mock(side_effect=changed))
     # The requests on disk are counted.
-    world = World(monkeypatch, JOBDIR=str(tmp_path) if asked == "count_held" else None)
+    world = new_world(JOBDIR=str(tmp_path) if asked == "count_held" else None)
     (warning,) = own_warnings(caplog)
     assert "Scrapy's scheduler is not as the plugin knows it" in warning
     assert "_start_queue_cls" in warning
@@ -277,10 +268,10 @@ def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
 
 @pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
 def test_jobdir_goes_from_scrapys_scheduler_to_ours_and_back(
-    queue: type, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    queue: type, new_world: NewWorld, tmp_path: Path
 ) -> None:
     def crawl(scheduler: type, most: int) -> list[str]:
-        world = World(monkeypatch, queue, scheduler, JOBDIR=str(tmp_path))
+        world = new_world(queue, scheduler, JOBDIR=str(tmp_path))
         if not tmp_path.joinpath("requests.queue", "active.json").exists():
             for number in range(120):
                 world.push(f"{'abc'[number % 3]}.x/{number}", priority=number % 4)

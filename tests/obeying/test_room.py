@@ -17,34 +17,32 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
-from scrapy_gbot_robots.obeying import room as room_module
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lines import Standing
 from scrapy_gbot_robots.obeying.subject import returned
 from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 
-from ..support.rooms import SLOT, STARTS, World, path_of, slot
+from ..support.rooms import SLOT, STARTS, NewWorld, World, path_of, slot
 
 ALLOWED = Decision(State.FULL_ALLOW, "", False, 9e9, 9e9)
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(monkeypatch)
+def world(new_world: NewWorld) -> World:
+    return new_world()
 
 
 @pytest.fixture(params=[DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
-def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+def either(request: pytest.FixtureRequest, new_world: NewWorld) -> World:
     """A world in which priorities count in each slot for itself, or in all."""
-    return World(monkeypatch, request.param)
+    return new_world(request.param)
 
 
 @pytest.fixture
-def narrow(monkeypatch: pytest.MonkeyPatch) -> World:
+def narrow(new_world: NewWorld) -> World:
     """A world in which one look-up runs at a time, and priorities count across hosts."""
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    return World(monkeypatch, ScrapyPriorityQueue, CONCURRENT_REQUESTS=1)
+    return new_world(ScrapyPriorityQueue, look_ups=1, CONCURRENT_REQUESTS=1)
 
 
 def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> None:
@@ -73,11 +71,9 @@ def test_requests_without_a_robots_txt_do_not_wait_for_that_of_others(either: Wo
 
 @pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
 @pytest.mark.parametrize("memory", [LifoMemoryQueue, FifoMemoryQueue])
-def test_order_in_an_origin_is_scrapys(
-    queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_order_in_an_origin_is_scrapys(queue: type, memory: type, new_world: NewWorld) -> None:
     dice = random.Random(7)
-    ours = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
+    ours = new_world(queue, SCHEDULER_MEMORY_QUEUE=memory)
     settings = {"SCHEDULER_PRIORITY_QUEUE": queue, "SCHEDULER_MEMORY_QUEUE": memory, **STARTS}
     alone = get_crawler(settings_dict=settings)
     alone.engine = ours.crawler.engine
@@ -217,11 +213,8 @@ def test_late_look_ups_that_end_together_let_none_run_ahead_of_pages(world: Worl
 
 
 @pytest.mark.parametrize("queue", [ScrapyPriorityQueue, DownloaderAwarePriorityQueue])
-def test_look_up_is_made_like_the_next_request(
-    queue: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", 1)
-    world = World(monkeypatch, queue, CONCURRENT_REQUESTS=1)
+def test_look_up_is_made_like_the_next_request(queue: type, new_world: NewWorld) -> None:
+    world = new_world(queue, look_ups=1, CONCURRENT_REQUESTS=1)
     world.push("first.x/", "a.x/low")
     world.push("a.x/high", priority=1, meta={"proxy": "http://p.x", "download_slot": "s"})
     world.end("first.x")
@@ -402,9 +395,9 @@ def go_and_see(world: World) -> list[str]:
 @pytest.mark.parametrize("memory", [FifoMemoryQueue, LifoMemoryQueue])
 @pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])
 def test_each_request_goes_and_sees_once_and_those_that_come_back_keep_their_order(
-    queue: type, memory: type, monkeypatch: pytest.MonkeyPatch
+    queue: type, memory: type, new_world: NewWorld
 ) -> None:
-    world = World(monkeypatch, queue, SCHEDULER_MEMORY_QUEUE=memory)
+    world = new_world(queue, SCHEDULER_MEMORY_QUEUE=memory)
     world.room.requests_see = True
     urls = [f"a.x/{number}" for number in range(6)]
     world.push(*urls[:5])
@@ -577,11 +570,11 @@ class Wild:
 @pytest.mark.parametrize("see", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happens(
-    seed: int, see: bool, monkeypatch: pytest.MonkeyPatch
+    seed: int, see: bool, new_world: NewWorld
 ) -> None:
     dice = random.Random(seed)
     queue = dice.choice((DownloaderAwarePriorityQueue, ScrapyPriorityQueue))
-    world = World(monkeypatch, queue, CONCURRENT_REQUESTS=dice.choice((1, 16)))
+    world = new_world(queue, CONCURRENT_REQUESTS=dice.choice((1, 16)))
     if see:
         world.room.requests_see = True
     wild = Wild(world, dice)

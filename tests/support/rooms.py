@@ -25,6 +25,7 @@ from scrapy_gbot_robots.policy.outages import Decision, Entry, Outage, Policy, S
 from scrapy_gbot_robots.policy.outcome import Unreachable
 
 Then: TypeAlias = Callable[[CachedAnswer | None], None]
+NewWorld: TypeAlias = "Callable[..., World]"
 
 AGENT = Crawler.of("testbot")
 WAIT = 60.0
@@ -54,8 +55,10 @@ class World:
         monkeypatch: pytest.MonkeyPatch,
         queue: type = DownloaderAwarePriorityQueue,
         scheduler: type = RobotsScheduler,
+        look_ups: int = room_module.FEWEST_AT_A_TIME,
         **settings: Any,
     ) -> None:
+        monkeypatch.setattr(room_module, "FEWEST_AT_A_TIME", look_ups)
         self.now = 1000.0
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(room_module, "time", clock)
