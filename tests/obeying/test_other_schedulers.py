@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_gbot_robots.concurrency import pause
@@ -15,11 +17,13 @@ from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
     crawl,
+    crawl_until,
     errors,
     in_reactor,
     own_warnings,
     pages,
     stats,
+    stop,
     together,
 )
 from ..support.random_worlds import SCHEDULERS
@@ -40,11 +44,17 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+def waiting(number: int) -> Callable[[Crawler], bool]:
+    """Whether so many requests of a crawl wait in its room."""
+    return lambda crawler: stats(crawler).get("gbot_robots/waiting", 0) >= number
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@in_reactor
+@as_scrapy_runs_it
 async def test_requests_wait_before_any_scheduler_and_come_as_they_were(kind: str) -> None:
     page = Reply(200, b"ok", after_secs=0.02)
-    with Site({"/robots.txt": SLOW, "*": page}, host="0.0.0.0") as site:
+    gate = Gate("user-agent: *\ndisallow: /no")
+    with Site({"/robots.txt": gate, "*": page}, host="0.0.0.0") as site:
         requests = [
             Request(f"{host}/{number}", priority=number, dont_filter=number % 2 == 0)
             for number in range(4)
@@ -52,14 +62,15 @@ async def test_requests_wait_before_any_scheduler_and_come_as_they_were(kind: st
         ]
         forbidden = [f"{host}/no" for host in hosts(10, site)]
         settings = {**KINDS[kind], "CONCURRENT_REQUESTS": 4}
-        crawler = await crawl(Watched, settings, urls=[*forbidden, *requests])
+        # While some are held, one that says that it has none is not asked for more.
+        some_wait = waiting(1 if kind == "says-none" else 5)
+        urls = [*forbidden, *requests]
+        crawler = await crawl_until(some_wait, gate.open, Watched, settings, urls=urls)
     assert set(pages(crawler).refused) == set(forbidden)
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 4
     assert crawler.spider.scheduled == 50
     assert len(site.asked) == 10 + 40
-    least = 0 if kind == "says-none" else 4  # while some are held, it is not asked for more
-    assert stats(crawler)["gbot_robots/waiting_most"] > least
     assert stats(crawler)["gbot_robots/waiting"] == 0
     crawled = [response.request for response in pages(crawler).crawled.values()]
     assert len(crawled) == 40
@@ -110,7 +121,7 @@ class Failing(Fifo):
             raise ConnectionError("the queue is away")
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_engine_does_not_wait_while_the_front_takes_what_has_to_wait(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,11 +137,10 @@ async def test_engine_does_not_wait_while_the_front_takes_what_has_to_wait(
 
     monkeypatch.setattr(front, "PULL_SECS", 0.0)
     monkeypatch.setattr(front.Front, "next_request", count)
-    site.pages["/robots.txt"] = SLOW
+    site.pages["/robots.txt"] = gate = Gate("")
     urls = [site.url(f"/{number}") for number in range(30)]
-    crawler = await crawl(Pages, {"SCHEDULER": Failing}, urls=urls)
+    crawler = await crawl_until(waiting(30), gate.open, Pages, {"SCHEDULER": Failing}, urls=urls)
     assert set(pages(crawler).crawled) == set(urls)
-    assert stats(crawler)["gbot_robots/waiting_most"] == 30
     assert max(taken_together) <= 2  # whether there is one, and which
 
 
@@ -146,13 +156,12 @@ class Waits(Fifo):
         return super().next_request()
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_empty_scheduler_is_asked_for_no_request_while_some_are_held(site: Site) -> None:
-    site.pages["/robots.txt"] = SLOW
+    site.pages["/robots.txt"] = gate = Gate("")
     urls = [site.url(f"/{number}") for number in range(5)]
-    crawler = await crawl(Pages, {"SCHEDULER": Waits}, urls=urls)
+    crawler = await crawl_until(waiting(5), gate.open, Pages, {"SCHEDULER": Waits}, urls=urls)
     assert set(pages(crawler).crawled) == set(urls)
-    assert stats(crawler)["gbot_robots/waiting_most"] == 5
     assert Waits.waited_with_requests_held == 0
 
 
@@ -264,8 +273,8 @@ async def test_what_cannot_go_back_is_counted_in_the_log(
     monkeypatch.setattr(Stumbling, "enqueued", 0)
     site.pages["/robots.txt"] = Reply(503)
     urls = [site.url(f"/{number}") for number in range(30)]
-    settings = {"SCHEDULER": Stumbling, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
-    await together(crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 2}, urls=urls))
+    settings = {"SCHEDULER": Stumbling, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
+    await crawl_until(waiting(30), stop, Pages, settings, urls=urls)
     (error,) = [line for line in errors(caplog) if "as the crawl closed" in line]
     assert f" {lost} requests that waited for their robots.txt are lost" in error
     assert len(Fifo.left) == 30 - lost

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from scrapy.spiders import SitemapSpider
@@ -24,9 +25,11 @@ from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
     crawl,
+    crawl_until,
     in_reactor,
     pages,
     stats,
+    stop,
     together,
     under_way,
 )
@@ -35,9 +38,9 @@ from ..support.random_worlds import SCHEDULERS
 from ..support.reactors import as_arguments
 from ..support.rows import row, table
 from ..support.schedulers import Fifo
-from ..support.until import block_until, until
-from ..support.visits import Gate, Opening, Visitor, Watched, fetches, hosts, visit
-from ..support.web import Reply, Site, free_port, raw
+from ..support.until import FAR_TOO_LONG_SECS, block_until, until
+from ..support.visits import Gate, Visitor, Watched, fetches, hosts, visit
+from ..support.web import Reply, Site, free_port
 
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
 
@@ -56,9 +59,11 @@ NO_NAMES = ["www..example.com", ".example.com", f"{'a' * 64}.example", ".".join(
 async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause(
     host: str, settings: dict[str, Any], cause: str, site: Site
 ) -> None:
-    with Site({"/robots.txt": raw(3.0)}) as silent:
+    with Site({"/robots.txt": Gate("")}) as silent:
         url = f"http://{host.format(closed=free_port(), silent=silent.port)}/"
-        crawler = await crawl(Pages, settings, urls=[url, site.url("/")])
+        # A server that answers shows that the network is up.
+        urls = [url, site.url("/")] if settings is GONE else [url]
+        crawler = await crawl(Pages, settings, urls=urls)
     (error,) = pages(crawler).refused.values()
     assert isinstance(error, ForbiddenByRobotsTxt)
     assert re.search(cause, type(error.cause).__name__)
@@ -88,7 +93,7 @@ async def test_a_quarter_of_downloads_past_the_scheduler_waits_for_an_outage(sit
         assert sorted(await together(*downloads)) == [False] * 4 + [True] * 2
 
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
-        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30, "CONCURRENT_REQUESTS": 8}
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600, "CONCURRENT_REQUESTS": 8}
         crawler = await visit(script, **settings)
     assert stats(crawler)["gbot_robots/held"] == 2
 
@@ -141,7 +146,10 @@ async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(s
     async def script(visitor: Visitor) -> None:
         assert not await visitor.may(site.url("/"))
         site.pages["/robots.txt"] = gate = Gate("")
-        await pause(2.5)  # until it may be asked for again
+        asked = fetches(site)
+        while fetches(site) == asked:  # until it may be asked for again
+            assert not await visitor.may(site.url("/"))
+            await pause(0.1)
         for _ in range(3):
             assert not await visitor.may(site.url("/"))  # though a look-up runs, for long
         gate.open()
@@ -209,14 +217,17 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
 
 
 @table("kind", "default", "fifo", "named-aware", "named-priority", "own-priority", "duck")
-@in_reactor
+@as_scrapy_runs_it
 async def test_requests_that_wait_keep_no_healthy_host_waiting(kind: str, site: Site) -> None:
+    def all_good_have_come(crawler: Crawler) -> bool:
+        return len(pages(crawler).crawled) == 30
+
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill:
         bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
         good = [site.url(f"/{number}") for number in range(30)]
         settings = {**SCHEDULERS[kind], "CONCURRENT_REQUESTS": 4}
-        crawler = await crawl(Opening, settings, urls=bad + good, gate=gate, after=len(good))
+        crawler = await crawl_until(all_good_have_come, gate.open, Pages, settings, urls=bad + good)
     crawled = list(pages(crawler).crawled)
     assert set(crawled[: len(good)]) == set(good)
     assert set(crawled) == {*bad, *good}
@@ -291,16 +302,19 @@ async def test_what_the_projects_own_code_exempts_does_not_wait_nor_behind_reque
     assert fetches(site) == 1
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_agents_that_wait_share_a_fetch_even_if_it_expires_at_once(site: Site) -> None:
-    site.pages["/robots.txt"] = Reply(200, b"user-agent: otherbot\ndisallow: /2", after_secs=0.3)
+    def all_wait(crawler: Crawler) -> bool:
+        return stats(crawler).get("gbot_robots/waiting") == 60
+
+    site.pages["/robots.txt"] = gate = Gate("user-agent: otherbot\ndisallow: /2")
     urls = [
         Request(site.url(f"/{number}"), headers={"User-Agent": agent}, dont_filter=True)
         for number in range(30)
         for agent in ("testbot", "otherbot")
     ]
     settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0, "CONCURRENT_REQUESTS": 2}
-    crawler = await crawl(Watched, settings, urls=urls)
+    crawler = await crawl_until(all_wait, gate.open, Watched, settings, urls=urls)
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 2
     assert len([path for path in site.paths() if path != "/robots.txt"]) == 60 - 11
@@ -311,9 +325,11 @@ class Rewriting:
     """A downloader middleware that sends requests elsewhere, without a new request."""
 
     to = ""
+    sent: ClassVar[list[Request]] = []
 
     def process_request(self, request: Request) -> None:
         if self.to and "/here" in request.url:
+            self.sent.append(request)
             request._set_url(request.url.replace(request.url.partition("/here")[0], self.to))
 
 
@@ -358,29 +374,30 @@ async def test_scheduled_request_that_waits_keeps_its_place(
     assert crawler.spider.most["all"] <= 2
 
 
-@pytest.mark.parametrize("scheduler", ["Scrapy's", "another"])
-@in_reactor
+@table("scheduler", row("Scrapy's", {}), row("another", {"SCHEDULER": Fifo}))
+@as_scrapy_runs_it
 async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
-    scheduler: str, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    scheduler: dict[str, Any], site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with Site({"/robots.txt": raw(30.0), "*": b"ok"}) as silent:
+    def all_wait(crawler: Crawler) -> bool:
+        return len(Rewriting.sent) == 5 and fetches(silent) == 1
+
+    with Site({"/robots.txt": Gate(""), "*": b"ok"}) as silent:
         monkeypatch.setattr(Rewriting, "to", silent.url(""))
-        settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}
-        settings |= {"CLOSESPIDER_TIMEOUT": 4, "JOBDIR": str(tmp_path)}
-        if scheduler == "another":
-            settings["SCHEDULER"] = Fifo
+        monkeypatch.setattr(Rewriting, "sent", [])
+        settings = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}, "JOBDIR": str(tmp_path)}
+        settings |= scheduler
         urls = [Request(site.url(f"/here/{number}")) for number in range(5)]
-        crawler = await crawl(Pages, settings, urls=urls)
+        crawler = await crawl_until(all_wait, stop, Pages, settings, urls=urls)
         assert pages(crawler).refused == {}
-        if scheduler == "another":
-            left = sorted(request.url for request in Fifo.left)
-            assert left == [silent.url(f"/here/{n}") for n in range(5)]
+        there = [silent.url(f"/here/{number}") for number in range(5)]
+        if scheduler:
+            assert sorted(request.url for request in Fifo.left) == there
             return
         silent.pages["/robots.txt"] = b""
         monkeypatch.setattr(Rewriting, "to", "")
-        del settings["CLOSESPIDER_TIMEOUT"]
-        crawler = await crawl(Pages, settings, urls=[])
-        assert sorted(pages(crawler).crawled) == [silent.url(f"/here/{n}") for n in range(5)]
+        (crawler,) = await together(crawl(Pages, settings, urls=[]))
+        assert sorted(pages(crawler).crawled) == there
         for response in pages(crawler).crawled.values():
             assert response.request is not None
             assert not response.request.dont_filter
@@ -388,7 +405,13 @@ async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
 
 @in_reactor
 async def test_sitemaps_on_dead_hosts_take_no_place_of_a_page(site: Site) -> None:
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}, host="0.0.0.0") as ill:
+    def robots_txt(connection: socket) -> None:
+        if fetches(ill) > 6:  # a second one comes when all pages have come
+            all_came.wait(FAR_TOO_LONG_SECS)
+        Reply(503)(connection)
+
+    all_came = threading.Event()
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}, host="0.0.0.0") as ill:
         listed = [f"{host}/sitemap.xml" for host in hosts(6, ill)]
         site.pages["/robots.txt"] = "\n".join(f"sitemap: {url}" for url in listed)
         site.pages["/"] = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
@@ -404,6 +427,8 @@ async def test_sitemaps_on_dead_hosts_take_no_place_of_a_page(site: Site) -> Non
 
             def parse(self, response: Response, **kwargs: Any) -> None:
                 given_up.append(stats(self.crawler).get("gbot_robots/given_up", 0))
+                if len(given_up) == 20:
+                    all_came.set()
 
         crawler = await crawl(Mapped, settings)
         assert given_up == [0] * 20  # no page has waited for them

@@ -20,6 +20,7 @@ from twisted.internet.defer import CancelledError, Deferred, gatherResults, mayb
 from twisted.python.failure import Failure
 
 from .rows import row
+from .until import until
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -133,15 +134,15 @@ class Pages(Spider):
         self.refused[request.url] = failure.value
 
 
-def crawl(
+def begin(
     spider: type[Spider],
     settings: dict[str, Any] | None = None,
     *,
     addon: bool = True,
     hears: dict[object, Callable[..., Any]] | None = None,
     **arguments: Any,
-) -> Deferred[Crawler]:
-    """Run a crawl to its end. The result is its crawler: `crawler.spider` and `crawler.stats` say what happened.
+) -> tuple[Crawler, Deferred[Crawler]]:
+    """Begin a crawl. Return its crawler, and what has that when the crawl has ended.
 
     `hears` has functions to call at signals of the crawl.
     """
@@ -149,7 +150,31 @@ def crawl(
     crawler = runner.create_crawler(spider)
     for signal, receiver in (hears or {}).items():
         crawler.signals.connect(receiver, signal, weak=False)
-    return maybeDeferred(runner.crawl, crawler, **arguments).addCallback(lambda _: crawler)
+    return crawler, maybeDeferred(runner.crawl, crawler, **arguments).addCallback(lambda _: crawler)
+
+
+def crawl(*settings: Any, **more: Any) -> Deferred[Crawler]:
+    """Run a crawl to its end, by what `begin` takes. Its crawler's `spider` and `stats` say what happened."""
+    return begin(*settings, **more)[1]
+
+
+async def crawl_until(
+    is_so: Callable[[Crawler], object],
+    then: Callable[[Crawler], object],
+    *settings: Any,
+    **more: Any,
+) -> Crawler:
+    """Run a crawl, as `crawl` does. When it has come so far that `is_so`, do `then`."""
+    crawler, ended = begin(*settings, **more)
+    await until(lambda: crawler.engine and is_so(crawler))
+    then(crawler)
+    await together(ended)
+    return crawler
+
+
+def stop(crawler: Crawler) -> None:
+    """Let a crawl close, as by Ctrl-C."""
+    under_way(crawler.stop_async())
 
 
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
 from typing_extensions import Self
 
 from .crawls import Pages, crawl
@@ -59,34 +58,18 @@ async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -
 
 
 class Gate:
-    """A robots.txt that is sent when the gate is opened."""
+    """A robots.txt that is sent when the gate is opened, and not before."""
 
     def __init__(self, robotstxt: str) -> None:
         self._reply = Reply(200, robotstxt.encode())
         self._opened = threading.Event()
 
-    def open(self) -> None:
+    def open(self, crawler: Crawler | None = None) -> None:
         self._opened.set()
 
     def __call__(self, connection: socket) -> None:
-        self._opened.wait(20)
+        self._opened.wait()
         self._reply(connection)
-
-
-class Opening(Pages):
-    """Opens a gate when `after` pages are crawled."""
-
-    name = "opening"
-
-    def __init__(self, gate: Gate, after: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.gate = gate
-        self.after = after
-
-    def parse(self, response: Response, **kwargs: Any) -> None:
-        super().parse(response, **kwargs)
-        if len(self.crawled) == self.after:
-            self.gate.open()
 
 
 def fetches(site: Site) -> int:
