@@ -18,11 +18,22 @@ from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.concurrency import pause
 
-from .support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, pages, stats, together
+from .support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    crawl_until,
+    in_reactor,
+    pages,
+    stats,
+    stop,
+    together,
+)
 from .support.random_crawls import Trial
 from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
@@ -192,21 +203,20 @@ def test_long_outage_costs_few_pages_whatever_the_scheduler(scheduler: str, tmp_
 
 
 @table("kind", "default", "strict", "named-aware", "named-priority", "own-aware")
-@in_reactor
+@as_scrapy_runs_it
 async def test_closed_crawl_keeps_what_waits_for_a_silent_host(kind: str, tmp_path: Path) -> None:
+    def all_wait(crawler: Crawler) -> bool:
+        return stats(crawler).get("gbot_robots/waiting") == 5
+
     settings = {**SCHEDULERS[kind], "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 2}
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
         urls = {site.url(f"/{number}") for number in range(5)}
-        first = await crawl(Pages, {**settings, "CLOSESPIDER_TIMEOUT": 1}, urls=urls)
+        first = await crawl_until(all_wait, stop, Pages, settings, urls=urls)
         gate.open()
-        second = await crawl(Resuming, settings)
+        (second,) = await together(crawl(Pages, settings))
     assert (pages(first).crawled, pages(first).refused) == ({}, {})
     assert set(pages(second).crawled) == urls
-
-
-class Resuming(Pages):
-    """Requests nothing of its own: what it crawls, an earlier run has left."""
 
 
 # Spiders, handlers, processes

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_gbot_robots.engine import around_sending
 
-from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.crawls import Pages, as_scrapy_runs_it, crawl, crawl_until, in_reactor, pages, stats
 from ..support.rows import row, table
+from ..support.visits import Gate
 from ..support.web import Site, redirect
 
 DELAY = 0.2
@@ -114,19 +116,25 @@ async def test_delay_over_the_cap_is_capped(site: Site, caplog: pytest.LogCaptur
     assert said == [f"{asks} (GBOT_ROBOTS_CRAWL_DELAY)"]
 
 
-@in_reactor
-async def test_largest_delay_of_the_origins_in_one_slot_counts() -> None:
-    robots = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
-    with (
-        Site({"/robots.txt": DELAYED, "*": b"a"}) as a,
-        Site({"/robots.txt": robots, "*": b"b"}) as b,
-    ):
-        crawler = await paced([site.url(f"/{n}") for n in range(4) for site in (a, b)], {})
-        sent = crawler.spider.sent.items()
-        times = sorted(at for url, at in sent if not url.endswith("/robots.txt"))
-        between = [later - earlier for earlier, later in pairwise(times)]
-        # The first two may come before the other robots.txt does.
-        assert min(between[1:]) >= DELAY - SLACK
+SMALL = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
+
+
+@table("first, second", row("larger-first", DELAYED, SMALL), row("smaller-first", SMALL, DELAYED))
+@as_scrapy_runs_it
+async def test_largest_delay_of_the_origins_in_one_slot_counts(first: str, second: str) -> None:
+    gate = Gate(second)
+    with Site({"/robots.txt": first, "*": b"a"}) as a, Site({"/robots.txt": gate, "*": b"b"}) as b:
+        urls = [site.url(f"/{n}") for n in range(4) for site in (a, b)]
+        crawler: Any = await crawl_until(some_came, gate.open, Paced, ON, urls=urls)
+        sent = crawler.spider.sent
+        since = min(sent[b.url(f"/{n}")] for n in range(4))
+        times = sorted(at for url, at in sent.items() if at >= since and "robots" not in url)
+        assert len(times) >= 4
+        assert min(later - earlier for earlier, later in pairwise(times)) >= DELAY - SLACK
+
+
+def some_came(crawler: Crawler) -> bool:
+    return len(pages(crawler).crawled) >= 1
 
 
 @in_reactor

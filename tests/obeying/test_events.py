@@ -320,6 +320,7 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
         for handler in (fail_later if waits else fail, hear):
             visitor.crawler.signals.connect(handler, robotstxt_known, weak=False)
         assert await visitor.may(site.url("/"))
+        await until(lambda: errors(caplog))
 
     await visit(script)
     assert told == [(Origin.of(site.url("")), ["/robots.txt"])]  # before the page was asked for

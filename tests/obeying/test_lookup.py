@@ -239,15 +239,15 @@ async def test_cancelling_requests_strands_none_and_costs_no_answer(
 async def test_agents_in_any_number_share_one_body_and_are_read_once_each(site: Site) -> None:
     bots = [f"bot{letter}" for letter in ascii_lowercase]
     groups = "".join(f"user-agent: {bot}\ndisallow: /{bot}.\n\n" for bot in bots)
-    site.pages["/robots.txt"] = Reply(200, groups.encode(), after_secs=0.1)
+    site.pages["/robots.txt"] = gate = Gate(groups)
 
     async def script(visitor: Visitor) -> None:
         for _ in range(2):
             asked = [(bot, path) for bot in bots for path in (f"/{bot}.", "/99.")]
-            answers = await together(
-                *(under_way(visitor.may(site.url(path), f"{bot}/1.0")) for bot, path in asked)
-            )
-            assert answers == [False, True] * len(bots)
+            may = [under_way(visitor.may(site.url(path), f"{bot}/1.0")) for bot, path in asked]
+            await until(lambda: fetches(site) == 1)
+            gate.open()
+            assert await together(*may) == [False, True] * len(bots)
         assert fetches(site) == 1
 
     crawler = await visit(script, CONCURRENT_REQUESTS=100)
@@ -256,7 +256,7 @@ async def test_agents_in_any_number_share_one_body_and_are_read_once_each(site: 
 
 @in_reactor
 async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and_taken_over_when_it_ends(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clock: Clock, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secs: list[float] = []
 
@@ -266,8 +266,10 @@ async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and
 
     async def script(visitor: Visitor) -> None:
         with closing(SqliteStorage(tmp_path / "robots.sqlite")) as other:
-            assert other.lease(site.url(""), 1.0)
+            assert other.lease(site.url(""), HOUR)
         waiting = [under_way(visitor.may(site.url(path))) for path in ("/", "/no")]
+        await until(lambda: len(secs) >= 5)
+        clock.goes_on(HOUR)
         assert await together(*waiting) == [True, False]
 
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
