@@ -60,8 +60,7 @@ Agent: TypeAlias = "str | bytes | Crawler"
 
 def origins_of(urls: Sequence[str]) -> set[Origin]:
     """Return the origins of URLs. A text that is no URL has none."""
-    origins = set(map(_origin_of, urls))
-    return {origin for origin in origins if origin is not None}
+    return set(filter(None, map(_origin_of, urls)))
 
 
 def _origin_of(url: str) -> Origin | None:
@@ -134,10 +133,7 @@ class Judge:
         origin = _origin_of(beginning)
         if origin is None or self.purposes or self.overrides.of(origin, self.now) is not None:
             return None
-        decision = self._decision(origin, robots)
-        if decision.state is State.RULES:
-            return _body_of_copy(decision)
-        return _answer_of(decision)
+        return _basis_of(self._decision(origin, robots))
 
     def _judge_paths(self, answers: _Answers, basis: _Basis) -> None:
         """Change the answers to paths that are not allowed."""
@@ -166,13 +162,15 @@ class Judge:
         override = self.overrides.of(origin, self.now)
         if override is None:
             decision = self._decision(origin, robots)
-            if decision.state is State.RULES:
-                return [self._one(url, rules) for rules in self._rules(_body_of_copy(decision))]
-            answer = _answer_of(decision)
-            return [(answer, Verdict(answer == YES, None, decision.why))] * len(self.crawlers)
-        is_allowed = override.action is Action.IGNORE
-        answers = [(int(is_allowed), Verdict(is_allowed, None, override.why))] * len(self.crawlers)
-        if override.robotstxt is not None:
+            basis = _basis_of(decision)
+            if isinstance(basis, bytes):
+                return [self._one(url, rules) for rules in self._rules(basis)]
+            return [(basis, Verdict(basis == YES, None, decision.why))] * len(self.crawlers)
+        if override.robotstxt is None:
+            is_allowed = override.action is Action.IGNORE
+            verdict = Verdict(is_allowed, None, override.why)
+            answers = [(int(is_allowed), verdict)] * len(self.crawlers)
+        else:
             rules = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
             answers = [self._one(url, of_one) for of_one in rules]
         return [(answer, override.named(verdict)) for answer, verdict in answers]
@@ -219,11 +217,10 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     return decide(renew(None, outcome, 0.0, policy), 0.0, policy)
 
 
-def _body_of_copy(decision: Decision) -> bytes:
-    return b"" if decision.copy is None else decision.copy.body
-
-
-def _answer_of(decision: Decision) -> int:
+def _basis_of(decision: Decision) -> _Basis:
+    """Return the text of the rules that count, or the answer to all URLs."""
+    if decision.state is State.RULES:
+        return b"" if decision.copy is None else decision.copy.body
     if decision.state is State.FULL_ALLOW:
         return YES
     return UNREACHABLE if decision.temporary else NO
@@ -281,7 +278,7 @@ def judge(
     else:
         columns = _judged_by_rows(judges, texts, robots)
     return {
-        crawler.name or "*": _in_words(column)
+        crawler.name or "*": list(map(_MEANING.__getitem__, column))
         for crawler, column in zip(crawlers, columns, strict=True)
     }
 
@@ -301,13 +298,6 @@ def _crawler_of(agent: Agent) -> Crawler:
     if isinstance(agent, Crawler):
         return agent
     return Crawler.of(agent)
-
-
-def _in_words(column: bytearray) -> list[int | None]:
-    """Return the answers as `judge` gives them."""
-    if NO_URL not in column:
-        return list(column)
-    return [_MEANING[answer] for answer in column]
 
 
 def _judged_by_rows(
