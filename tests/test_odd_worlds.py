@@ -52,22 +52,18 @@ def outage(
     secs: float,
     hosts: int = 16,
     number: int = 10,
-    workers: int = 1,
     **settings: Any,
 ) -> World:
     """Hosts that all answer 503 for `secs` seconds, each with so many pages."""
     return World(
         seed=0,
         scheduler=scheduler,
-        way="asyncio",
         hosts=[Host(0, "fine", 0.0), *(Host(1 + n, "down", secs) for n in range(hosts))],
         pages=[
             Page(1 + host, f"/yes/{host}-{n}", "alphabot", "", 0)
             for n in range(number)
             for host in range(hosts)
         ],
-        idle=[],
-        direct=[],
         settings={
             **SCHEDULERS[scheduler],
             "CONCURRENT_REQUESTS": 8,
@@ -77,9 +73,6 @@ def outage(
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
             **settings,
         },
-        stop_after=0,
-        workers=workers,
-        start_secs=0,
         page_secs=0.05,
     )
 

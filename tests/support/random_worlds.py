@@ -9,7 +9,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -93,16 +94,16 @@ class Page:
 class World:
     seed: int
     scheduler: str
-    way: str  # a reactor
     hosts: list[Host]
     pages: list[Page]  # that `start` yields
-    idle: list[Page]  # that a handler of `spider_idle` adds
-    direct: list[Page]  # that callbacks download past the scheduler
     settings: dict[str, Any]
-    stop_after: int  # SIGTERM when so many requests have come to the servers; 0: never
-    workers: int
-    start_secs: float  # how long `start` takes
     page_secs: float
+    way: str = "asyncio"  # a reactor
+    idle: list[Page] = field(default_factory=list)  # that a handler of `spider_idle` adds
+    direct: list[Page] = field(default_factory=list)  # that callbacks download past the scheduler
+    stop_after: int = 0  # SIGTERM when so many requests have come to the servers; 0: never
+    workers: int = 1
+    start_secs: float = 0  # how long `start` takes
 
     @property
     def uses_redis(self) -> bool:
@@ -122,7 +123,7 @@ class World:
         number = dice.randrange(20, 60 if delay else 150)
         if theme != "mixed":
             number += 150
-        makes = _Pages(dice, len(hosts), agents, shared_slots)
+        some_pages = partial(_some_pages, dice, len(hosts), agents, shared_slots)
         storages = ("memory", "redis" if uses_redis else "sqlite")
         settings: dict[str, Any] = {
             **SCHEDULERS[scheduler],
@@ -152,9 +153,9 @@ class World:
             scheduler=scheduler,
             way=way,
             hosts=hosts,
-            pages=makes.some(number, ("yes", "yes", "yes", "no", "some", "free", "moved")),
-            idle=makes.some(dice.choice((0, 0, 5)), ("yes", "no"), "idle-"),
-            direct=makes.some(dice.choice((0, 0, 10)), ("yes", "no"), "direct-"),
+            pages=some_pages(number, ("yes", "yes", "yes", "no", "some", "free", "moved")),
+            idle=some_pages(dice.choice((0, 0, 5)), ("yes", "no"), "idle-"),
+            direct=some_pages(dice.choice((0, 0, 10)), ("yes", "no"), "direct-"),
             settings=settings,
             stop_after=stop_after,
             workers=dice.choice((1, 2)) if uses_redis else 1,
@@ -199,24 +200,23 @@ def _hosts(dice: Random, theme: str, *, has_lost: bool) -> list[Host]:
     return hosts + [Host(number, kind, secs) for number in range(1, dice.randrange(8, 20))]
 
 
-class _Pages:
-    """Makes pages, each with a URL of its own."""
-
-    def __init__(self, dice: Random, hosts: int, agents: tuple[str, ...], slots: int) -> None:
-        self._dice = dice
-        self._hosts = hosts
-        self._agents = agents
-        self._slots = slots
-
-    def some(self, number: int, kinds: tuple[str, ...], prefix: str = "") -> list[Page]:
-        return [self._one(self._dice.choice(kinds), f"{prefix}{name}") for name in range(number)]
-
-    def _one(self, kind: str, name: str) -> Page:
-        dice = self._dice
-        slot = f"slot{dice.randrange(self._slots)}" if self._slots else ""
+def _some_pages(
+    dice: Random,
+    hosts: int,
+    agents: tuple[str, ...],
+    slots: int,
+    number: int,
+    kinds: tuple[str, ...],
+    prefix: str = "",
+) -> list[Page]:
+    """So many pages, each with a URL of its own."""
+    pages = []
+    for name in range(number):
+        path = f"/{dice.choice(kinds)}/{prefix}{name}"
+        slot = f"slot{dice.randrange(slots)}" if slots else ""
         priority = dice.choice((0, 0, 0, 1, -1))
-        host = dice.randrange(self._hosts)
-        return Page(host, f"/{kind}/{name}", dice.choice(self._agents), slot, priority)
+        pages.append(Page(dice.randrange(hosts), path, dice.choice(agents), slot, priority))
+    return pages
 
 
 class Server(Site):
