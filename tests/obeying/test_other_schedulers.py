@@ -100,11 +100,12 @@ class Failing(Fifo):
     """Fails while the test says so, as one whose Redis is away."""
 
     fails = False
+    fails_at = range(0)  # when it has got so many requests
     asked = enqueued = 0
 
     def enqueue_request(self, request: Request) -> bool:
-        self._check()
         Failing.enqueued += 1
+        self._check(Failing.enqueued in Failing.fails_at)
         return super().enqueue_request(request)
 
     def has_pending_requests(self) -> bool:
@@ -115,9 +116,9 @@ class Failing(Fifo):
         self._check()
         return super().next_request()
 
-    def _check(self) -> None:
+    def _check(self, fails: bool = False) -> None:
         Failing.asked += 1
-        if Failing.fails:
+        if fails or Failing.fails:
             raise ConnectionError("the queue is away")
 
 
@@ -242,18 +243,6 @@ async def test_crawl_that_is_stopped_before_its_engine_runs_holds_nothing(site: 
     assert stats(crawler).get("gbot_robots/waiting_most", 0) == 0
 
 
-class Stumbling(Fifo):
-    """Fails for some of the requests that it gets after the thirtieth: as they go back."""
-
-    enqueued = failures = 0
-
-    def enqueue_request(self, request: Request) -> bool:
-        Stumbling.enqueued += 1
-        if 30 < Stumbling.enqueued <= 30 + Stumbling.failures:
-            raise ConnectionError("the queue is away")
-        return super().enqueue_request(request)
-
-
 @table(
     "failures, tried_for_secs, lost",
     row("those-that-fail", 3, 10.0, 3),
@@ -269,11 +258,11 @@ async def test_what_cannot_go_back_is_counted_in_the_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(front, "GIVE_BACK_SECS", tried_for_secs)
-    monkeypatch.setattr(Stumbling, "failures", failures)
-    monkeypatch.setattr(Stumbling, "enqueued", 0)
+    # As the thirty go back.
+    monkeypatch.setattr(Failing, "fails_at", range(31, 31 + failures))
     site.pages["/robots.txt"] = Reply(503)
     urls = [site.url(f"/{number}") for number in range(30)]
-    settings = {"SCHEDULER": Stumbling, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
+    settings = {"SCHEDULER": Failing, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
     await crawl_until(waiting(30), stop, Pages, settings, urls=urls)
     (error,) = [line for line in errors(caplog) if "as the crawl closed" in line]
     assert f" {lost} requests that waited for their robots.txt are lost" in error
