@@ -321,53 +321,47 @@ async def test_agents_that_wait_share_a_fetch_even_if_it_expires_at_once(site: S
     assert fetches(site) <= 6
 
 
-class Rewriting:
-    """A downloader middleware that sends requests elsewhere, without a new request."""
-
-    to = ""
-    sent: ClassVar[list[Request]] = []
-
-    def process_request(self, request: Request) -> None:
-        if self.to and "/here" in request.url:
-            self.sent.append(request)
-            request._set_url(request.url.replace(request.url.partition("/here")[0], self.to))
-
-
-@in_reactor
-async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Site(
-        {"/robots.txt": Reply(200, b"user-agent: *\ndisallow: /here/no"), "*": b"ok"}
-    ) as other:
-        monkeypatch.setattr(Rewriting, "to", other.url(""))
-        urls = [site.url("/here/yes"), site.url("/here/no")]
-        crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}}, urls=urls)
-        assert set(pages(crawler).crawled) == {other.url("/here/yes")}
-        assert other.paths() == ["/robots.txt", "/here/yes"]
-
-
 class Wandering:
     """A downloader middleware that sends requests on from host to host, each time that they come."""
 
     hosts: ClassVar[list[str]] = []
+    sent: ClassVar[list[str]] = []
 
     def process_request(self, request: Request) -> None:
         for here, there in pairwise(self.hosts):
             if request.url.startswith(here):
                 request._set_url(request.url.replace(here, there))
+                self.sent.append(request.url)
                 return
 
 
+@pytest.fixture
+def wandering(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Settings with that middleware, which sends no request on as yet."""
+    monkeypatch.setattr(Wandering, "hosts", [])
+    monkeypatch.setattr(Wandering, "sent", [])
+    return {"DOWNLOADER_MIDDLEWARES": {Wandering: 60}}
+
+
 @in_reactor
-async def test_scheduled_request_that_waits_keeps_its_place(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_request_that_a_middleware_sends_elsewhere_is_judged_there(
+    site: Site, wandering: dict[str, Any]
 ) -> None:
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /here/no", "*": b"ok"}) as other:
+        Wandering.hosts += [site.url("/here"), other.url("/here")]
+        urls = [site.url("/here/yes"), site.url("/here/no")]
+        crawler = await crawl(Pages, wandering, urls=urls)
+        assert set(pages(crawler).crawled) == {other.url("/here/yes")}
+        assert other.paths() == ["/robots.txt", "/here/yes"]
+
+
+@in_reactor
+async def test_scheduled_request_that_waits_keeps_its_place(wandering: dict[str, Any]) -> None:
     page = Reply(200, b"ok", after_secs=0.1)
     with Site({"/robots.txt": SLOW, "*": page}, host="0.0.0.0") as site:
-        monkeypatch.setattr(Wandering, "hosts", hosts(3, site))
+        Wandering.hosts += hosts(3, site)
         first, _, last = Wandering.hosts
-        settings = {"CONCURRENT_REQUESTS": 2, "DOWNLOADER_MIDDLEWARES": {Wandering: 60}}
+        settings = {**wandering, "CONCURRENT_REQUESTS": 2}
         crawler = await crawl(Watched, settings, urls=[f"{first}/{n}" for n in range(8)])
         assert set(pages(crawler).crawled) == {f"{last}/{n}" for n in range(8)}
     assert isinstance(crawler.spider, Watched)
@@ -377,16 +371,14 @@ async def test_scheduled_request_that_waits_keeps_its_place(
 @table("scheduler", row("Scrapy's", {}), row("another", {"SCHEDULER": Fifo}))
 @as_scrapy_runs_it
 async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
-    scheduler: dict[str, Any], site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    scheduler: dict[str, Any], site: Site, wandering: dict[str, Any], tmp_path: Path
 ) -> None:
     def all_wait(crawler: Crawler) -> bool:
-        return len(Rewriting.sent) == 5 and fetches(silent) == 1
+        return len(Wandering.sent) == 5 and fetches(silent) == 1
 
     with Site({"/robots.txt": Gate(""), "*": b"ok"}) as silent:
-        monkeypatch.setattr(Rewriting, "to", silent.url(""))
-        monkeypatch.setattr(Rewriting, "sent", [])
-        settings = {"DOWNLOADER_MIDDLEWARES": {Rewriting: 60}, "JOBDIR": str(tmp_path)}
-        settings |= scheduler
+        Wandering.hosts += [site.url("/here"), silent.url("/here")]
+        settings = {**wandering, **scheduler, "JOBDIR": str(tmp_path)}
         urls = [Request(site.url(f"/here/{number}")) for number in range(5)]
         crawler = await crawl_until(all_wait, stop, Pages, settings, urls=urls)
         assert pages(crawler).refused == {}
@@ -395,7 +387,7 @@ async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
             assert sorted(request.url for request in Fifo.left) == there
             return
         silent.pages["/robots.txt"] = b""
-        monkeypatch.setattr(Rewriting, "to", "")
+        Wandering.hosts.clear()
         (crawler,) = await together(crawl(Pages, settings, urls=[]))
         assert sorted(pages(crawler).crawled) == there
         for response in pages(crawler).crawled.values():
