@@ -14,8 +14,7 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy_gbot_robots import RobotsScheduler
 from scrapy_gbot_robots.meta import RETURNED
 from scrapy_gbot_robots.obeying import front
-from scrapy_gbot_robots.obeying.front import RoomAsQueue, with_front
-from scrapy_gbot_robots.obeying.subject import returned
+from scrapy_gbot_robots.obeying.front import with_front
 
 from ..support.crawls import own_warnings
 from ..support.rooms import NewWorld, World, path_of
@@ -131,6 +130,7 @@ def test_last_one_held_goes_on_as_the_scheduler_fails(shared: World, away: Away)
     assert shared.pull() == []
     shared.end("a.x")
     away("has_pending_requests")
+    away("next_request")
     assert shared.pull(1) == ["a.x/1"]
 
 
@@ -174,18 +174,6 @@ def test_what_cannot_go_back_stays_and_is_served(shared: World, away: Away) -> N
     assert tries.call_count == 1
 
 
-def test_requests_that_come_back_are_held_though_the_scheduler_is_away(
-    shared: World, away: Away
-) -> None:
-    shared.push("a.x/1")
-    shared.pull()
-    shared.end("a.x")
-    (request,) = shared.take()
-    away("enqueue_request")
-    assert shared.scheduler.enqueue_request(returned(request))
-    assert shared.pull() == ["a.x/1"]
-
-
 def test_what_the_scheduler_raises_goes_to_scrapy_while_none_of_its_requests_is_held(
     shared: World, away: Away
 ) -> None:
@@ -195,13 +183,6 @@ def test_what_the_scheduler_raises_goes_to_scrapy_while_none_of_its_requests_is_
 
 
 # Scrapy's scheduler.
-
-
-def test_room_is_the_queue_in_memory_of_scrapys_scheduler(new_world: NewWorld) -> None:
-    world = new_world()
-    assert isinstance(world.scheduler.mqs, RoomAsQueue)
-    world.push("a.x/1", "b.x/1")
-    assert (world.room.occupancy.size, len(world.scheduler)) == (2, 2)
 
 
 @table(

@@ -24,6 +24,7 @@ from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 
 from ..support.rooms import SLOT, STARTS, NewWorld, World, path_of, slot
+from ..support.rows import row, table
 
 ALLOWED = Decision(State.FULL_ALLOW, "", False, 9e9, 9e9)
 
@@ -246,14 +247,22 @@ def test_urgent_request_moves_the_look_up_of_its_origin_forward(narrow: World) -
     assert narrow.order == ["h0.x", "h4.x"]
 
 
-def test_answer_that_has_expired_is_asked_for_again(world: World) -> None:
-    world.push("a.x/1", "a.x/2")
-    world.end("a.x", secs=3600)
-    assert world.pull(1) == ["a.x/2"]
-    world.waits(3601)
-    assert (world.pull(), world.order) == ([], ["a.x", "a.x"])
-    world.end("a.x")
-    assert world.pull() == ["a.x/1"]
+@table(
+    "secs, serves_secs",
+    row("as-long-as-it-is-good", 3600, 3600),
+    row("at-least-ten-minutes", 0, 600),
+)
+def test_answer_serves_for_a_time_and_is_asked_for_again(
+    secs: float, serves_secs: float, either: World
+) -> None:
+    either.push("a.x/1", "a.x/2")
+    either.end("a.x", secs=secs)
+    either.waits(serves_secs - 1)
+    assert either.pull(1) == ["a.x/2"]
+    either.waits(2)
+    assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
+    either.end("a.x")
+    assert either.pull() == ["a.x/1"]
 
 
 def test_answer_that_has_expired_holds_no_place_of_a_look_up(narrow: World) -> None:
@@ -277,15 +286,6 @@ def test_answer_that_expires_at_once_serves_the_requests_that_waited(either: Wor
     assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
     either.end("a.x", secs=0)
     assert either.pull() == ["a.x/4"]
-
-
-def test_answer_that_expires_at_once_serves_for_ten_minutes_and_no_longer(either: World) -> None:
-    either.push("a.x/1", "a.x/2")
-    either.end("a.x", secs=0)
-    either.waits(599)
-    assert len(either.pull(1)) == 1
-    either.waits(2)
-    assert (either.pull(), either.order) == ([], ["a.x", "a.x"])
 
 
 def test_answer_that_another_way_has_brought_is_taken_without_a_look_up(narrow: World) -> None:
