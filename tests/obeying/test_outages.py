@@ -31,58 +31,41 @@ def settings(tmp_path: Path) -> dict[str, Any]:
     return in_sqlite(tmp_path / "robots.sqlite")
 
 
-async def visits(
-    site: Site, clock: Clock, days: list[float], **settings: Any
-) -> list[tuple[bool, bool]]:
-    """Crawl a page that the rules allow and one that they forbid, on each of `days`, with a run for each day."""
-    seen: list[tuple[bool, bool]] = []
-    now = 0.0
-
-    async def script(visitor: Visitor) -> None:
-        seen.append((await visitor.may(site.url("/yes")), await visitor.may(site.url("/no"))))
-
-    for day in days:
-        clock.goes_on((day - now) * DAY)
-        now = day
-        await visit(script, **settings)
-    return seen
-
-
-SHUT, AS_THE_COPY, OPEN = (False, False), (True, False), (True, True)
+# May the page be crawled that the rules allow, and that which they forbid?
+SHUT, COPY, OPEN = (False, False), (True, False), (True, True)
+HALF_A_DAY = {0: COPY, 1.5: SHUT, 15: COPY, 29: COPY, 31.9: COPY, 32.1: OPEN, 60: OPEN, 90: OPEN}
 
 
 @table(
-    "policy, first, seen",
-    row("S2.17-google-copy", "google", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY]),
-    row("S2.17-google-no-copy", "google", Reply(503), [SHUT, OPEN, OPEN, OPEN]),
-    row("S2.24-rfc9309-copy", "rfc9309", RULES, [AS_THE_COPY, SHUT, AS_THE_COPY, AS_THE_COPY]),
-    row("S2.24-allow-copy", "allow", RULES, [AS_THE_COPY] * 4),
+    "policy, first, days",
+    row("S2.17-google-copy", "google", RULES, {0: COPY, 31: SHUT, 62: COPY, 93: COPY}),
+    row("S2.17-google-no-copy", "google", Reply(503), {0: SHUT, 31: OPEN, 62: OPEN, 93: OPEN}),
+    row("S2.24-rfc9309-copy", "rfc9309", RULES, {0: COPY, 31: SHUT, 62: COPY, 93: COPY}),
+    row("S2.24-allow-copy", "allow", RULES, {0: COPY, 31: COPY, 62: COPY, 93: COPY}),
+    row("S2.23-S2.24-google-2026", "google-2026", RULES, HALF_A_DAY),
 )
 @in_reactor
-async def test_crawl_that_comes_each_month_finds_what_the_ladder_needs(
+async def test_crawls_over_months_find_what_the_ladder_needs(
     policy: str,
     first: bytes | Reply,
-    seen: list[tuple[bool, bool]],
+    days: dict[float, tuple[bool, bool]],
     clock: Clock,
     site: Site,
     settings: dict[str, Any],
 ) -> None:
-    settings["GBOT_ROBOTS_UNREACHABLE"] = policy
+    seen: dict[float, tuple[bool, bool]] = {}
+    now = 0.0
+
+    async def script(visitor: Visitor) -> None:
+        seen[now] = await visitor.may(site.url("/yes")), await visitor.may(site.url("/no"))
+
     site.pages["/robots.txt"] = first
-    assert await visits(site, clock, [0], **settings) == seen[:1]
-    site.pages["/robots.txt"] = Reply(503)
-    assert await visits(site, clock, [31, 62, 93], **settings) == seen[1:]
-
-
-@in_reactor
-async def test_google_2026_opens_in_half_a_day_and_again_after_a_month(  # S2.23, S2.24
-    clock: Clock, site: Site, settings: dict[str, Any]
-) -> None:
-    settings |= {"GBOT_ROBOTS_UNREACHABLE": "google-2026"}
-    assert await visits(site, clock, [0], **settings) == [AS_THE_COPY]
-    site.pages["/robots.txt"] = Reply(503)
-    days = [1.5, 15, 29, 31.9, 32.1, 60, 90]
-    assert await visits(site, clock, days, **settings) == [SHUT, *[AS_THE_COPY] * 3, *[OPEN] * 3]
+    for day in days:
+        clock.goes_on((day - now) * DAY)
+        now = day
+        await visit(script, GBOT_ROBOTS_UNREACHABLE=policy, **settings)
+        site.pages["/robots.txt"] = Reply(503)
+    assert seen == days
 
 
 @as_scrapy_runs_it
