@@ -3,7 +3,6 @@
 import gzip
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +23,14 @@ from ..support.web import Content, Reply, Site, redirect
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
 
 
-def asking(url: str, *, times: int = 1) -> list[Request]:
-    """Requests for a robots.txt whose answer is shown to the spider whatever its status."""
-    meta = {"handle_httpstatus_all": True}
-    return [Request(url, dont_filter=True, meta=dict(meta)) for _ in range(times)]
+def asking(url: str) -> Request:
+    """A request for a robots.txt whose answer is shown to the spider whatever its status."""
+    return Request(url, dont_filter=True, meta={"handle_httpstatus_all": True})
 
 
 @in_reactor
 async def test_robots_txt_that_is_known_is_not_fetched_again(site: Site) -> None:
-    urls = [site.url("/yes"), *asking(site.url("/robots.txt"), times=3), site.url("/no")]
+    urls = [site.url("/yes"), *[asking(site.url("/robots.txt"))] * 3, site.url("/no")]
     crawler = await crawl(Pages, urls=urls)
     response = pages(crawler).crawled[site.url("/robots.txt")]
     assert (response.status, response.body) == (200, RULES)
@@ -80,29 +78,23 @@ async def test_whole_file_comes_from_the_server_if_only_its_beginning_is_known(
     assert caplog.messages.count(said) == 1
 
 
-UNKNOWN = (404, 403, 410, 401, 503, 500, 429)
-
-
+@pytest.mark.parametrize("status", [404, 403, 410, 401, 503, 500, 429])
 @pytest.mark.parametrize("ours", [False, True])
 @in_reactor
-async def test_where_no_file_is_known_only_the_plugins_request_gets_the_status(ours: bool) -> None:
-    with ExitStack() as stack:
-        sites = {
-            status: stack.enter_context(Site({"/robots.txt": Reply(status, b"no")}))
-            for status in UNKNOWN
-        }
-        urls = [request for site in sites.values() for request in asking(site.url("/robots.txt"))]
-        for request in urls:
-            request.meta.update({PROBE: False} if ours else {})
+async def test_where_no_file_is_known_only_the_plugins_request_gets_the_status(
+    ours: bool, status: int
+) -> None:
+    with Site({"/robots.txt": Reply(status, b"no")}) as site:
+        request = asking(site.url("/robots.txt"))
+        request.meta.update({PROBE: False} if ours else {})
         settings = {"RETRY_ENABLED": ours, "RETRY_TIMES": 5}
-        crawler = await crawl(Pages, settings, urls=urls)
-        for status, site in sites.items():
-            response = pages(crawler).crawled[site.url("/robots.txt")]
-            assert (response.status, response.body) == (status, b"" if ours else b"no")
-            assert (ANSWERED in response.flags) is ours
-            assert site.paths() == ["/robots.txt"] * (1 if ours else 2)
-            assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
-        assert "retry/count" not in stats(crawler)
+        crawler = await crawl(Pages, settings, urls=[request])
+    response = pages(crawler).crawled[request.url]
+    assert (response.status, response.body) == (status, b"" if ours else b"no")
+    assert (ANSWERED in response.flags) is ours
+    assert site.paths() == ["/robots.txt"] * (1 if ours else 2)
+    assert stats(crawler)[f"robotstxt/response_status_count/{status}"] == 1
+    assert "retry/count" not in stats(crawler)
 
 
 class Members(Site):
@@ -228,7 +220,7 @@ class Missing(MemoryStorage):
 
 @in_reactor
 async def test_status_is_that_of_the_answer_that_counts_though_it_failed_again(site: Site) -> None:
-    (request,) = asking(site.url("/robots.txt"))
+    request = asking(site.url("/robots.txt"))
     request.meta[PROBE] = False
     settings = {"GBOT_ROBOTS_STORAGE": f"{__name__}.Missing"}
     crawler = await crawl(Pages, settings, urls=[request, site.url("/no")])
