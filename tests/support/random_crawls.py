@@ -45,8 +45,8 @@ from .processes import ROOT
 from .random_worlds import LONG_WAIT, SCHEDULERS, Page, Server, World
 from .reactors import WAYS
 from .redis_server import RedisServer, redis_server
+from .until import FAR_TOO_LONG_SECS
 
-FAR_TOO_LONG_SECS = 240  # for one run of a crawl, which takes some seconds
 SLACK = 0.005  # of the reactor's timers
 BEGUN = "The crawl has begun"
 WRONG_WORDS = (" ERROR: ", " CRITICAL: ", "Traceback", "Unhandled", "never awaited")
@@ -183,11 +183,12 @@ class Run:
     """One process of a crawl."""
 
     def __init__(self, order: dict[str, Any], path: Path) -> None:
-        self.path = path
+        self.name = path.name
+        self._log, self._report = Path(f"{path}.err"), Path(f"{path}.report")
         path.write_text(json.dumps(order))
         command = [sys.executable, "-m", "tests.support.random_crawls", "--crawl", str(path)]
         environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": str(ROOT)}
-        with Path(f"{path}.err").open("w") as errors:
+        with self._log.open("w") as errors:
             self.process = subprocess.Popen(
                 command, cwd=path.parent, env=environment, stderr=errors, stdout=errors
             )
@@ -195,7 +196,7 @@ class Run:
     @property
     def has_begun(self) -> bool:
         """Whether the crawl runs, so that a signal ends it in the ordinary way."""
-        return BEGUN in Path(f"{self.path}.err").read_text()
+        return BEGUN in self._log.read_text()
 
     def end(self) -> bool:
         """Wait for the end; return whether it came."""
@@ -211,19 +212,15 @@ class Run:
     def has_failed(self) -> bool:
         """Whether the process has ended badly."""
         if self.process.returncode == -signal.SIGTERM:  # it came when the crawl had ended already
-            return not self._report_path.exists()
+            return not self._report.exists()
         return self.process.returncode != 0
 
-    @property
-    def _report_path(self) -> Path:
-        return Path(f"{self.path}.report")
-
     def report(self) -> dict[str, Any]:
-        report: dict[str, Any] = json.loads(self._report_path.read_text())
+        report: dict[str, Any] = json.loads(self._report.read_text())
         return report
 
     def wrong_lines(self) -> list[str]:
-        lines = Path(f"{self.path}.err").read_text().splitlines()
+        lines = self._log.read_text().splitlines()
         return [line for line in lines if any(word in line for word in WRONG_WORDS)]
 
 
@@ -320,11 +317,11 @@ class Trial:
         before = len(self.problems)
         for run in runs:
             if not run.end():
-                self.problems.append(f"run {run.path.name} has not ended")
+                self.problems.append(f"run {run.name} has not ended")
                 continue
-            self.problems += [f"{run.path.name}: {line}" for line in run.wrong_lines()[:3]]
+            self.problems += [f"{run.name}: {line}" for line in run.wrong_lines()[:3]]
             if run.has_failed:
-                self.problems.append(f"{run.path.name} ended with {run.process.returncode}")
+                self.problems.append(f"{run.name} ended with {run.process.returncode}")
             else:
                 self.reports.append(run.report())
         return len(self.problems) == before
@@ -356,25 +353,20 @@ class Trial:
             are_all_begun = False
         for page in (*self.world.pages, *self.world.idle, *self.world.direct):
             url = self._url(page)
-            is_loose = url in direct and not are_all_begun
-            # Only some wait in the downloader for an unreachable robots.txt.
-            may_be_given_up = url in direct and not self.world.hosts[page.host].is_well
-            if problem := self._wrong_with(
-                page, served[url], outcomes[url], is_loose=is_loose, may_be_given_up=may_be_given_up
-            ):
+            may_be_missing = url in direct and not are_all_begun
+            problem = self._wrong_with(page, served[url], outcomes[url], may_be_missing)
+            if problem:
                 host = self.world.hosts[page.host]
                 self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
 
     def _wrong_with(
-        self, page: Page, served: int, outcomes: list[str], *, is_loose: bool, may_be_given_up: bool
+        self, page: Page, served: int, outcomes: list[str], may_be_missing: bool
     ) -> str:
-        """What is wrong with the page; "" if nothing. A loose one may be missing."""
+        """What is wrong with the page; "" if nothing."""
         host = self.world.hosts[page.host]
         is_dead = host.kind == "dead"
         asks = f"served {served} times, outcomes {outcomes}"
-        if is_loose and not outcomes and not served:
-            return ""
-        if is_loose and outcomes == ["closed"]:
+        if may_be_missing and outcomes in ([], ["closed"]):
             return asks if served else ""
         if len(outcomes) != 1:
             return asks
@@ -382,18 +374,15 @@ class Trial:
             return "" if served == (not is_dead) else asks
         was_given_up = outcomes[0].startswith("given up")
         if was_given_up:
-            is_short = may_be_given_up or (self._wait < LONG_WAIT and not host.is_well)
+            wait = self.world.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"]
+            # Only some that are downloaded directly wait for an unreachable robots.txt.
+            is_short = not host.is_well and (page in self.world.direct or wait < LONG_WAIT)
             return asks if served or not (is_dead or host.kind == "lost" or is_short) else ""
         if is_dead or host.kind == "lost":
             return asks
         if not page.is_allowed and host.kind != "missing":
             return asks if served or outcomes != ["refused"] else ""
         return "" if (served, outcomes) == (1, ["page"]) else asks
-
-    @property
-    def _wait(self) -> float:
-        wait: float = self.world.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"]
-        return wait
 
     def judge_limits(self) -> None:
         """Add to `problems` where more was under way than allowed, or sent too soon."""
