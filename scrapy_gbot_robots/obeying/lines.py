@@ -51,10 +51,11 @@ class Standing(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Site:
+class Site(dict[tuple[str, bool], "SiteLine"]):
     """One origin with requests in the room, or with a date to keep; this is all of its state.
 
-    Requests about which no robots.txt decides are those of a site without an origin.
+    It has its lines, by slot, and whether their requests went to the middleware, and came back to
+    wait. Requests about which no robots.txt decides are those of a site without an origin.
     """
 
     origin: Origin | None
@@ -64,9 +65,10 @@ class Site:
     size: int = 0  # requests in its lines
     agents: list[RobotsAgent] = field(default_factory=list)  # whose rules are needed
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # By slot, and whether its requests went to the middleware, and came back to wait.
-    lines: dict[tuple[str, bool], SiteLine] = field(default_factory=dict)
     queued_rank: int | None = None  # with which it has its place among the sites to ask
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # no two are equal
+    __eq__ = object.__eq__
 
     def add_agent(self, agent: RobotsAgent) -> None:
         """Let the rules of `agent` be read, if it is one of the last few."""
@@ -77,7 +79,7 @@ class Site:
 
     def waiting(self) -> list[SiteLine]:
         """Its lines that are not ready."""
-        return [line for line in self.lines.values() if not line.turn]
+        return [line for line in self.values() if not line.turn]
 
     def most_urgent(self) -> SiteLine | None:
         """The line with the most urgent request that waits."""

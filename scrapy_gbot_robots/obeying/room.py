@@ -183,9 +183,9 @@ class Room:
         if origin is not None:
             site.add_agent(self._identity.agent(request))
         slot = self.download_slots.key(request)
-        line = site.lines.get((slot, has_returned))
+        line = site.get((slot, has_returned))
         if line is None:
-            line = site.lines[slot, has_returned] = SiteLine(slot, site, has_returned)
+            line = site[slot, has_returned] = SiteLine(slot, site, has_returned)
         entry = QueuedRequest(-request.priority, is_start, next(self._numbers) * step, request)
         heappush(line, entry)
         self.occupancy.add(line, 1)
@@ -218,7 +218,7 @@ class Room:
                 yield self._take_out(line, heappop(line))
 
     def _lines(self) -> list[SiteLine]:
-        return [*chain.from_iterable(site.lines.values() for site in self._sites.values())]
+        return [*chain.from_iterable(site.values() for site in self._sites.values())]
 
     # What the middleware calls.
 
@@ -329,7 +329,7 @@ class Room:
         site = line.site
         if not line:
             line.turn = 0
-            del site.lines[line.slot, line.has_returned]
+            del site[line.slot, line.has_returned]
         self.occupancy.add(line, -1)
         if site in self._unused:
             self._unused.discard(site)
@@ -355,9 +355,9 @@ class Room:
             self._clock.stop()
         self._lookup.abandon()
         for site in [*self._sites.values()]:
-            waiters, site.waiters = site.waiters, ()
-            for waiter in waiters:
+            for waiter in site.waiters:
                 waiter.ended.callback(None)
+            site.waiters = ()
 
     def _look_up_more(self) -> None:
         """Do what is due for sites that wait.

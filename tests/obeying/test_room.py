@@ -553,7 +553,7 @@ class Wild:
         """The counters are those of what is in the room; a shut site waits for something."""
         room = self.world.room
         sites = room._sites.values()
-        entries = [len(line) for site in sites for line in site.lines.values()]
+        entries = [len(line) for site in sites for line in site.values()]
         assert sum(entries) == room.occupancy.size == sum(room.occupancy.by_slot.values())
         assert 0 not in entries
         shut = [site for site in sites if site.standing is not Standing.OPEN]
