@@ -9,6 +9,7 @@ from typing import Any
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
 
 from .obeying.front import with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
@@ -89,7 +90,7 @@ class Addon:
             if issubclass(cls, GbotRobotsTxtMiddleware):
                 ours.append(at)
             elif at is not None:
-                others.append(f"{cls.__module__}.{cls.__qualname__}")
+                others.append(global_object_name(cls))
         if position is not None and not ours:
             ours = [position]
             middlewares[GbotRobotsTxtMiddleware] = position

@@ -14,9 +14,10 @@ disk (`count_held`):
 Of what Scrapy's documentation does not name, other modules use these, which have stood for years:
 of `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
 is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), datatypes (LocalCache),
-defer (deferred_from_coro, maybe_deferred_to_future), log (logformatter_adapter), misc
-(build_from_crawler, load_object), project (data_path, get_project_settings, inside_project), python
-(without_none_values), reactor (is_reactor_installed), response (get_base_url).
+defer (deferred_from_coro, maybe_deferred_to_future), httpobj (urlparse_cached), log
+(logformatter_adapter), misc (build_from_crawler, load_object), project (data_path,
+get_project_settings, inside_project), python (global_object_name, without_none_values), reactor
+(is_reactor_installed), response (get_base_url).
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -27,25 +28,25 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from scrapy import Request, signals
 from scrapy.core.downloader import Downloader, Slot
+from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.spiders import SitemapSpider
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.log import logformatter_adapter
 from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.python import global_object_name
 from twisted.python.failure import Failure
 
 from .concurrency import TimeLimit
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
 
 Send = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -85,9 +86,7 @@ def is_for_one_page(crawler: Crawler) -> bool:
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
-    return (
-        getattr(getattr(crawler.spidercls, "start", None), "__module__", None) in _FETCH_FEW_PAGES
-    )
+    return crawler.spidercls.start.__module__ in _FETCH_FEW_PAGES
 
 
 class Overhearing:
@@ -153,7 +152,7 @@ class DownloadSlots:
     @property
     def by_key(self) -> dict[str, Slot]:
         """The downloader's slots; none if this downloader does not say."""
-        return getattr(_downloader(self._crawler), "slots", None) or {}
+        return getattr(_downloader(self._crawler), "slots", {})
 
     def key(self, request: Request) -> str:
         """The key of the slot of `request`; the same for all if this downloader does not say."""
@@ -195,9 +194,9 @@ async def send_beside_limits(
     """
     engine: Any = crawler.engine
     downloader = _downloader(crawler)
-    send = getattr(downloader, "_enqueue_request", None)
-    is_scrapys = isinstance(downloader, Downloader) and (type(downloader).fetch is Downloader.fetch)
-    if send is None or not is_scrapys:  # one of the user's own, or a mocked engine
+    send: Send | None = getattr(downloader, "_enqueue_request", None)
+    fetch = getattr(type(downloader), "fetch", None)
+    if send is None or fetch is not Downloader.fetch:  # of the user's own, or a mocked engine
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -205,10 +204,9 @@ async def send_beside_limits(
     async def enqueue(request: Request) -> Response:
         limit.lift()
         try:
-            response: Response = await send(request)
+            return await send(request)
         finally:
             limit.begin()
-        return response
 
     why = f"the downloader middlewares have kept it for {secs:g} s"
     for _ in range(_MOST_SENT):
@@ -234,8 +232,9 @@ def _tell_of_response(crawler: Crawler, request: Request, response: Response) ->
         logging.getLogger("scrapy.core.engine").log(
             *logformatter_adapter(line), extra={"spider": spider}
         )
-    named = {"response": response, "request": response.request, "spider": spider}
-    crawler.signals.send_catch_log(signals.response_received, **named)
+    crawler.signals.send_catch_log(
+        signals.response_received, response=response, request=response.request, spider=spider
+    )
 
 
 def pull_soon(crawler: Crawler) -> None:
@@ -346,10 +345,9 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
 def several_of(crawler: Crawler, kind: type) -> str:
     """The names of the downloader middlewares of a crawl that are a `kind`; "" if one is."""
     of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
-    names = [f"{type(each).__module__}.{type(each).__qualname__}" for each in of_kind]
-    if len(names) == 1:
+    if len(of_kind) == 1:
         return ""
-    return " and ".join(names)
+    return " and ".join(global_object_name(type(each)) for each in of_kind)
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
@@ -378,8 +376,7 @@ def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
     """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page, or None."""
     for pattern, callback in spider._cbs:  # noqa: SLF001
         if pattern.search(url):
-            method: Callable[..., Any] = callback
-            return method
+            return callback
     return None
 
 
@@ -413,14 +410,11 @@ class RobotsConnections:
     def __init__(self, crawler: Crawler, number: int) -> None:
         self._crawler = crawler
         self._number = number
-        self._seconds: dict[str, Any] = {}  # by scheme; None: pages need no other connections
+        self._second_of = cache(self._made_again)
 
     def second(self, request: Request) -> Any:
-        """The second handler that sends `request`; None if there is only one."""
-        scheme = request.url.partition(":")[0].lower()
-        if scheme not in self._seconds:
-            self._seconds[scheme] = self._made_again(scheme)
-        return self._seconds[scheme]
+        """The second handler that sends `request`; None if pages need no other connections."""
+        return self._second_of(urlparse_cached(request).scheme)
 
     def _made_again(self, scheme: str) -> Any:
         """A second handler, if the first one bounds its connections; else None."""
