@@ -55,7 +55,7 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
             status = FAILED
         except KeyboardInterrupt as error:
             status = INTERRUPTED
-            if error.args:
+            if signal.SIGTERM in error.args:
                 status = TERMINATED
         out.flush()
     except BrokenPipeError:
@@ -70,7 +70,7 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt meanwhile, SIGTERM with an argument.
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt meanwhile; its argument is the signal.
 
     So no half of a file is left behind, and no read goes on, even while Scrapy handles signals.
     """
@@ -83,6 +83,4 @@ def interruptible() -> Iterator[None]:
 
 
 def _interrupt(number: int, _: object) -> None:
-    if number == signal.SIGTERM:
-        raise KeyboardInterrupt("SIGTERM")
-    raise KeyboardInterrupt
+    raise KeyboardInterrupt(number)

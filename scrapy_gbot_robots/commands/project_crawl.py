@@ -61,7 +61,7 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
 
     Raises:
         CommandError: the crawl cannot run.
-        KeyboardInterrupt: Ctrl-C; with an argument, SIGTERM.
+        KeyboardInterrupt: Ctrl-C, or SIGTERM, which is its argument then.
         Exception: whatever `work` raises.
     """
     robots_logger.setLevel("ERROR")  # the sub-command gives the warnings in its own words
@@ -71,15 +71,15 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
     except Exception as error:
         raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
     result: Future[_T] = Future()
-    terminated_by: list[str] = []
+    terminated_by: list[int] = []
 
     async def errand(crawler: Crawler) -> None:
         # Scrapy handles Ctrl-C and SIGTERM alike
         end_crawl: Any = signal.getsignal(signal.SIGTERM)
 
-        def note_and_end(*arguments: object) -> None:
-            terminated_by.append("SIGTERM")
-            end_crawl(*arguments)
+        def note_and_end(number: int, frame: object) -> None:
+            terminated_by.append(number)
+            end_crawl(number, frame)
 
         signal.signal(signal.SIGTERM, note_and_end)
         try:
