@@ -151,31 +151,25 @@ class CrawlCounts:
 
     def lines(self) -> Iterator[str]:
         """Yield a line on the whole crawl, and one for each thing that a user can act on."""
-        yield self._headline()
+        states = Counter(self.row(origin).state for origin in self.origins)
+        origins = count(len(self.origins), "origin")
+        if states:
+            numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
+            origins = f"{origins} ({', '.join(numbers)})"
+        yield f"robots.txt: {origins}, {count(self.blocked, 'request')} blocked"
         waiting = self.crawler.stats.get_value("gbot_robots/waiting", 0)
         if waiting:
             requests = count(waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
         if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
             yield _INCOMPLETE
-        numbers = Counter(self.row(origin).instead for origin in self.origins)
+        instead = Counter(self.row(origin).instead for origin in self.origins)
         for words in _NO_ROBOTS_TXT.values():
-            if numbers[words]:
-                yield f"{count(numbers[words], 'answer')} {words}"
+            if instead[words]:
+                yield f"{count(instead[words], 'answer')} {words}"
         sitemaps = left_out(self.crawler)
         if sitemaps:
             yield f"sitemaps left out: {', '.join(sitemaps)}"
-        yield from self._unreachable()
-
-    def _headline(self) -> str:
-        states = Counter(self.row(origin).state for origin in self.origins)
-        origins = count(len(self.origins), "origin")
-        if states:
-            numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
-            origins = f"{origins} ({', '.join(numbers)})"
-        return f"robots.txt: {origins}, {count(self.blocked, 'request')} blocked"
-
-    def _unreachable(self) -> Iterator[str]:
         unreachable = []
         for origin in self.most_blocking():
             cause = self.row(origin).cause
