@@ -137,10 +137,7 @@ class OneThread:
         return returned
 
     def _serve(self) -> None:
-        while True:
-            call = self._calls.get()
-            if call is None:
-                return
+        for call in iter(self._calls.get, None):  # None ends them
             call()
             del call  # it would keep what it was called with in memory until the next one
 

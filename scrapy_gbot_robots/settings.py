@@ -18,8 +18,9 @@ from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from scrapy.crawler import Crawler as ScrapyCrawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
@@ -31,9 +32,6 @@ from .core.robots import RobotsTxt
 from .engine import is_for_one_page
 from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler as ScrapyCrawler
 
 PREFIX = "GBOT_ROBOTS_"
 # how misspelt names begin, too
@@ -168,8 +166,7 @@ def count(least: int) -> ValueType:
 
 def one_of(*names: str) -> ValueType:
     """Any of `names`."""
-    listed = ", ".join(repr(name) for name in names)
-    return ValueType(f"one of {listed}", _text, lambda name: name in names)
+    return ValueType(f"one of {', '.join(map(repr, names))}", _text, lambda name: name in names)
 
 
 def redis_url_of_project(settings: BaseSettings) -> str:
@@ -245,9 +242,7 @@ ARCHIVE = ValueType(
     _is_archive,
 )
 OVERRIDES = ValueType("a dict", _mapping)
-META_KEYS = ValueType(
-    "a list of request.meta keys", _words, lambda keys: not any(" " in key for key in keys)
-)
+META_KEYS = ValueType("a list of request.meta keys", _words, lambda keys: " " not in "".join(keys))
 AGENTS = ValueType(
     "a list of product tokens or User-Agent headers, each of which names a crawler",
     _words,
@@ -256,7 +251,7 @@ AGENTS = ValueType(
 PURPOSE_LIST = ValueType(
     f"a list of these: {', '.join(PURPOSES)}",
     _words,
-    lambda words: all(word in PURPOSES for word in words),
+    frozenset(PURPOSES).issuperset,
 )
 DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 

@@ -80,7 +80,8 @@ class RobotsCommand(ScrapyCommand):
             raise UsageError(_unknown(name), print_help=False)
         parser = ArgumentParser(prog=f"{self.name} {name}", description=f"{SUBCOMMANDS[name]}.")
         parser.add_argument(
-            *("-s", "--set"),
+            "-s",
+            "--set",
             action="append",
             default=[],
             metavar="NAME=VALUE",

@@ -33,7 +33,6 @@ MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB o
 
 # How files begin that are never read as rules: gzip, WARC and Parquet.
 _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
-_FOR_ARCHIVES = "take the robots.txt files out of it first"
 
 
 # Arguments
@@ -195,7 +194,9 @@ def _check_file(file: RobotsState, settings: Settings, err: Terminal) -> None:
     """
     body = file.rules
     if body.startswith(_ARCHIVES):
-        raise CommandError(f"{file.where}: this is an archive; {_FOR_ARCHIVES}")
+        raise CommandError(
+            f"{file.where}: this is an archive; take the robots.txt files out of it first"
+        )
     other = no_robots_file(body, GbotSettings.of(settings).parse(body))
     if other is not None:
         err.say((f"note: {file.where}: {other.text}", "warning"))
