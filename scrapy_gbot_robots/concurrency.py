@@ -51,7 +51,7 @@ class TimeLimit:
         self._secs = secs
         self._is_over = False
         self._work: Any = None
-        self.lift: Callable[[], object] = lambda: None
+        self.lift: Callable[[], object] = lambda: None  # until `begin` sets it
 
     async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
         """Await `work`, and cancel it when the time is over.

@@ -248,7 +248,7 @@ def pull_soon(crawler: Crawler) -> None:
 def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
     """Inside this context, `request` takes none of CONCURRENT_REQUESTS.
 
-    It is with a downloader middleware. Another request may have its place in the downloader.
+    It is with a downloader middleware. Meanwhile another request may take its place.
     """
     active = getattr(_downloader(crawler), "active", None)
     if not isinstance(active, set) or request not in active:
@@ -355,8 +355,8 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
-        room = type(other).__module__.partition(".")[0]
-        if room not in {"scrapy", __package__} and hasattr(other, "process_request"):
+        package = type(other).__module__.partition(".")[0]
+        if package not in {"scrapy", __package__} and hasattr(other, "process_request"):
             return True
     return False
 

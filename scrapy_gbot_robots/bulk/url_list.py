@@ -45,10 +45,12 @@ class UrlList:
         self.names = [URL]
         self.left_out = 0
         self._number = 0  # of the line that was read last
-        self._has_to_wait = False  # all lines that have come are read
+        self._has_to_wait = False  # whether all lines that have come are read
 
     def pieces(self) -> Iterator[list[Row]]:
-        """Yield the rows of what has come, again and again; rows without a URL are left out.
+        """Yield the rows that have come, each time all lines so far are read, and at the end.
+
+        Rows without a URL are left out.
 
         Raises:
             BulkError: the list cannot be read, or has no column `url`.

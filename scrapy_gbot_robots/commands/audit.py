@@ -199,9 +199,9 @@ class _Audit:
             is_wanted = True
             if not is_allowed:
                 self.has_disallowed = True
-                is_wanted = not self._options.only
+                is_wanted = not self._options.only  # --only allowed
             if self._options.format == "text":
-                self._explain(row[URL], robots, is_written=is_wanted)
+                self._count_rules(row[URL], robots, is_written=is_wanted)
             elif is_wanted:
                 self._write_row(row, answers)
 
@@ -253,7 +253,7 @@ class _Audit:
             return json.dumps(value)
         return value
 
-    def _explain(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
+    def _count_rules(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
         """Count the rules that decide about a URL; write a line for each crawler."""
         explained = [pair for version in robots for pair in self._judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):

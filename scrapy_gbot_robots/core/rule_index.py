@@ -186,11 +186,14 @@ class _OneKind:
     )
 
     def __init__(self, plain: dict[str, int], wild: dict[str, int]) -> None:
-        """Take the stems and the wildcard patterns, each with its highest precedence."""
+        """Take the stems and the wildcard patterns, each with its highest precedence.
+
+        The module's docstring says what the words mean.
+        """
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
         self._by_piece: dict[str, list[Filed]] = {}  # patterns by a piece of their needle
-        self._tried = self.needles = needles
+        self._tried = self.needles = needles  # `_tried`: those that are filed nowhere
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
         self.stems = stems = sorted(plain.keys() | hung.keys())

@@ -93,13 +93,13 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
     """Find the first label of a line that says nothing.
 
-    It is the other field's, has a value that does not count, or the line has no known one. An
-    unknown label beside a known one may be that of a later draft.
+    It is the other field's, or has a value that does not count. An unknown label counts as one
+    only if the line has no known one: beside that, it may be a label of a later draft.
     """
     stated = {key: value for key, value in pairs if key}
-    known = stated.keys() & _LABELS or stated.keys()
+    checked = stated.keys() & _LABELS or stated.keys()  # all, if none is known
     for key, value in stated.items():
-        if key in known and value not in labels.get(key, ()):
+        if key in checked and value not in labels.get(key, ()):
             words = ", ".join(f"{label}={'|'.join(values)}" for label, values in labels.items())
             text = f'"{shown(key)}" says nothing here; {field} has {words}'
             yield line, "preference that says nothing", text

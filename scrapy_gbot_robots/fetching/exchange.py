@@ -118,10 +118,10 @@ class Exchange:
         self._most_bytes = most_bytes
         self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
         self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
-        self._begin()
+        self._forget_response()
 
-    def _begin(self) -> None:
-        """Know nothing of a response yet."""
+    def _forget_response(self) -> None:
+        """Know nothing of a response."""
         self.headers_came = False
         # whether this exchange stopped the download: then a short body is not a lost one
         self.stopped = False
@@ -139,7 +139,7 @@ class Exchange:
         spends in the downloader's queue does not count.
         """
         self.request = request
-        self._begin()
+        self._forget_response()
         self._take_out_headers(request)
         began = time.monotonic()
         try:
@@ -178,7 +178,10 @@ class Exchange:
         return not self.stopped
 
     def keep_response(self, response: Response) -> None:
-        """Keep what a download handler has returned."""
+        """Keep what a download handler has returned, without its Content-Encoding.
+
+        So no middleware decodes the body.
+        """
         self.response = response
         self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)

@@ -171,7 +171,7 @@ class CachedAnswer(Answer):
 
     @property
     def failure(self) -> Failure | None:
-        """What the last fetch failed of; None if it did not, or a server has said by a status."""
+        """What the last fetch failed of; None if it did not, or a status code says all."""
         if self.outage is None:
             return None
         return self.outage.failure

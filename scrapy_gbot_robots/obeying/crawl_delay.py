@@ -56,8 +56,8 @@ class CrawlDelays:
         """Connect so late that other handlers, such as AutoThrottle's, are called first."""
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
-    def delay_request(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
-        """Apply the crawl-delay for `agent` to `request`, on its way to the downloader.
+    def note_delay(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
+        """Note the crawl-delay for `agent`; it is applied when `request` reaches the downloader.
 
         The request goes through the slot of its host, unless the code that made the request chose
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
@@ -66,7 +66,7 @@ class CrawlDelays:
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)
-            meta[_OWN_SLOT] = ""
+            meta[_OWN_SLOT] = ""  # the downloader chooses one
 
     def _reached_downloader(self, request: Request) -> None:
         """Set the delay of the slot that `request` has reached, before it lets requests go."""

@@ -61,7 +61,7 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._handlers = 0  # coroutines of signal handlers that run
+        self._handlers_running = 0  # those that are coroutines
         self._logged: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
         self._has_warned_of_page = False
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -224,15 +224,16 @@ class CrawlEvents:
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
             if iscoroutine(result):
-                self._handlers += 1
+                self._handlers_running += 1
                 self._background.start(result, then=self._handler_ended)
 
     def _handler_ended(self) -> None:
-        self._handlers -= 1
+        self._handlers_running -= 1
         pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
 
     def _spider_idle(self) -> None:
-        if self._handlers:
+        """Keep the crawl open while coroutines of signal handlers run."""
+        if self._handlers_running:
             raise DontCloseSpider
 
 

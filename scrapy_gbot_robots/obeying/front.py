@@ -8,7 +8,7 @@ The add-on sets `SCHEDULER` to a subclass of the user's class, Scrapy's own or a
   So requests come straight into it, behind the duplicate filter, and its order is Scrapy's.
 * Any other: what is ready in the room goes first. Then the front takes a request from the
   scheduler; if that has to wait, it is held in the room, and the front takes the next one, for at
-  most `PULL_SECS`. It takes none while it holds what it can use (`_has_enough`), so that other
+  most `PULL_SECS`. It takes none while it holds what it can use (`_holds_enough`), so that other
   processes get their share of a queue that they share, and files keep what is in them. Of a queue
   that is not in Scrapy's files it looks a few requests ahead (`LOOK_AHEAD`), though one can go on.
   When the crawl closes, what is held goes back. So queues and files are the scheduler's own.
@@ -186,8 +186,8 @@ class Front:
             self._give_back_surplus(room)
         request = room.next()
         stop_at = time.monotonic() + PULL_SECS
-        while not self._has_enough(room, request):
-            pulled = self._pulled(room, request)
+        while not self._holds_enough(room, request):
+            pulled = self._pull(room, request)
             if pulled is None:
                 break
             restore(pulled)
@@ -198,12 +198,12 @@ class Front:
                 break
         return request
 
-    def _has_enough(self, room: Room, ready: Request | None) -> bool:
+    def _holds_enough(self, room: Room, ready: Request | None) -> bool:
         """Whether no more is to be taken from the scheduler now, when one is `ready` to go on.
 
-        Of sites in trouble any number is held: otherwise a few dead hosts would block the head of a
-        line of first in, first out. Those whose look-up is late may turn out to be in trouble: the
-        longer they are late, the more of theirs is held.
+        Of sites in trouble up to `MOST_HELD` are held: otherwise a few dead hosts would block the
+        head of a line of first in, first out. Those whose look-up is late may turn out to be in
+        trouble: the longer they are late, the more of theirs is held.
         """
         most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
@@ -218,10 +218,11 @@ class Front:
                 return True
         return room.occupancy.usable >= self._most_usable
 
-    def _pulled(self, room: Room, ready: Request | None) -> Request | None:
+    def _pull(self, room: Room, ready: Request | None) -> Request | None:
         """Take a request from the user's scheduler.
 
-        Return None if it has none, or fails while some are held. One is, too, that is `ready`.
+        Return None if it has none, or fails while some are held. The one that is `ready` to go on
+        counts as held.
         """
         holds_some = ready is not None or room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:

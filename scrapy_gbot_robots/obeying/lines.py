@@ -116,7 +116,7 @@ class Sites(dict["Origin | None", Site]):
 
 
 class Occupancy:
-    """How many requests are in the room, by what holds for their site; the stats hear of them.
+    """How many requests are in the room, by the standing of their site; it tells the stats.
 
     Attributes:
         size: all.
@@ -172,7 +172,8 @@ class Handed(NamedTuple):
     """What is known of a request that was handed out."""
 
     slot: str
-    answer: CachedAnswer | None  # None: it needs none, as far as the room knows
+    # The answer that it goes by. None: it needs none, as far as the room knows, or goes to see.
+    answer: CachedAnswer | None
     has_returned: bool  # it has come back already, and does so no more
 
 
@@ -238,7 +239,7 @@ class ReadyLines:
                 continue
             self._heaps.move_to_end(slot)
             under_way = len(self._slots.of(slot).active) + self.on_the_way[slot]
-            if under_way >= fewest or self._has_enough(slot, under_way):
+            if under_way >= fewest or self._is_busy(slot, under_way):
                 continue
             best = slot
             fewest = under_way
@@ -251,7 +252,7 @@ class ReadyLines:
         line.turn = 0
         return line
 
-    def _has_enough(self, key: str, under_way: int) -> bool:
+    def _is_busy(self, key: str, under_way: int) -> bool:
         """Whether the slot with `key` could not use one more request soon."""
         slot = self._slots.of(key)
         # Under asyncio Scrapy sends all that is queued in a slot as soon as one place is free.

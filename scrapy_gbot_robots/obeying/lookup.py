@@ -137,7 +137,7 @@ class Lookup:
 
         If the crawl closes before, `then` is called with None. The answer knows the rules of
         `agents`, and of those that come into that list in time. If a look-up ahead of time is under
-        way, it is this one, too; it may have read the rules of others already.
+        way, its answer serves; it may have read the rules of others already.
         """
         pending = self._pending.get(origin)
         if pending is not None:

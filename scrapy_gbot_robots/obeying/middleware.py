@@ -194,7 +194,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._crawl_delays is not None:
-            self._crawl_delays.delay_request(request, answer, agent)
+            self._crawl_delays.note_delay(request, answer, agent)
         if self._settings.provenance:
             request.meta[PROVENANCE] = _provenance(answer, verdict)
 

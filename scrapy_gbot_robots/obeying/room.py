@@ -9,8 +9,8 @@ The way of a request:
 3. Otherwise the line stands at its site, which is shut until it has an answer: one that is in
    memory (`_settle`), or that of a look-up, for which the site queues (`_queue`).
 4. `_look_up_more` looks up the most urgent sites.
-5. `_take` gets the answer. If that is unreachable, the site gets a date (`_due`) at which to look
-   again. Otherwise it is open, and its lines are ready.
+5. `_receive` gets the answer. If that is unreachable, the site gets a date (`_due`) at which to
+   look again. Otherwise it is open, and its lines are ready.
 6. `next` takes the ready line whose turn it is, asks `_may_go` again, and hands its first request
    out, with the answer of its site.
 7. The middleware has the request, and judges it by that answer, whatever the room would
@@ -21,7 +21,7 @@ What came past the scheduler has no line: it waits where it is (`answer_in_place
 of its site, however many such requests there are. If that robots.txt is unreachable, a few of them
 wait as long as they would in a line; the others get the answer that there is, and are refused.
 
-The room is in memory only; `take_all` gives back what is in it.
+The room is in memory only; `take_all` takes out what is in it, for the front to give it back.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ class Room:
         # since when. The oldest come first.
         self._young: dict[Site, float] = {}
         self._late: dict[Site, float] = {}
-        self._unused: set[Site] = set()  # fetched, and no request of the site handed out since
+        # Sites whose answer was fetched, and none of their requests handed out since.
+        self._unused_answers: set[Site] = set()
         self._is_busy = False
         self.requests_see = False
         # It runs as the crawl does: not before its spider is open, nor as it closes.
@@ -132,7 +133,7 @@ class Room:
 
     @property
     def late_since(self) -> float:
-        """Since when the first of the look-ups that are late has been so; infinity: none is."""
+        """When the look-up that has been late for longest became late; infinity: none is late."""
         return next(iter(self._late.values()), float("inf"))
 
     # What decides.
@@ -199,8 +200,8 @@ class Room:
         request = self._next_ready()
         if request is None and self.ready.forget_dropped():
             request = self._next_ready()
-        if request is None and self._unused:  # their slots keep their requests back
-            self._unused.clear()
+        if request is None and self._unused_answers:  # their slots keep their requests back
+            self._unused_answers.clear()
             self._look_up_more()
         return request
 
@@ -208,14 +209,14 @@ class Room:
         """Take out requests that can go on, the less urgent ones first, until `keep` are left."""
         for line in self._lines():
             while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
-                yield self._take_out(line, line.pop())  # a leaf of the heap
+                yield self._forget_queued(line, line.pop())  # a leaf of the heap
 
     def take_all(self) -> Iterator[Request]:
         """Take out all requests, whether they wait or not. Nothing is looked up any more."""
         self.close()
         for line in self._lines():
             while line:
-                yield self._take_out(line, heappop(line))
+                yield self._forget_queued(line, heappop(line))
 
     def _lines(self) -> list[SiteLine]:
         return [*chain.from_iterable(site.values() for site in self._sites.values())]
@@ -310,7 +311,7 @@ class Room:
         return None
 
     def _hand_out(self, line: SiteLine) -> Request:
-        request = self._take_out(line, heappop(line))
+        request = self._forget_queued(line, heappop(line))
         answer = line.site.answer
         if answer is not None and self._bars(answer, request):
             answer = None  # it goes to see whether it needs one
@@ -324,15 +325,18 @@ class Room:
             self.ready.add(line)
         return request
 
-    def _take_out(self, line: SiteLine, queued: QueuedRequest) -> Request:
-        """Forget a request that `line` has no more, and the line and its site if they are empty."""
+    def _forget_queued(self, line: SiteLine, queued: QueuedRequest) -> Request:
+        """Forget a request that was taken out of `line`, and line and site if they are empty.
+
+        Return the request.
+        """
         site = line.site
         if not line:
             line.turn = 0
             del site[line.slot, line.has_returned]
         self.occupancy.add(line, -1)
-        if site in self._unused:
-            self._unused.discard(site)
+        if site in self._unused_answers:  # its answer is used now: one more look-up may run
+            self._unused_answers.discard(site)
             self._look_up_more()
         self._forget_if_over(site)
         return queued.request
@@ -382,7 +386,7 @@ class Room:
         while self._due and self._due[0][0] <= now:
             self._settle(heappop(self._due)[2])
         while self._to_ask and self._clock.running:
-            if len(self._young) + len(self._unused) >= self._most_at_a_time:
+            if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
                 break
             if len(self._young) + len(self._late) >= MOST_UNDER_WAY:
                 break
@@ -410,7 +414,7 @@ class Room:
             return
         answer = self._lookup.cached(site.origin, agent)
         if answer is not None:
-            self._take(site, answer)
+            self._receive(site, answer)
             return
         if site.standing is Standing.OPEN:
             self._stand(site, Standing.ASKED)
@@ -434,11 +438,11 @@ class Room:
         if answer is None:
             return
         if answer.source is Source.FETCHED and site.size:
-            self._unused.add(site)
-        self._take(site, answer)
+            self._unused_answers.add(site)
+        self._receive(site, answer)
         self._look_up_more()
 
-    def _take(self, site: Site, answer: CachedAnswer) -> None:
+    def _receive(self, site: Site, answer: CachedAnswer) -> None:
         """Let `answer` be the answer of `site`, and those of its requests go on that may.
 
         If requests wait for a better one, the site gets a date to look again.
@@ -451,7 +455,7 @@ class Room:
         now = time.monotonic()
         self._patience.note(answer, now)
         if answer.is_waited_for() and not self._patience.is_over(answer, now):
-            self._unused.discard(site)
+            self._unused_answers.discard(site)
             if site.standing is not Standing.UNREACHABLE:
                 self._crawler.stats.inc_value("gbot_robots/held", site.size)
                 self._stand(site, Standing.UNREACHABLE)

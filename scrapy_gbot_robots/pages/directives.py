@@ -131,7 +131,7 @@ def _add(directives: Directives, name: str, text: str) -> None:
             directives[name] = min(date, str(directives.get(name, date)))
     elif name in _VALUED:
         if _LIMIT.fullmatch(text):
-            directives[name] = min(str(directives.get(name, text)), text, key=_limit)
+            directives[name] = min(str(directives.get(name, text)), text, key=_limit_as_number)
     elif (
         name not in _SAY_NOTHING
         and _WORD.match(name)
@@ -140,8 +140,8 @@ def _add(directives: Directives, name: str, text: str) -> None:
         directives[name] = True
 
 
-def _limit(text: str) -> float:
-    """What a limit leaves of characters, seconds or `_PREVIEWS`: inf for -1."""
+def _limit_as_number(text: str) -> float:
+    """A limit as a number, to compare it: -1 is no limit, a word is its place in `_PREVIEWS`."""
     if text in _PREVIEWS:
         return _PREVIEWS.index(text)
     if text == "-1":
@@ -163,12 +163,15 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
     values = response.headers.getlist("X-Robots-Tag")
     directives = in_headers((value.decode("latin-1") for value in values), tokens)
     if isinstance(response, HtmlResponse):
-        in_meta_tags(meta_tags(response, {EVERYONE, *tokens}), directives)
+        in_meta_tags(contents_of_tags(response, {EVERYONE, *tokens}), directives)
     return directives
 
 
-def meta_tags(page: TextResponse, names: Collection[str]) -> list[str]:
-    """The content of each meta tag in the head of `page` that has one of `names`, in lower case."""
+def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
+    """The content of each meta tag in the head of `page` with one of `names`.
+
+    The names are in lower case.
+    """
     # A byte order mark would begin the body.
     start = page.body[:MOST_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
     lower = start.lower()

@@ -121,8 +121,8 @@ def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
     return replace(outcome, why=why, redirected_to=url)
 
 
-# The first row that contains the status decides; without a row it is Unreachable. So 1xx, 304 (the
-# request was not conditional) and codes from 600 on count as server errors.
+# The first row that contains the status decides; without a row it is Unreachable, as 503 and all
+# 5xx. So 1xx, 304 (the request was not conditional) and codes from 600 on count as server errors.
 _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     ({304, 429}, Unreachable),

@@ -137,7 +137,7 @@ class RobotsArchive:
     def _served(
         self, origin: Origin, request: Request, response: Response, headers: Headers
     ) -> None:
-        """Hold the headers of a fetch, those off the wire, until it decides."""
+        """Hold the headers of a fetch, as the server sent them, until the answer is known."""
         ip = None
         if response.ip_address:
             ip = str(response.ip_address)

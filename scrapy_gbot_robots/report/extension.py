@@ -112,7 +112,7 @@ def _text(raw: str) -> str:
 
 
 def _bars(counted: Sequence[tuple[str, int]]) -> str:
-    """A bar for each title and its number, with the greatest number first."""
+    """A bar for each title and its number; the first number, the greatest, is the scale."""
     items = [
         f"<li><span>{_text(title)}</span>"
         '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'

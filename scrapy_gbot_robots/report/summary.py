@@ -55,16 +55,16 @@ class BlockingRule(NamedTuple):
 
 
 class Tally(Counter[_K]):
-    """Counts by key. Above `room` keys, the least frequent are forgotten, down to `room / 2`.
+    """Counts by key. Above `most` keys, the least frequent are forgotten, down to `most / 2`.
 
     Attributes:
         examples: a few of each key that has any.
         exact: no key was forgotten; else counts may be too low, and keys may be missing.
     """
 
-    def __init__(self, room: int = 10_000) -> None:
+    def __init__(self, most: int = 10_000) -> None:
         super().__init__()
-        self._room = room
+        self._most = most
         self.examples: defaultdict[_K, list[str]] = defaultdict(list)
         self.exact = True
 
@@ -76,8 +76,8 @@ class Tally(Counter[_K]):
             beginning = example[:_MOST_EXAMPLE]
             if len(examples) < _EXAMPLES and beginning not in examples:
                 examples.append(beginning)
-        if len(self) > self._room:
-            for rare, _ in self.most_common()[self._room // 2 :]:
+        if len(self) > self._most:
+            for rare, _ in self.most_common()[self._most // 2 :]:
                 del self[rare]
                 self.examples.pop(rare, None)
             self.exact = False

@@ -75,9 +75,15 @@ def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
 
 
 def _verbatim(part: str, end: str) -> tuple[str, str]:
-    """Read a part without tags, or what a tag in it begins: a comment, an instruction, CDATA.
+    """Read a part without tags: of a comment, an instruction or CDATA.
 
-    Returns what ends the rest of it, and the text in CDATA and behind all.
+    Args:
+        part: the text behind a "<", up to the next one.
+        end: what ends what an earlier part has begun; "" if this part begins it.
+
+    Returns:
+        What has still to come to end it, "" if it has ended; and the text, which is what is in
+        CDATA, and what stands behind the end.
     """
     if end:
         part = f"<{part}"

@@ -210,9 +210,6 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_listed(request: Request) -> bool:
-    """Whether a robots.txt or a sitemap index lists the sitemap.
-
-    A guessed sitemap need not exist.
-    """
+    """Whether a robots.txt or a sitemap index lists the sitemap. Nothing lists a guessed one."""
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))

@@ -110,6 +110,7 @@ class SitemapReader:
         self.trouble = ""
 
     def __iter__(self) -> Entries:
+        """Yield the entries, and None now and then, for the reactor; set `trouble`."""
         texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
         root = _XML_START.search(head)
@@ -135,12 +136,12 @@ class SitemapReader:
 
     def _limited(self, pieces: Pieces) -> Pieces:
         """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
-        room = MAX_BYTES
+        left = MAX_BYTES
         try:
             for piece in pieces:
-                yield piece[:room]
-                room -= len(piece)
-                if room < 0:
+                yield piece[:left]
+                left -= len(piece)
+                if left < 0:
                     self.trouble = _TOO_LONG
                     return
         except (EOFError, zlib.error) as error:

@@ -35,7 +35,7 @@ from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, guesses_of, origins_of, scope_of
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
-ROOM = 2 * MAX_BYTES
+MOST_DOWNLOADED = 2 * MAX_BYTES
 
 _OK = range(200, 300)
 _TROUBLE = frozenset({429, *range(500, 1000)})
@@ -131,7 +131,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         super().update_settings(settings)
         # This priority is below that of a project's settings.
-        settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", ROOM, "addon")
+        settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", MOST_DOWNLOADED, "addon")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -153,7 +153,8 @@ class RobotsSitemapSpider(SitemapSpider):
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
         self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
-        self._meta["download_maxsize"] = min(self.settings.getint("DOWNLOAD_MAXSIZE") or ROOM, ROOM)
+        of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
+        self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
         self.crawler.signals.connect(self._request_forbidden, request_forbidden)
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
@@ -317,7 +318,10 @@ class RobotsSitemapSpider(SitemapSpider):
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Wait for no host whose robots.txt was requested before, maybe in an earlier run."""
+        """Count a listed URL that was seen before, and wait for no robots.txt that was.
+
+        It may have been requested in an earlier run.
+        """
         if request.callback == self._parse_robots_txt:
             self._asked.discard(request.cb_kwargs["host"])
         count(self.crawler, "entries/duplicate", LISTED in request.meta)

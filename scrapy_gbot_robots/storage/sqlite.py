@@ -223,7 +223,7 @@ class SqliteStorage(Storage):
         # another program may have stored a text that is no UTF-8
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
-            self._begin(connection)
+            self._make_tables(connection)
             # after a power cut the last writes may be gone, no more
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
@@ -231,8 +231,13 @@ class SqliteStorage(Storage):
             raise
         return connection
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
-        """Make the tables if the file is empty. Raises what `_connect` raises."""
+    def _make_tables(self, connection: sqlite3.Connection) -> None:
+        """Make the tables if the file is empty.
+
+        Raises:
+            ForeignFileError: the file has another program's tables, or says that it is another's.
+            sqlite3.Error: the tables cannot be made.
+        """
         application_id, tables = connection.execute(_WHAT_IT_IS).fetchone()
         if application_id == _APPLICATION_ID:
             return
@@ -241,7 +246,7 @@ class SqliteStorage(Storage):
         # SQLite does not wait for another process that switches to write-ahead logging, too
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            self._inode = _inode_of(self._path)
+            self._inode = _inode_of(self._path)  # SQLite may have made the file just now
 
     def _set_aside(self, error: Exception) -> None:
         """Rename the file that this storage has found broken, unless another process has.

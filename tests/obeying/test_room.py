@@ -167,7 +167,7 @@ def test_strict_queue_knows_priorities_across_hosts_and_asks_the_urgent_first(
         narrow.push(f"h{number}.x/1", f"h{number}.x/2", priority=number)
     for number in (0, 4, 3, 2, 1):
         narrow.end(f"h{number}.x")
-        narrow.room._unused.clear()  # as if their pages had been taken
+        narrow.room._unused_answers.clear()  # as if their pages had been taken
         narrow.room._look_up_more()
     assert [url[1] for url in narrow.pull()] == [*"4433221100"]
 
@@ -483,7 +483,7 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
         world.end(f"h{number}.x")
         assert len(world.pull()) == 1
     assert len(world.room._sites) == 1
-    assert not world.room._unused
+    assert not world.room._unused_answers
     assert len(world.room.ready._heaps) <= 1
     assert not world.room.ready.on_the_way
     assert set(world.room.occupancy.by_slot) == {"late.x"}

@@ -8,10 +8,10 @@ from scrapy.http import HtmlResponse
 from scrapy_gbot_robots.pages.directives import (
     Directives,
     at_time,
+    contents_of_tags,
     in_headers,
     in_meta_tags,
     links_not_to_follow,
-    meta_tags,
 )
 
 from ..support.rows import row, table
@@ -128,7 +128,9 @@ PAGES: list[tuple[str, str, list[str]]] = [
 
 @pytest.mark.parametrize(("name", "page", "tags"), PAGES)
 def test_page_has_these_tags(name: str, page: str, tags: list[str]) -> None:
-    assert meta_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags, name
+    assert (
+        contents_of_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
+    ), name
 
 
 def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
@@ -148,7 +150,7 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
     headers = {"Content-Type": f"text/html; charset={encoding}"}
     response = HtmlResponse("https://a.example/", headers=headers, body=page)
-    assert meta_tags(response, NAMES) == ["noindex"]
+    assert contents_of_tags(response, NAMES) == ["noindex"]
 
 
 @table(
@@ -160,7 +162,7 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
 )  # fmt: skip
 def test_hostile_page_costs_little(page: bytes) -> None:
     tracemalloc.start()
-    tags = meta_tags(HtmlResponse("https://a.example/", body=page), NAMES)
+    tags = contents_of_tags(HtmlResponse("https://a.example/", body=page), NAMES)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(tags) <= 100

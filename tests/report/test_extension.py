@@ -436,7 +436,7 @@ def test_axe_finds_nothing_for_a_keyboard_or_a_screen_reader(dark: bool, tmp_pat
 
 
 def test_the_frequent_ones_survive_a_million_others() -> None:
-    tally: Tally[str] = Tally(room=100)
+    tally: Tally[str] = Tally(most=100)
     chance = random.Random(5)
     for number in range(50_000):
         tally.add(f"frequent {chance.randrange(3)}" if number % 10 == 0 else f"rare {number}")
@@ -448,7 +448,7 @@ def test_the_frequent_ones_survive_a_million_others() -> None:
 
 
 def test_examples_are_few_and_go_with_their_keys() -> None:
-    tally: Tally[str] = Tally(room=3)
+    tally: Tally[str] = Tally(most=3)
     for number in range(5):
         tally.add("a", f"u{number}")
     assert tally.examples["a"] == ["u0", "u1"]

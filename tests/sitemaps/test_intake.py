@@ -204,7 +204,7 @@ async def test_sitemap_that_unpacks_to_more_than_may_be_downloaded_is_read(site:
 async def test_sitemap_over_the_least_limit_is_not_downloaded(
     limit: int, room: int, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider.ROOM", room)
+    monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider.MOST_DOWNLOADED", room)
     crawler = await crawl(Hosts, {"DOWNLOAD_MAXSIZE": limit}, hosts=[site.url()])
     assert parsed(crawler) == {}
     assert sitemap_stats(crawler) == {"found": 1, "fed": 1, "failed": 1}
