@@ -1,11 +1,18 @@
-"""A web page or other data in place of a robots.txt, or around the text of one."""
+"""Answers that are no robots.txt: web pages and other data, bot walls, and error pages that say "not found"."""
 
 import gzip
+import os
+import re
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
 
 from scrapy_gbot_robots.core.robots import RobotsTxt
-from scrapy_gbot_robots.policy.outages import Kind, Policy, State, decide, renew
-from scrapy_gbot_robots.policy.outcome import Fetched, outcome_of
-from scrapy_gbot_robots.policy.web_pages import hides_rules
+from scrapy_gbot_robots.policy.outages import DAY, Kind, Policy, State, decide, renew
+from scrapy_gbot_robots.policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
+from scrapy_gbot_robots.policy.web_pages import hides_rules, says_not_found, wall_of
 
 from ..support.rows import row, table
 
@@ -21,12 +28,11 @@ IN_CHROME = (
     b'<html><head><meta name="color-scheme" content="light dark"></head><body>'
     b'<pre style="white-space: pre-wrap;">User-agent: *\nDisallow: /private\n</pre></body></html>'
 )
+TWO_GROUPS = b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>"
 
 
-def outcome(body: bytes) -> Fetched:
-    answer = outcome_of(200, URL, body, soft_404=True, proxied=False, headers={})
-    assert isinstance(answer, Fetched)
-    return answer
+def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
+    return outcome_of(status, URL, body, soft_404=True, proxied=False, headers=headers)
 
 
 WEB_PAGES = [
@@ -55,7 +61,8 @@ WEB_PAGES = [
     row("no-tag-of-html", b"<prefix>"),
 )
 def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
-    answer = outcome(body)
+    answer = outcome(200, {}, body)
+    assert isinstance(answer, Fetched)
     assert not answer.instead
     decision = decide(renew(None, answer, NOW, Policy()), NOW, Policy())
     assert (decision.state, decision.why) == (State.RULES, "HTTP 200")
@@ -79,7 +86,8 @@ def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
     row("another-text", b"Forbidden", ""),
 )
 def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str) -> None:
-    answer = outcome(body)
+    answer = outcome(200, {}, body)
+    assert isinstance(answer, Fetched)
     assert (answer.body, answer.instead) == (body, expected)
     policy = Policy(refused="disallow")
     entry = renew(None, answer, NOW, policy)
@@ -93,11 +101,7 @@ def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str
 @table(
     "body, expected",
     row("chrome", IN_CHROME, "a web page"),
-    row(
-        "first-of-two-groups",
-        b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>",
-        "a web page",
-    ),
+    row("first-of-two-groups", TWO_GROUPS, "a web page"),
     row("paragraphs", b"<body><p>user-agent : *<br>disallow: /x", "a web page"),
     row("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>", "a web page"),
     row("all-is-read", b"<html>\nuser-agent: *\ndisallow: /x", ""),
@@ -115,3 +119,244 @@ def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str
 )
 def test_rules_inside_a_page_or_in_another_code_are_seen(body: bytes, expected: str) -> None:
     assert hides_rules(body) == expected
+
+
+# Bot walls
+
+RULES_OF_PAGE = b"user-agent: *\ndisallow: /page\n"
+PAGE = b"<!doctype html><html><head><title>%s</title></head><body>wait</body></html>"
+ANUBIS = "Making sure you\N{RIGHT SINGLE QUOTATION MARK}re not a bot!"
+MOMENT = PAGE % b"Just a moment..."
+CLOUDFLARE = {"cf-mitigated": "challenge"}
+
+
+@table(
+    "status, headers, body, whose",
+    row("cf-mitigated", 403, CLOUDFLARE, b"", "Cloudflare"),
+    row("in-capitals", 200, {"cf-mitigated": " Challenge "}, MOMENT, "Cloudflare"),
+    row("aws-waf", 202, {"x-amzn-waf-action": "challenge"}, b"", "AWS WAF"),
+    row("siteground", 202, {"sg-captcha": "challenge"}, b"", "SiteGround"),
+    row("300", 300, CLOUDFLARE, b"", "Cloudflare"),
+    row("title-of-a-404", 404, {}, MOMENT, "Cloudflare"),
+    row("rules-in-a-403", 403, {}, MOMENT + RULES_OF_PAGE, "Cloudflare"),
+    row("quote", 200, {}, PAGE % ANUBIS.encode(), "Anubis"),
+    row("blanks-and-no-utf-8", 200, {}, PAGE % b"\n JUST  A\tMOMENT... | \xff\xfe", "Cloudflare"),
+    row("byte-order-mark", 200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5"),
+    row("long", 200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare"),
+)
+def test_wall_is_known_by_marks(
+    status: int, headers: dict[str, str], body: bytes, whose: str
+) -> None:
+    assert whose in wall_of(status, headers, body)
+    answer = outcome(status, headers, body)
+    assert isinstance(answer, Unavailable)
+    assert answer.why == f"HTTP {status} of {answer.wall}"
+
+
+@table(
+    "status, headers, body",
+    row("text", 200, {}, b"Just a moment..."),
+    row("title-in-a-text", 200, {}, b"# " + MOMENT),
+    row("title-in-a-comment", 403, {}, b"<!-- %s -->" % MOMENT),
+    row("typo-of-google", 200, {}, MOMENT + b"\r \tUSERAGENT *"),
+    row("page-before-a-sitemap", 200, {}, MOMENT + b"\nSitemap: https://example.com/s.xml"),
+    row("202-with-rules", 202, {}, b"\xef\xbb\xbfuser-agent: *"),
+    row("202-without-a-mark", 202, {}, b""),
+    row("header-and-rules", 200, CLOUDFLARE, RULES_OF_PAGE),
+    row("another-value", 200, {"cf-mitigated": "block"}, b""),
+    row("accept-signature", 403, {"accept-signature": "sig=()"}, b""),
+    row("another-title", 200, {}, PAGE % b"Welcome. Just a moment..."),
+    row("too-far-down", 200, {}, b"<!--" + b" " * 17_000 + b"-->" + MOMENT),
+    row("429", 429, CLOUDFLARE, MOMENT),
+    row("503", 503, CLOUDFLARE, MOMENT),
+)
+def test_what_is_a_sites_own_is_no_wall(status: int, headers: dict[str, str], body: bytes) -> None:
+    answer = outcome(status, headers, body)
+    assert not (isinstance(answer, Unavailable) and answer.wall)
+    kinds = {200: Fetched, 202: Fetched, 403: Unavailable, 429: Unreachable, 503: Unreachable}
+    assert isinstance(answer, kinds[status])
+
+
+@table(
+    "status, body, refused",
+    row("403-with-rules", 403, RULES_OF_PAGE, True),
+    row("wall", 200, MOMENT, True),
+    row("404", 404, b"", False),
+    row("empty", 200, b"", False),
+)
+def test_refusal_means_what_the_policy_says_for_as_long_as_the_answer_is_fresh(
+    status: int, body: bytes, refused: bool
+) -> None:
+    allowing, strict = Policy(), Policy(refused="disallow")
+    entry = renew(None, outcome(status, {}, body), 0.0, strict)
+    assert decide(entry, 1.0, allowing).state in {State.FULL_ALLOW, State.RULES}
+    decision = decide(entry, 1.0, strict)
+    assert (decision.state is State.FULL_DISALLOW, decision.temporary) == (refused, False)
+    assert decision.ask_at == DAY
+
+
+@pytest.mark.skipif(
+    "GBOT_ROBOTS_REFERENCE" not in os.environ, reason="GBOT_ROBOTS_REFERENCE is not set"
+)
+def test_of_the_real_files_only_refusals_of_a_firewall_are_walls() -> None:
+    found: dict[str, str] = {}
+    with tarfile.open(Path(os.environ["GBOT_ROBOTS_REFERENCE"], "robots-bodies.tar.gz")) as files:
+        for member in files:
+            body = (files.extractfile(member) or gzip.GzipFile()).read() if member.isfile() else b""
+            if wall := wall_of(200, {}, body):
+                found[member.name] = wall
+    assert set(found.values()) == {"F5 BIG-IP, by its title"}
+    assert len(found) == 4
+
+
+# Error pages that say that the page was not found (S2.19)
+
+# A line or two for each language.
+SAYINGS = """
+Page not found ~ Not Found ~ 404 Not Found ~ Error 404 (Not Found)!!1
+HTTP Status 404 – Not Found ~ 404 - File or directory not found.
+The page you’re looking for can’t be found ~ Sorry, this page doesn't exist.
+Oops! Page not found | Example Shop
+The requested URL /robots.txt was not found on this server ~ robots.txt not found
+ＰＡＧＥ&nbsp;NOT&#32;FOUND
+404
+Seite nicht gefunden ~ Die angeforderte Webseite wurde nicht gefunden ~ Fehler 404
+Page introuvable ~ Oups ! Cette page n’existe pas ~ La page demandee n'a pas ete trouvee
+Página no encontrada ~ No encontrado
+Página não encontrada
+Pagina non trovata
+Pagina niet gevonden
+Nie znaleziono strony ~ Strona nie została znaleziona
+Страница не найдена ~ Ошибка 404: такой страницы не существует
+Halaman tidak ditemukan
+Không tìm thấy trang
+お探しのページは見つかりませんでした。
+页面未找到 ~ 找不到網頁
+"""
+
+OTHER_SAYINGS = """
+500 Internal Server Error ~ 503 Service Unavailable ~ Error ~ Bad Gateway
+Database not found ~ Server not found ~ Host not found ~ Application not found
+The template of this page could not be found ~ We cannot find the server of this page
+Class 'Page' not found ~ Page: database not found ~ Page not responding
+Area 404 is closed ~ Seite wird gewartet ~ Technische Störung, Server nicht gefunden
+"""
+
+AS_TITLE = "<!DOCTYPE html><html><head><title>{}</title></head><body><h1>Example</h1></body></html>"
+AS_HEADING = (
+    "<html><head><TITLE>Error</TITLE></head><body><p>Oh.</p><H1 class='x'>{}</H1></body></html>"
+)
+PLACES = [
+    row("title", AS_TITLE),
+    row("h1", AS_HEADING),
+    row("h2-with-markup", "<body><h2>\n  <b>{}</b>\n</h2></body>"),
+    row("text", "{}\n\nPlease try later."),
+    row("after-a-long-script", f"<script>{'x' * 15_000}</script><title>{{}}</title>"),
+]
+
+
+def listed(sayings: str) -> list[str]:
+    return re.split(r" ~ |\n", sayings.strip())
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("saying", listed(SAYINGS))
+def test_not_found_is_heard(saying: str, place: str) -> None:
+    assert says_not_found(place.format(saying).encode())
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("saying", ["", *listed(OTHER_SAYINGS)])
+def test_another_error_is_not_taken_for_it(saying: str, place: str) -> None:
+    assert not says_not_found(place.format(saying).encode())
+
+
+@table(
+    "page",
+    row("second-heading", "<h1>Shop</h1><h1>Page not found</h1>"),
+    row("second-title", "<title>Shop</title><title>Page not found</title>"),
+    row("paragraph", "<title>Shop</title><p>Page not found</p>"),
+    row("paragraph-alone", "<p>Page not found</p>"),
+    row("comment", "<!-- <title>Page not found</title> --><title>Down</title>"),
+    row("comment-not-closed", "<!-- <title>Page not found</title>"),
+    row("text-behind-a-comment", "<!-- down -->Page not found"),
+    row("script", "<script>'<h1>Page not found</h1>'</script>"),
+    row("style", "<style><h1>Page not found</h1></style>"),
+    row("svg", "<svg><title>Page not found</title></svg>"),
+    row("noscript", "<noscript><h1>Page not found</h1></noscript>"),
+    row("title-not-closed", "<title>Page not found"),
+    row("title-not-closed-before-the-end", "<title>Page not found\n"),
+    row("tag-not-closed", "<title"),
+    row("json", '{"error": "Not Found"}'),
+    row("second-line", "Down.\nPage not found"),
+    row("markup-of-a-kind", "< Page not found"),
+    row("far-down", " " * 16_384 + "Page not found"),
+    row("empty", ""),
+    row("byte-order-mark", "\ufeff<title>Down</title>"),
+)
+def test_only_title_first_heading_and_first_line_are_heard(page: str) -> None:
+    assert not says_not_found(page.encode())
+
+
+@table(
+    "saying, charset",
+    row("fr-cp1252", "Page non trouvée", "cp1252"),
+    row("de-utf-8-with-bom", "Seite nicht gefunden", "utf-8-sig"),
+    row("de-utf-16", "Seite nicht gefunden", "utf-16"),
+)
+def test_unicode_and_the_charset_of_western_europe_are_read(saying: str, charset: str) -> None:
+    assert says_not_found(AS_TITLE.format(saying).encode(charset))
+
+
+CODE_PAGES = [
+    row("windows-1251", "Страница не найдена", "windows-1251"),
+    row("shift-jis", "ページが見つかりません", "shift_jis"),
+    row("big5", "找不到網頁", "big5"),
+]
+
+
+@pytest.mark.parametrize(("saying", "charset"), CODE_PAGES)
+def test_charset_that_page_or_header_declares_is_read(saying: str, charset: str) -> None:
+    title = f"<title>{saying}</title>"
+    by_page = f'<meta http-equiv="Content-Type" content="text/html; charset={charset}">{title}'
+    by_xml = f'<?xml version="1.0" encoding="{charset.upper()}"?><html>{title}</html>'
+    by_header = f"text/html;charset={charset}"
+    assert says_not_found(by_page.encode(charset))
+    assert says_not_found(by_xml.encode(charset))
+    assert says_not_found(title.encode(charset), by_header)
+
+
+def test_page_in_another_charset_than_it_declares_is_not_taken_for_it() -> None:
+    for saying, written in (page.values for page in CODE_PAGES):
+        body = f"<title>{saying}</title>".encode(str(written))
+        for _, declared in (page.values for page in CODE_PAGES):
+            if str(saying) not in body.decode(str(declared), "replace"):
+                assert not says_not_found(body, f"charset={declared}"), (saying, declared)
+
+
+def test_charset_that_is_unknown_or_no_text_s_is_read_as_windows_1252() -> None:
+    title = "<title>Page non trouvée</title>".encode("cp1252")
+    for charset in ("", "rot13", "zlib", "no-such", "idna", "undefined", "x" * 10_000):
+        assert says_not_found(title, f"text/html; charset={charset}")
+
+
+def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
+    page = "<title>Страница не найдена</title>".encode()
+    assert says_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
+
+
+@table(
+    "body",
+    row("opened", b"<" * 1_000_000),
+    row("titles", b"<title>" * 100_000),
+    row("comments", b"<!--" * 100_000),
+    row("tags-in-title", b"<title>" + b"<" * 16_000 + b"</title>"),
+    row("clauses", b"<title>" + b". " * 8_000 + b"</title>"),
+    row("no-charset", b"\xff" * 1_000_000),
+    row("charsets", b"\xff" + b"charset=\t" * 100_000),
+    row("letters-that-unfold", "\ufdfa".encode() * 10_000),
+)
+def test_a_hostile_body_takes_no_time(body: bytes) -> None:
+    started = time.process_time()
+    assert not says_not_found(body)
+    assert time.process_time() - started < 30
