@@ -14,8 +14,6 @@ def changed(old: str, new: str) -> list[AgentChange]:
 
 
 OLD = "User-agent: a\nDisallow: /x\nAllow: /x/y\n"
-
-
 USES = "Content-Usage: a=y\nContent-Usage: b=y"
 
 

@@ -189,10 +189,6 @@ def test_first_name_with_a_group_is_followed(names: list[str | bytes], group: st
     assert ROBOTS.verdict("/x", Crawler.of(names)).group == group
 
 
-def test_crawl_delay_is_that_of_the_group_that_is_followed() -> None:
-    assert ROBOTS.crawl_delay(Crawler.of(["nobot", "googlebot", "mybot"])) == 2
-
-
 def test_several_names_are_a_value_that_can_be_a_key() -> None:
     assert Crawler.of(["Googlebot-News"]) == Crawler.of("Googlebot-News")
     assert Crawler.of(("a", "b", "a")) == Crawler("a, b", ("a", "b"))

@@ -95,12 +95,6 @@ def test_root_is_allowed(rules: bytes, is_allowed: bool) -> None:
     assert blocks(b"user-agent: *\n" + rules, ROOT) != is_allowed
 
 
-def test_misspelt_sitemap_fields_are_heeded_and_named_by_lint() -> None:
-    body = b"site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3"
-    assert RobotsTxt.parse(body).sitemaps == ("http://e.com/1", "http://e.com/2", "http://e.com/3")
-    assert [one.line for one in findings(body) if one.kind == "typo"] == [1, 2]
-
-
 def test_line_counts_up_to_its_limit() -> None:
     value = b"/" + b"x" * (MAX_LINE_BYTES - len(b"disallow: /"))
     url = "http://example.com" + value.decode()
@@ -135,6 +129,7 @@ REMARKS: list[tuple[bytes, list[tuple[int, str]]]] = [
     (b"# c\nuser-agent: a\nallow: /\nsitemap: http://e.com/\n\n", []),
     (b"junk\n: x\na b c\n # c\n#\nx # c", [(n, "ignored") for n in (1, 2, 3, 6)]),
     (b"useragent: a\ndisalow: /", [(1, "typo"), (2, "typo")]),
+    (b"site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3", [(1, "typo"), (2, "typo")]),
     (b"user-agents: a\nallowed: /", [(1, "typo"), (2, "typo")]),
     (b"user-agent a\nfoo bar", [(1, "missing colon"), (2, "ignored")]),
     (b"allow: /\nuser-agent: a\nallow: /", [(1, "rule before any group")]),

@@ -110,17 +110,6 @@ def test_index_finds_the_rule_that_the_oracle_finds(number: int, shapes: tuple[s
     assert_index_agrees(rules, paths)
 
 
-def test_of_equal_rules_the_first_one_is_named() -> None:
-    some = b"allow: /b*c\nallow: /d\ndisallow: /a*\ndisallow: /a*\ndisallow: /*x\n"
-    body = b"user-agent: *\n" + some * 50
-    rules = RobotsTxt.parse(body).rules_for("a")
-    for _ in range(26):
-        lines = [
-            rule.line for path in ("/a", "/bc", "/d", "/qx") if (rule := rules.verdict(path).rule)
-        ]
-        assert lines == [4, 2, 3, 6]
-
-
 def test_equal_patterns_are_tried_once_for_each_kind() -> None:
     pattern = "/*" + "a" * 20 + "ba"
     rules = [Rule(number % 2 > 0, pattern, number) for number in range(10_000)]
@@ -180,11 +169,6 @@ def test_questions_about_thousands_of_rules_take_long_up_to_the_one_that_builds_
             known.append(number)
         rules.allowed(path)
     assert known == [*range(1, long + 1)]
-
-
-def test_patterns_that_hang_on_one_another_are_found() -> None:
-    rules = numbered([(False, "/a/*?"), (False, "/a/b/*?"), (False, "/a/c"), (True, "/a/b/d*?x")])
-    assert_index_agrees(rules, ["/a/bz?", "/a/b/c?", "/a/b/d?x", "/a/cc", "/a/", "/b", "/"])
 
 
 @pytest.mark.parametrize("last", ["", "disallow:\n"])

@@ -21,13 +21,14 @@ E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.co
             ]),
     row("E10b", E10B, ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"]),
     row("S10.8-value-case", "SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"]),
-    row("S10.11", "site-map: http://e.com/\nsitemaps: http://e.com/b", ["http://e.com/", "http://e.com/b"]),
+    row("S10.11", "site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3", ["http://e.com/1", "http://e.com/2", "http://e.com/3"]),
     row("S10.11-no-colon-after-the-key", "sitemap https://e.com/t.xml", []),
     row("S10.11-comment", "sitemap: http://e.com/a#b", ["http://e.com/a"]),
     row("S10.4-not-encoded", "sitemap: http://e.com/a b", ["http://e.com/a b"]),
     row("ftp", "sitemap: ftp://e.com/s.xml", ["ftp://e.com/s.xml"]),
     row("each-once", "sitemap: http://e.com/\nsitemap: http://e.com/", ["http://e.com/"]),
     row("S10.2-not-absolute", "sitemap:\nsitemap: /s\nsitemap: //e.com/s\nsitemap: e.com/s", []),
+    row("two-urls", "sitemap: https://e.com/a.xml https://e.com/b.xml", []),
     row("no-host", "sitemap: data:,x\nsitemap: file:///s\nsitemap: http://\nsitemap: http:///s", []),
 )  # fmt: skip
 def test_sitemaps_are_listed_in_file_order(body: str, sitemaps: list[str]) -> None:

@@ -24,7 +24,7 @@ from scrapy_gbot_robots.core.url_forms import (
     other_forms,
     verdict_on_all_forms,
 )
-from scrapy_gbot_robots.core.urls import as_text, path_of
+from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.browser import dom
 from ..support.oracle import verdict_of
@@ -47,11 +47,6 @@ def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -
     assert str(found) == verdict
     assert allowed_in_all_forms(rules, HOST + path) == found.allowed
     assert (path in disallowed_of_a_site(rules, [path])) != found.allowed
-
-
-@pytest.mark.parametrize(("raw", "text"), [("/é".encode(), "/é"), (b"/caf\xe9", "/caf%E9")])
-def test_url_that_is_no_utf_8_is_percent_encoded(raw: bytes, text: str) -> None:
-    assert as_text(raw) == text
 
 
 @table(
