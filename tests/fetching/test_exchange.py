@@ -61,10 +61,8 @@ def test_body_that_is_cut_at_the_limit_is_good_and_known_to_be_cut() -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip, chunked", "chunked, gzip", "GZIP", "x"])
-def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(
-    coding: str,
-) -> None:  # RFC 9112 6.1
-    headers = {"Transfer-Encoding": coding}
+def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(coding: str) -> None:
+    headers = {"Transfer-Encoding": coding}  # RFC 9112 6.1
     found = outcome(headers=headers)
     assert isinstance(found, Unreachable)
     detail = f"Transfer-Encoding {coding.lower()!r} was not undone"

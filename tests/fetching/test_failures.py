@@ -76,7 +76,11 @@ def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> No
 
 
 NO_HOST = twisted.DNSLookupError("no results for proxy.example")
+LOOKUP = "DNS lookup failed: no results for proxy.example."
+NO_PROXY = f"the proxy failed (the host name does not resolve: {LOOKUP})"
 REFUSED = twisted.ConnectionRefusedError(111, "Connection refused")  # type: ignore[no-untyped-call]
+NO_TUNNEL = "Could not open CONNECT tunnel: connection refused"
+BEHIND = {"proxied": True}
 SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds.")
 
 
@@ -105,21 +109,10 @@ SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 s
         "'wrong version number')]>])",
     ),
     # the proxy was not reached, or the site behind it was not
-    row(
-        "tunnel",
-        named("TunnelError")("Could not open CONNECT tunnel: connection refused"),
-        {"proxied": True},
-        "the proxy failed (Could not open CONNECT tunnel: connection refused)",
-    ),
-    row("proxy-refuses", REFUSED, {"proxied": True}, "the proxy failed (connection refused)"),
-    row(
-        "no-such-proxy",
-        NO_HOST,
-        {"proxied": True},
-        "the proxy failed (the host name does not resolve: DNS lookup failed: no results for "
-        "proxy.example.)",
-    ),
-    row("slow-behind-a-proxy", SLOW, {"proxied": True}, "no answer in time"),
+    row("tunnel", named("TunnelError")(NO_TUNNEL), BEHIND, f"the proxy failed ({NO_TUNNEL})"),
+    row("proxy-refuses", REFUSED, BEHIND, "the proxy failed (connection refused)"),
+    row("no-such-proxy", NO_HOST, BEHIND, NO_PROXY),
+    row("slow-behind-a-proxy", SLOW, BEHIND, "no answer in time"),
     # a resolver that takes no IPv6 address
     row(
         "ipv6",
@@ -128,12 +121,7 @@ SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 s
         "the host name does not resolve (for an IPv6 address, set TWISTED_DNS_RESOLVER, or "
         "DNS_RESOLVER in an older Scrapy, to 'scrapy.resolver.CachingHostnameResolver')",
     ),
-    row(
-        "name",
-        NO_HOST,
-        {"host": "a.example"},
-        "the host name does not resolve (DNS lookup failed: no results for proxy.example.)",
-    ),
+    row("name", NO_HOST, {"host": "a.example"}, f"the host name does not resolve ({LOOKUP})"),
 )
 def test_reason_is_told_for_people(error: BaseException, more: dict[str, Any], why: str) -> None:
     assert failure_of(error, **more).why == why

@@ -14,9 +14,8 @@ from .scenarios import RULES
 MOMENT = b"<!doctype html><title>Just a moment...</title><p>wait"
 BIG = MOMENT + b"<p>wait" * 1_500_000
 
-SERVERS: dict[
-    str, tuple[Content, bool, bool]
-] = {  # what answers, whether it is a wall, whether "disallow" refuses it
+# What answers, whether it is a wall, and whether "disallow" refuses it.
+SERVERS: dict[str, tuple[Content, bool, bool]] = {
     "cloudflare": (Reply(403, MOMENT, {"cf-mitigated": "challenge"}), True, True),
     "cloudflare-200": (Reply(200, MOMENT), True, True),
     "aws-waf": (Reply(202, b"", {"x-amzn-waf-action": "challenge"}), True, True),
