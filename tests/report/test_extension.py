@@ -30,9 +30,12 @@ PAGE = Request("https://a.example/page")
 
 
 def summaries(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [
-        record.getMessage() for record in caplog.records if record.name == RobotsReport.__module__
-    ]
+    of_ours = (record for record in caplog.records if record.name == RobotsReport.__module__)
+    return [record.getMessage() for record in of_ours]
+
+
+def document(path: Path) -> Selector:
+    return Selector(text=path.read_text(encoding="utf-8"))
 
 
 def names(directory: Path) -> list[str]:
@@ -61,12 +64,9 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
         ]
         await crawl(Pages, urls=urls)
         (summary,) = summaries(caplog)
-        first, *others = summary.splitlines()
-        assert (
-            first
-            == "robots.txt: 4 origins (1 full allow, 2 full disallow, 1 with rules), 9 requests blocked"
-        )
-        assert others == [
+        states = "1 full allow, 2 full disallow, 1 with rules"
+        assert summary.splitlines() == [
+            f"robots.txt: 4 origins ({states}), 9 requests blocked",
             f"  unreachable: {worse.url('/robots.txt')} (HTTP 503), 3 requests blocked",
             f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests blocked",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
@@ -97,9 +97,8 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
         "robots.txt: 7 origins (7 full allow), 0 requests blocked",
         *(f"  {line}" for line in said),
     ]
-    document = Selector(text=path.read_text(encoding="utf-8"))
-    assert document.css(".summary li::text").getall()[1:] == said
-    why = document.css("#origins tbody td:nth-child(5)::text").getall()
+    assert document(path).css(".summary li::text").getall()[1:] == said
+    why = document(path).css("#origins tbody td:nth-child(5)::text").getall()
     assert "HTTP 200; no rules: it is a web page" in why
 
 
@@ -123,8 +122,7 @@ async def test_origin_that_only_an_override_blocks_is_none_of_a_robots_txt(
     with Site({"*": RULES}) as site, caplog.at_level(logging.INFO):
         await crawl(Pages, settings, urls=[site.url("/a")])
     assert summaries(caplog)[0] == "robots.txt: 0 origins, 1 request blocked"
-    document = Selector(text=path.read_text(encoding="utf-8"))
-    assert len(document.css("#origins tbody tr")) == 0
+    assert len(document(path).css("#origins tbody tr")) == 0
 
 
 @in_reactor
@@ -133,11 +131,8 @@ async def test_robots_txt_that_answers_is_no_more_unreachable(
 ) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site, caplog.at_level(logging.INFO):
         call_later(0.5, site.pages.update, {"/robots.txt": RULES})
-        await crawl(
-            Pages,
-            {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20},
-            urls=[site.url("/yes"), site.url("/no")],
-        )
+        urls = [site.url("/yes"), site.url("/no")]
+        await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=urls)
     (summary,) = summaries(caplog)
     assert summary.startswith("robots.txt: 1 origin (1 with rules), 1 request blocked\n")
     assert "unreachable" not in summary
@@ -154,9 +149,8 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
     with caplog.at_level(logging.INFO):
         await crawl(Pages, settings, urls=["data:,x"])
     assert summaries(caplog) == [f"What robots.txt did to this crawl is shown in {path}"]
-    document = Selector(text=path.read_text(encoding="utf-8"))
     large = [] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"]
-    assert document.css("p.off::text").getall() == large
+    assert document(path).css("p.off::text").getall() == large
 
 
 OF_A_USER = "it exists and is no page of this plugin, so it is not overwritten"
@@ -178,10 +172,9 @@ async def test_unwritable_page_stops_the_crawl(name: str, why: str, tmp_path: Pa
     (tmp_path / "mine.html").write_text("{% extends 'base.html' %}")
     (tmp_path / "index.html").write_text("<!DOCTYPE html><title>My site</title>")
     (tmp_path / "loop.html").symlink_to("loop.html")
+    rule = "^GBOT_ROBOTS_REPORT must be the path of a file that can be"
     with Site({"*": b"ok"}) as site:
-        with pytest.raises(
-            ValueError, match="^GBOT_ROBOTS_REPORT must be the path of a file that can be"
-        ) as error:
+        with pytest.raises(ValueError, match=rule) as error:
             await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(tmp_path / name)}, urls=[site.url("/a")])
         assert f"got {str(tmp_path / name)!r}: " in str(error.value)
         assert why in str(error.value)
@@ -271,8 +264,8 @@ def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_ru
     assert f"  {INCOMPLETE}\n" in said
     assert "  unreachable: https://host0.example/robots.txt (a\\nb), 1 request blocked\n" in said
     assert "  unreachable: 3,995 more" in said
-    document = Selector(text=page(counts, Spider("x")))
-    assert len(document.css("#rules tbody tr")) == len(document.css("#origins tbody tr")) == 1_000
+    html = Selector(text=page(counts, Spider("x")))
+    assert len(html.css("#rules tbody tr")) == len(html.css("#origins tbody tr")) == 1_000
 
 
 def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,21 +304,17 @@ async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_
         urls = [here.url(page) for page in ("/no", "/no/1", "/no/2")]
         await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
     assert f"What robots.txt did to this crawl is shown in {path}" in summaries(caplog)
-    document = Selector(text=path.read_text(encoding="utf-8"))
-    (rule,) = document.css("#rules tbody tr")
-    (origin,) = document.css("#origins tbody tr")
+    (rule,) = document(path).css("#rules tbody tr")
+    (origin,) = document(path).css("#origins tbody tr")
     for shown in (rule, origin):
         assert here.url("/robots.txt") in shown.css("td::text").getall()
         examples = shown.css("td:last-child::text").get("").split()
         assert len(examples) == 2
         assert set(examples) < set(urls)
     assert "Disallow: /no" in rule.css("td::text").getall()
-    assert (
-        origin.css("td:nth-child(5)::text")
-        .get("")
-        .endswith(f"; redirected to {there.url('/robots.txt')}")
-    )
-    bars = document.css(".bars span::text").getall()
+    why = origin.css("td:nth-child(5)::text").get("")
+    assert why.endswith(f"; redirected to {there.url('/robots.txt')}")
+    bars = document(path).css(".bars span::text").getall()
     by_rule = f'"Disallow: /no" in {here.url("/robots.txt")} (line 2)'
     assert bars == ["by a rule of the robots.txt", by_rule]
 
@@ -340,9 +329,8 @@ def example_counts() -> CrawlCounts:
     counts.blocked = 1117
     for name, blocked in BLOCKED:
         origin = Origin.of(f"https://{name}.example")
-        copy = Copy(
-            Kind.RULES, 200, origin.robots_url, b"", False, EVIL, 1_000_000.0 + blocked, 0.0
-        )
+        fetched_at = 1_000_000.0 + blocked
+        copy = Copy(Kind.RULES, 200, origin.robots_url, b"", False, EVIL, fetched_at, 0.0)
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
         counts.count_answer(answer, copy)
@@ -353,27 +341,31 @@ def example_counts() -> CrawlCounts:
     counts.rules.add(BlockingRule(origin, Rule(False, EVIL, 1), EVIL), EVIL)
     for _ in range(3):
         counts.reasons.add(EVIL)
-    silent = CachedAnswer(
-        Origin.of("https://z.example"), Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
-    )
-    counts.count_answer(silent, None)
+    decision = Decision(State.FULL_DISALLOW, EVIL, True, 0, 0)
+    counts.count_answer(CachedAnswer(Origin.of("https://z.example"), decision), None)
     return counts
 
 
 BLOCKED = [("b", 1000), ("a", 90), ("d", 20), ("c", 7)]
 
 
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    path = tmp_path / "report.html"
+    path.write_text(page(example_counts(), Spider(EVIL)), encoding="utf-8")
+    return path
+
+
 def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     html = page(example_counts(), Spider(EVIL))
-    document = Selector(text=html)
-    assert not document.xpath(
-        "//@src | //@href | //@style | //@*[starts-with(name(), 'on')] | //img | //link"
-    )
-    assert len(document.xpath("//script")) == len(document.xpath("//style")) == 1
-    assert not re.search(r"url\(|@import", document.xpath("string(//style)").get(""))
+    nodes = Selector(text=html).xpath
+    foreign = "//@src | //@href | //@style | //@*[starts-with(name(), 'on')] | //img | //link"
+    assert not nodes(foreign)
+    assert len(nodes("//script")) == len(nodes("//style")) == 1
+    assert not re.search(r"url\(|@import", nodes("string(//style)").get(""))
     assert "\x1b" not in html
     assert "\u202e" not in html
-    assert document.xpath("//table[@id='rules']//td[contains(., 'onerror=alert(1)')]")
+    assert nodes("//table[@id='rules']//td[contains(., 'onerror=alert(1)')]")
     assert "default-src 'none'" in html
 
 
@@ -384,39 +376,30 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     row("unknown-order", "nonsense.blocked", ["b", "a", "d", "c", "z"], None),
 )
 def test_a_browser_sorts_tables(
-    tmp_path: Path, order: str, rows: list[str], arrow: str | None
+    order: str, rows: list[str], arrow: str | None, example: Path
 ) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(page(example_counts(), Spider(EVIL)), encoding="utf-8")
-    shown = dom(path, order, tmp_path)
+    shown = dom(example, order, example.parent)
     table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
     assert re.findall(r"https://(\w)\.example", table) == rows
     assert re.findall(r'aria-sort="(\w+)"', table) == ([arrow] if arrow else [])
     assert table.count("<button>") == 6
     assert "<title>taken</title>" not in shown
     chart = shown.partition("Rules that blocked most")[2].partition("</section>")[0]
-    assert re.findall(r'<rect width="([\d.]+)"', chart) == [
-        "100.00",
-        "9.00",
-        "2.00",
-        "0.70",
-        "0.10",
-    ]
+    widths = re.findall(r'<rect width="([\d.]+)"', chart)
+    assert widths == ["100.00", "9.00", "2.00", "0.70", "0.10"]
 
 
-def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
+def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(example: Path) -> None:
     do_it = (
         "<script>document.querySelector('#origins th:nth-child(2) button').click();"
         "const wide = document.querySelector('#origins').parentElement;"
         "const box = wide.previousElementSibling.querySelector('input'); box.value = 'A.EXAMPLE';"
         "box.dispatchEvent(new Event('input'))</script></body>"
     )
-    without_policy = re.sub(
-        "<meta http-equiv[^>]*>", "", page(example_counts(), Spider(EVIL))
-    )  # it would not let our click through
-    path.write_text(without_policy.replace("</body>", do_it), encoding="utf-8")
-    shown = dom(path, "", tmp_path)
+    html = example.read_text(encoding="utf-8").replace("</body>", do_it)
+    policy = "<meta http-equiv[^>]*>"  # it would not let our click through
+    example.write_text(re.sub(policy, "", html), encoding="utf-8")
+    shown = dom(example, "", example.parent)
     table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
     assert re.findall(r"https://(\w)\.example", table) == ["a", "b", "c", "d", "z"]
     assert re.findall(r'aria-sort="(\w+)"', table) == ["ascending"]
@@ -426,10 +409,8 @@ def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_for_a_keyboard_or_a_screen_reader(dark: bool, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text(page(example_counts(), Spider(EVIL)), encoding="utf-8")
-    assert violations(path, tmp_path, dark=dark) == ""
+def test_axe_finds_nothing_for_a_keyboard_or_a_screen_reader(dark: bool, example: Path) -> None:
+    assert violations(example, example.parent, dark=dark) == ""
 
 
 # Counting
