@@ -209,9 +209,7 @@ def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: 
 
 
 @needs_posix
-@pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
-)
+@table("number, status", (signal.SIGINT, 130), (signal.SIGTERM, 143))
 def test_signals_end_the_waiting_for_input(project: Path, number: int, status: int) -> None:
     command = [*COMMAND, "audit", "--urls", "-"]
     with (
@@ -377,9 +375,8 @@ def test_csv_has_cells_as_they_came(files: Path) -> None:
 @pytest.mark.parametrize("name", ["u.txt", "u.csv", "u.jsonl"])
 def test_list_is_read_in_pieces(name: str, tmp_path: Path) -> None:
     urls = [f"https://a.example/{number:06}" for number in range(40_000)]
-    lines = ["url", *urls] if name == "u.csv" else urls
-    if name == "u.jsonl":
-        lines = [json.dumps({"url": url}) for url in urls]
+    objects = [json.dumps({"url": url}) for url in urls]
+    lines = {"u.txt": urls, "u.csv": ["url", *urls], "u.jsonl": objects}[name]
     (tmp_path / name).write_text("\n".join(lines))
     read = 0
     with (tmp_path / name).open("rb") as file:
@@ -406,19 +403,6 @@ def test_lines_that_have_come_are_answered_first(name: str, come: bytes, paths: 
 
     piece = next(UrlList(Slow(), name).pieces())
     assert [row["url"] for row in piece] == [f"http://a/{path}" for path in paths]
-
-
-@table(
-    "path, options, status",
-    ("yes", "--fail-on disallowed", 0),
-    ("b", "--fail-on disallowed", 1),
-    ("b", "", 0),
-)
-def test_exit_status_is_0_unless_it_shall_say_that_a_url_may_not_be_fetched(
-    path: str, options: str, status: int, files: Path
-) -> None:
-    ended = audit(files, f"--robots old.txt {options}", f"https://a.example/{path}")
-    assert ended.status == status
 
 
 def test_wall_is_told_from_the_site_and_an_unreachable_site_is_no_success(project: Path) -> None:

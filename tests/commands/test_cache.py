@@ -29,13 +29,11 @@ def kept(project: Path) -> Path:
     url, body = "https://www.a.example/robots.txt", b"user-agent: *\ndisallow: /\x1b[31m\n"
     rules = Copy(Kind.RULES, 200, url, body, False, "HTTP 200", now - HOUR, now + 2.5 * HOUR)
     none = Copy(Kind.NONE, 404, url, b"", False, "HTTP 404", now - HOUR / 2, now + 1.5 * HOUR)
+    down = Outage(now - 1.5 * HOUR, 3, None, "connection refused", now - 1)
     with closing(SqliteStorage(path)) as storage:
         storage.put("https://a.example", Entry(rules))
         storage.put("https://b.example:8443", Entry(none))
-        storage.put(
-            "http://c.example",
-            Entry(None, Outage(now - 1.5 * HOUR, 3, None, "connection refused", now - 1)),
-        )
+        storage.put("http://c.example", Entry(None, down))
     return project
 
 
@@ -76,13 +74,10 @@ def test_show_has_the_facts_and_the_file(kept: Path) -> None:
 
 def test_a_host_stands_for_https_and_a_url_for_its_origin(kept: Path) -> None:
     missing = "{}: not in the storage\n".format
+    hosts = "http://a.example c.example https://b.example:8443/x"
+    neither = missing("http://a.example") + missing("https://c.example")
     for words, *ended in (
-        (
-            "forget http://a.example c.example https://b.example:8443/x",
-            1,
-            "https://b.example:8443: forgotten\n",
-            missing("http://a.example") + missing("https://c.example"),
-        ),
+        (f"forget {hosts}", 1, "https://b.example:8443: forgotten\n", neither),
         ("forget a.example", 0, "https://a.example: forgotten\n", ""),
         ("show a.example", 1, "", missing("https://a.example")),
     ):

@@ -390,9 +390,8 @@ def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Pat
         Site({"/robots.txt": Reply(503)}) as ill,
     ):
         rules = {shut: "disallow", own: "user-agent: *\ndisallow: /own", ill: "ignore"}
-        overrides = given(
-            {site.url(""): {"rules": text, "reason": "x"} for site, text in rules.items()}
-        )
+        agreed = {site.url(""): {"rules": text, "reason": "x"} for site, text in rules.items()}
+        overrides = given(agreed)
         urls = [shut.url("/yes"), own.url("/own"), own.url("/no"), ill.url("/a")]
         audit = ("audit", "--urls", "-", "--as", "mybot", "--format", "jsonl", *overrides)
         ended = run(*audit, cwd=project, stdin="\n".join(urls).encode())

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from ..support.command import project, run, run_here
+from ..support.documentation import text_of
 from ..support.web import Reply, Site
 
 pytestmark = pytest.mark.slow
 
 __all__ = ["project"]
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = "".join(
-    (DOCS / name).read_text(encoding="utf-8") for name in ("command.md", "many-at-once.md")
-)
+PAGES = text_of("docs/command.md") + text_of("docs/many-at-once.md")
 TEXTS = re.findall(r"```text\n(.*?)```", PAGES, re.DOTALL)
 EXAMPLES = re.findall(r"```console\n\$ scrapy robots (.*?)\n(.*?)```", PAGES, re.DOTALL)
 
@@ -31,9 +29,8 @@ _VARIES = re.compile(
 @pytest.fixture
 def proxy(project: Path) -> Iterator[str]:
     """A proxy that has the hosts of the examples behind it; the files of the examples are in the project."""
-    for name, text in zip(
-        ("robots.txt", "expected.txt", "urls.txt", "new.txt"), TEXTS, strict=False
-    ):
+    names = ("robots.txt", "expected.txt", "urls.txt", "new.txt")
+    for name, text in zip(names, TEXTS, strict=False):
         (project / name).write_text(text)
     hosts = {
         "http://shop.example/robots.txt": TEXTS[0],

@@ -112,26 +112,24 @@ def test_archive_is_not_read_as_rules_and_other_files_get_a_note(line: str, tmp_
         ended = run_here(*line.split(), cwd=tmp_path, stdin=body)
         return ended.status, ended.err
 
-    for body in (
-        gzip.compress(rules),
-        b"WARC/1.0\r\nWARC-Type: response\r\n\r\n" + rules,
-        b"PAR1\x15\x04" + rules,
-    ):
+    warc, parquet = b"WARC/1.0\r\nWARC-Type: response\r\n\r\n", b"PAR1\x15\x04"
+    for body in (gzip.compress(rules), warc + rules, parquet + rules):
         status, said = tried(body)
         assert status == 2
         assert "this is an archive; take the robots.txt files out of it first" in said
-    for body, what in (
-        (b"<html><body>Not here</body></html>\n", "a web page"),
-        (b'{"url": "http://a/robots.txt", "status": 200}\n', "another text"),
+    no_rules = "not a robots.txt; lines of it that are read as rules: 0"
+    for body, note, times in (
+        (b"<html><body>Not here</body></html>\n", f"this is a web page, {no_rules}", 1),
+        (
+            b'{"url": "http://a/robots.txt", "status": 200}\n',
+            f"this is another text, {no_rules}",
+            1,
+        ),
+        *((robots, "not a robots.txt", 0) for robots in (rules, b'{"a": 1}\n' + rules, b"")),
     ):
         status, said = tried(body)
         assert status in {0, 1}
-        note = f"this is {what}, not a robots.txt; lines of it that are read as rules: 0"
-        assert said.count(note) == 1
-    for body in (rules, b'{"a": 1}\n' + rules, b""):
-        status, said = tried(body)
-        assert status in {0, 1}
-        assert "not a robots.txt" not in said
+        assert said.count(note) == times
 
 
 @table("line", "check --robots r.txt /x --as a /y", "test --json t.txt --robots r.txt")

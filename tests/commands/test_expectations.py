@@ -1,11 +1,10 @@
 """`scrapy robots test`: a site owner's expectations, met or shown with the line that decides otherwise."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from ..support.command import run, run_here
+from ..support.command import jsonl, run, run_here
 from ..support.rows import table
 from ..support.web import Site
 
@@ -36,20 +35,17 @@ def files(tmp_path: Path) -> Path:
 def test_expectations_that_are_met_are_status_0(files: Path) -> None:
     asked = ("test", "met.txt", "--robots", "robots.txt")
     assert run_here(*asked, cwd=files) == (0, "robots.txt: 7 expectations, all met\n", "")
-    rows = [json.loads(line) for line in run_here(*asked, "--json", cwd=files).out.splitlines()]
+    rows = jsonl(run_here(*asked, "--json", cwd=files).out)
     assert [row["line"] for row in rows] == [2, 3, 4, 5, 7, 8, 9]
     assert all(row["met"] for row in rows)
     assert rows[0]["rule"] == {"line": 2, "allow": True, "pattern": "/a"}
     assert rows[-1] == {"line": 9, "expectation": "sitemap https://a.example/s.xml", "met": True}
 
 
-@pytest.mark.parametrize(
+@table(
     "header",
-    [
-        "Googlebot/2.1 (+http://www.google.com/bot.html)",
-        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
-    ],
-    ids=["version-and-comment", "browser-like"],
+    "Googlebot/2.1 (+http://www.google.com/bot.html)",
+    "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
 )
 def test_crawler_may_be_named_by_its_header(header: str, files: Path) -> None:
     expected = f"allow {header} /b\ndeny {header} /g # no comment of the header's\n"
@@ -57,11 +53,7 @@ def test_crawler_may_be_named_by_its_header(header: str, files: Path) -> None:
     assert ended == (0, "robots.txt: 2 expectations, all met\n", "")
 
 
-@pytest.mark.parametrize(
-    ("expectations", "robots", "stdin"),
-    [("met.txt", "-", ROBOTS_TXT), ("-", "robots.txt", MET)],
-    ids=["robots.txt", "expectations"],
-)
+@table("expectations, robots, stdin", ("met.txt", "-", ROBOTS_TXT), ("-", "robots.txt", MET))
 def test_either_may_be_standard_input(
     files: Path, expectations: str, robots: str, stdin: str
 ) -> None:
@@ -71,18 +63,16 @@ def test_either_may_be_standard_input(
 
 
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
-    (files / "more.txt").write_text(
-        "allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n"
-    )
+    more = "allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n"
+    (files / "more.txt").write_text(more)
     ended = run_here("test", "more.txt", "--robots", "robots.txt", cwd=files)
     assert ended.status == 1
-    assert ended.out.startswith(
+    first = (
         "more.txt:2: not met: allow Googlebot /g/1\n --> robots.txt:3\n1 | user-agent: googlebot\n"
     )
-    assert (
-        "  = sitemaps: the robots.txt does not list this one; it lists 1 other sitemap\n"
-        in ended.out
-    )
+    assert ended.out.startswith(first)
+    listed = "the robots.txt does not list this one; it lists 1 other sitemap"
+    assert f"  = sitemaps: {listed}\n" in ended.out
     assert ended.out.endswith("robots.txt: 3 expectations, 2 not met\n")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ..support.command import run, run_here
+from ..support.command import jsonl, run, run_here
 from ..support.documentation import text_of
 from ..support.rows import row, table
 from ..support.web import Reply, Site
@@ -20,11 +20,9 @@ BAD = b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # 
 
 def test_json_has_one_object_a_remark(tmp_path: Path) -> None:
     ended = run_here("lint", "-", "--json", cwd=tmp_path, stdin=BAD)
-    remarks = [json.loads(line) for line in ended.out.splitlines()]
-    assert [(remark["level"], remark["line"]) for remark in remarks][:2] == [
-        ("error", 1),
-        ("error", 2),
-    ]
+    remarks = jsonl(ended.out)
+    levels = [(remark["level"], remark["line"]) for remark in remarks]
+    assert levels[:2] == [("error", 1), ("error", 2)]
     assert {tuple(remark) for remark in remarks} == {("source", "level", "line", "kind", "text")}
     assert run_here("lint", "-", "--json", cwd=tmp_path, stdin=b"") == (0, "", "")
 
@@ -52,9 +50,7 @@ def test_several_files_and_sites_are_linted_in_one_run(tmp_path: Path) -> None:
     assert f"error: {none.url('/robots.txt')}: there is nothing to read: HTTP 404\n" in ended.err
 
 
-@pytest.mark.parametrize(
-    "name", ["café.txt".encode(), b"caf\xe9.txt"], ids=["UTF-8-name", "latin-1-name"]
-)
+@table("name", row("UTF-8-name", "café.txt".encode()), row("latin-1-name", b"caf\xe9.txt"))
 def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_path: Path) -> None:
     raw = os.fsencode(tmp_path) + b"/" + name
     try:
@@ -65,7 +61,7 @@ def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_p
     asked = f'exec "{sys.executable}" -m scrapy_gbot_robots lint --json {os.fsdecode(name)} missing-é.txt'
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     ended = run(cwd=tmp_path, command=["sh", "-c", asked, "sh"], env=locale)
-    (source,) = {json.loads(line)["source"] for line in ended.out.splitlines()}
+    (source,) = {remark["source"] for remark in jsonl(ended.out)}
     assert (source.startswith("caf"), source.isprintable()) == (True, True)
     assert ended.err.startswith("error: missing-")
     assert ".txt: No such file or directory; " in ended.err
@@ -131,17 +127,12 @@ def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
         links = {rule["id"]: rule["helpUri"] for rule in only["tool"]["driver"]["rules"]}
         first = only["results"][0]
         assert first["ruleId"] == "robots-txt/rule-before-any-group"
-        assert (
-            links[first["ruleId"]]
-            == "https://scrapy-gbot-robots.readthedocs.io/lint/#rule-before-any-group"
-        )
+        page = "https://scrapy-gbot-robots.readthedocs.io/lint/"
+        assert links[first["ruleId"]] == f"{page}#rule-before-any-group"
         assert first["level"] == "error"
-        (location,) = first["locations"]
-        assert location["physicalLocation"]["artifactLocation"]["uri"] == uri
-        assert location["physicalLocation"]["region"]["startLine"] == 1
-    assert list(validator.iter_errors({**log, "version": "1"})), (
-        "the schema is one that something can fail"
-    )
+        place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
+        assert first["locations"] == [{"physicalLocation": place}]
+    assert list(validator.iter_errors({**log, "version": "1"})), "something can fail the schema"
 
 
 def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
@@ -149,6 +140,5 @@ def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
     (tmp_path / "a,b.txt").write_bytes(body)
     first, second = run_here("lint", "a,b.txt", "--format", "github", cwd=tmp_path).out.splitlines()
     assert first.startswith("::error file=a%2Cb.txt,line=2,title=robots-txt/misspelt-field::")
-    assert second == (
-        "::error file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap::not one absolute http, https or ftp URL: /100%25"
-    )
+    place = "file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap"
+    assert second == f"::error {place}::not one absolute http, https or ftp URL: /100%25"
