@@ -18,7 +18,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, Outage, State
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport, page
-from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts, Tally, count, summary
+from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts, Tally, summary
 
 from ..support.browser import dom, violations
 from ..support.crawls import Pages, crawl, in_reactor, stats
@@ -437,8 +437,3 @@ def test_examples_are_few_and_go_with_their_keys() -> None:
         tally.add(f"rare {number}", "x")
     assert tally.examples["a"] == ["u0", "u1"]
     assert len(tally.examples) <= 3
-
-
-@pytest.mark.parametrize(("number", "words"), [(1, "1 URL"), (12_000, "12,000 URLs")])
-def test_number_goes_with_its_noun(number: int, words: str) -> None:
-    assert count(number, "URL") == words
