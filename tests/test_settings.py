@@ -47,65 +47,49 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
 
 
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
-REDIS_RULE = (
-    "a URL that begins with redis:// or rediss:// or unix://, and so must REDIS_URL in its place"
-)
-ARCHIVE_RULE = (
-    "the path of a .jsonl.gz or .jsonl file, not of a directory, with no % in its name but in %(time)s and "
-    "%(name)s"
-)
+REDIS_SCHEMES = "redis:// or rediss:// or unix://"
+REDIS_RULE = f"a URL that begins with {REDIS_SCHEMES}, and so must REDIS_URL in its place"
+NO_PERCENT = "with no % in its name but in %(time)s and %(name)s"
+ARCHIVE_RULE = f"the path of a .jsonl.gz or .jsonl file, not of a directory, {NO_PERCENT}"
 AGENTS_RULE = "a list of product tokens or User-Agent headers, each of which names a crawler"
+DELAY_RULE = "True, False or the longest crawl-delay in seconds, >= 0"
+REPORT_RULE = "the path of a .html or .htm file, with no %(...)s"
+INF, NAN, HUGE = float("inf"), float("nan"), 10**400
 STORAGE_RULE = (
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '
     "its server) or the dotted path of a class"
 )
+WRONG_STORAGES = "mysql /var/robots.sqlite robots.sqlite redis://a.example a.b.db".split()
+WRONG_KEYS = (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
+WRONG_REPORTS = "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
+WRONG_ARCHIVES = "r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split()
+WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
 
 
 @table(
-    "name, value, rule",
-    *(
-        ("MAX_AGE_SECS", value, "a number of seconds >= 0")
-        for value in ("1d", float("nan"), 10**400, float("inf"))
-    ),
-    *(("TIMEOUT_SECS", value, "a number of seconds > 0") for value in (0, float("inf"))),
-    *(("CACHE_SIZE", value, "a whole number >= 1") for value in (0, True, "many")),
-    ("SOFT_404", "maybe", "True or False"),
-    *(
-        ("CRAWL_DELAY", value, "True, False or the longest crawl-delay in seconds, >= 0")
-        for value in (-1, "yes", float("inf"), float("nan"), "1d", [20], 10**400)
-    ),
-    ("UNREACHABLE", "bing", "one of 'google', 'google-2026', 'rfc9309', 'allow'"),
-    *(
-        ("STORAGE", name, STORAGE_RULE)
-        for name in "mysql /var/robots.sqlite robots.sqlite redis://a.example a.b.db".split()
-    ),
-    *(
-        ("META_KEYS", value, "a list of request.meta keys")
-        for value in (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
-    ),
-    *(
-        ("SQLITE_PATH", path, SQLITE_RULE)
-        for path in (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")
-    ),
-    ("REDIS_URL", "redis+cluster://a", REDIS_RULE),
-    ("REDIS_CLIENT", "client", "the dotted path of a callable that returns a redis-py client"),
-    *(
-        ("REPORT", name, "the path of a .html or .htm file, with no %(...)s")
-        for name in "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
-    ),
-    *(
-        ("ARCHIVE", name, ARCHIVE_RULE)
-        for name in (7, *"r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split())
-    ),
-    *(
-        ("AGENTS", names, AGENTS_RULE)
-        for names in (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
-    ),
+    "name, rule, values",
+    ("MAX_AGE_SECS", "a number of seconds >= 0", ("1d", NAN, HUGE, INF)),
+    ("TIMEOUT_SECS", "a number of seconds > 0", (0, INF)),
+    ("CACHE_SIZE", "a whole number >= 1", (0, True, "many")),
+    ("SOFT_404", "True or False", ("maybe",)),
+    ("CRAWL_DELAY", DELAY_RULE, (-1, "yes", INF, NAN, "1d", [20], HUGE)),
+    ("UNREACHABLE", "one of 'google', 'google-2026', 'rfc9309', 'allow'", ("bing",)),
+    ("STORAGE", STORAGE_RULE, WRONG_STORAGES),
+    ("META_KEYS", "a list of request.meta keys", WRONG_KEYS),
+    ("SQLITE_PATH", SQLITE_RULE, (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")),
+    ("REDIS_URL", REDIS_RULE, ("redis+cluster://a",)),
+    ("REDIS_CLIENT", "the dotted path of a callable that returns a redis-py client", ("client",)),
+    ("REPORT", REPORT_RULE, WRONG_REPORTS),
+    ("ARCHIVE", ARCHIVE_RULE, (7, *WRONG_ARCHIVES)),
+    ("AGENTS", AGENTS_RULE, WRONG_AGENTS),
 )
-def test_wrong_value_names_setting_rule_and_value(name: str, value: object, rule: str) -> None:
-    with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_{name} must be ") as error:
-        read(**{name: value})
-    assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
+def test_wrong_value_names_setting_rule_and_value(
+    name: str, rule: str, values: tuple[object, ...]
+) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_{name} must be ") as error:
+            read(**{name: value})
+        assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
 def test_wrong_url_of_scrapy_redis_is_named() -> None:
