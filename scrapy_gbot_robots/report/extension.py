@@ -68,7 +68,7 @@ class RobotsReport:
 
     async def _spider_closed(self, spider: Spider) -> None:
         counts = self._counts
-        if counts.origins or counts.blocked:
+        if counts.origins or counts.blocked or counts.waiting:
             logger.info("%s", summary(counts))
         if self._path is not None:
             try:

@@ -145,6 +145,12 @@ class CrawlCounts:
         if rule is not None:
             self.rules.add(BlockingRule(origin, rule, verdict.group), request.url)
 
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a robots.txt."""
+        waiting: int = self.crawler.stats.get_value("gbot_robots/waiting", 0)
+        return waiting
+
     def most_blocking(self) -> list[Origin]:
         """All origins; those that blocked most come first."""
         return sorted(self.origins, key=self.blocking.__getitem__, reverse=True)
@@ -157,9 +163,8 @@ class CrawlCounts:
             numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
             origins = f"{origins} ({', '.join(numbers)})"
         yield f"robots.txt: {origins}, {count(self.blocked, 'request')} blocked"
-        waiting = self.crawler.stats.get_value("gbot_robots/waiting", 0)
-        if waiting:
-            requests = count(waiting, "request")
+        if self.waiting:
+            requests = count(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
         if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
             yield _INCOMPLETE

@@ -23,7 +23,7 @@ from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts, Tally, 
 from ..support.browser import dom, violations
 from ..support.crawls import Pages, crawl, in_reactor, stats
 from ..support.rows import row, table
-from ..support.web import Reply, Site, redirect
+from ..support.web import Content, Reply, Site, raw, redirect
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
 PAGE = Request("https://a.example/page")
@@ -102,9 +102,12 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
     assert "HTTP 200; no rules: it is a web page" in why
 
 
+@pytest.mark.parametrize("robots_txt", [Reply(503), raw(20.0)], ids=["unreachable", "slow"])
 @in_reactor
-async def test_what_waited_as_the_crawl_ended_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"/robots.txt": Reply(503)}) as site, caplog.at_level(logging.INFO):
+async def test_what_waited_as_the_crawl_ended_is_counted(
+    robots_txt: Content, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/robots.txt": robots_txt}) as site, caplog.at_level(logging.INFO):
         urls = [site.url(f"/{n}") for n in range(3)]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CLOSESPIDER_TIMEOUT": 1}
         await crawl(Pages, settings, urls=urls)
