@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.concurrency import pause
@@ -33,6 +32,7 @@ from .support.crawls import (
     stats,
     stop,
     together,
+    waiting,
 )
 from .support.random_crawls import Trial
 from .support.random_worlds import SCHEDULERS, Host, Page, World
@@ -198,14 +198,11 @@ def test_long_outage_costs_few_pages_whatever_the_scheduler(scheduler: str, tmp_
 @table("kind", "default", "strict", "named-aware", "named-priority", "own-aware")
 @as_scrapy_runs_it
 async def test_closed_crawl_keeps_what_waits_for_a_silent_host(kind: str, tmp_path: Path) -> None:
-    def all_wait(crawler: Crawler) -> bool:
-        return stats(crawler).get("gbot_robots/waiting") == 5
-
     settings = {**SCHEDULERS[kind], "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 2}
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
         urls = {site.url(f"/{number}") for number in range(5)}
-        first = await crawl_until(all_wait, stop, Pages, settings, urls=urls)
+        first = await crawl_until(waiting(5), stop, Pages, settings, urls=urls)
         gate.open()
         (second,) = await together(crawl(Pages, settings))
     assert (pages(first).crawled, pages(first).refused) == ({}, {})

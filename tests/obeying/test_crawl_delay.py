@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_gbot_robots.engine import around_sending
 
-from ..support.crawls import Pages, as_scrapy_runs_it, crawl, crawl_until, in_reactor, pages, stats
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    crawl_until,
+    has_crawled,
+    in_reactor,
+    stats,
+)
 from ..support.rows import row, table
 from ..support.visits import Gate
 from ..support.web import Site, redirect
@@ -125,16 +132,12 @@ async def test_largest_delay_of_the_origins_in_one_slot_counts(first: str, secon
     gate = Gate(second)
     with Site({"/robots.txt": first, "*": b"a"}) as a, Site({"/robots.txt": gate, "*": b"b"}) as b:
         urls = [site.url(f"/{n}") for n in range(4) for site in (a, b)]
-        crawler: Any = await crawl_until(some_came, gate.open, Paced, ON, urls=urls)
+        crawler: Any = await crawl_until(has_crawled(1), gate.open, Paced, ON, urls=urls)
         sent = crawler.spider.sent
         since = min(sent[b.url(f"/{n}")] for n in range(4))
         times = sorted(at for url, at in sent.items() if at >= since and "robots" not in url)
         assert len(times) >= 4
         assert min(later - earlier for earlier, later in pairwise(times)) >= DELAY - SLACK
-
-
-def some_came(crawler: Crawler) -> bool:
-    return len(pages(crawler).crawled) >= 1
 
 
 @in_reactor

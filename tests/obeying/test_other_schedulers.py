@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,12 +18,15 @@ from ..support.crawls import (
     crawl,
     crawl_until,
     errors,
+    has_crawled,
     in_reactor,
     own_warnings,
     pages,
     stats,
     stop,
     together,
+    under_way,
+    waiting,
 )
 from ..support.random_worlds import SCHEDULERS
 from ..support.rows import row, table
@@ -42,11 +44,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "prefetches": {"SCHEDULER": Prefetches},
     "replaces-its-queue": {"SCHEDULER": ReplacesItsQueue},
 }
-
-
-def waiting(number: int) -> Callable[[Crawler], bool]:
-    """Whether so many requests of a crawl wait in its room."""
-    return lambda crawler: stats(crawler).get("gbot_robots/waiting", 0) >= number
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -223,23 +220,24 @@ async def test_request_that_went_to_see_comes_back_to_the_front_and_not_to_its_s
     assert Failing.enqueued == 5
 
 
+def end(crawler: Crawler) -> None:
+    assert crawler.engine
+    under_way(crawler.engine.stop_async())
+
+
 @as_scrapy_runs_it
 async def test_crawl_that_is_stopped_before_its_engine_runs_holds_nothing(site: Site) -> None:
     """As by a SIGTERM that comes early: Scrapy closes no scheduler then, and the engine goes on."""
-    spiders: list[Pages] = []
 
     async def stop(spider: Pages) -> None:
-        spiders.append(spider)
         await spider.crawler.stop_async()
 
     site.pages["/robots.txt"] = SLOW
     urls = [site.url(f"/{number}") for number in range(30)]
     settings = {"SCHEDULER": Fifo, "CONCURRENT_REQUESTS": 4}
-    running = crawl(Pages, settings, urls=urls, hears={signals.spider_opened: stop})
-    await until(lambda: spiders and set(spiders[0].crawled) == set(urls))
-    assert spiders[0].crawler.engine
-    await spiders[0].crawler.engine.stop_async()
-    (crawler,) = await together(running)
+    hears = {signals.spider_opened: stop}
+    crawler = await crawl_until(has_crawled(30), end, Pages, settings, urls=urls, hears=hears)
+    assert set(pages(crawler).crawled) == set(urls)
     assert stats(crawler).get("gbot_robots/waiting_most", 0) == 0
 
 

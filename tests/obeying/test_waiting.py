@@ -26,12 +26,14 @@ from ..support.crawls import (
     as_scrapy_runs_it,
     crawl,
     crawl_until,
+    has_crawled,
     in_reactor,
     pages,
     stats,
     stop,
     together,
     under_way,
+    waiting,
 )
 from ..support.processes import output, run, start
 from ..support.random_worlds import SCHEDULERS
@@ -219,15 +221,12 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
 @table("kind", "default", "fifo", "named-aware", "named-priority", "own-priority", "duck")
 @as_scrapy_runs_it
 async def test_requests_that_wait_keep_no_healthy_host_waiting(kind: str, site: Site) -> None:
-    def all_good_have_come(crawler: Crawler) -> bool:
-        return len(pages(crawler).crawled) == 30
-
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill:
         bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
         good = [site.url(f"/{number}") for number in range(30)]
         settings = {**SCHEDULERS[kind], "CONCURRENT_REQUESTS": 4}
-        crawler = await crawl_until(all_good_have_come, gate.open, Pages, settings, urls=bad + good)
+        crawler = await crawl_until(has_crawled(30), gate.open, Pages, settings, urls=bad + good)
     crawled = list(pages(crawler).crawled)
     assert set(crawled[: len(good)]) == set(good)
     assert set(crawled) == {*bad, *good}
@@ -304,9 +303,6 @@ async def test_what_the_projects_own_code_exempts_does_not_wait_nor_behind_reque
 
 @as_scrapy_runs_it
 async def test_agents_that_wait_share_a_fetch_even_if_it_expires_at_once(site: Site) -> None:
-    def all_wait(crawler: Crawler) -> bool:
-        return stats(crawler).get("gbot_robots/waiting") == 60
-
     site.pages["/robots.txt"] = gate = Gate("user-agent: otherbot\ndisallow: /2")
     urls = [
         Request(site.url(f"/{number}"), headers={"User-Agent": agent}, dont_filter=True)
@@ -314,7 +310,7 @@ async def test_agents_that_wait_share_a_fetch_even_if_it_expires_at_once(site: S
         for agent in ("testbot", "otherbot")
     ]
     settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0, "CONCURRENT_REQUESTS": 2}
-    crawler = await crawl_until(all_wait, gate.open, Watched, settings, urls=urls)
+    crawler = await crawl_until(waiting(60), gate.open, Watched, settings, urls=urls)
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 2
     assert len([path for path in site.paths() if path != "/robots.txt"]) == 60 - 11

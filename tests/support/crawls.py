@@ -172,6 +172,16 @@ async def crawl_until(
     return crawler
 
 
+def waiting(number: int) -> Callable[[Crawler], bool]:
+    """Whether so many requests of a crawl wait in its room."""
+    return lambda crawler: stats(crawler).get("gbot_robots/waiting", 0) >= number
+
+
+def has_crawled(number: int) -> Callable[[Crawler], bool]:
+    """Whether `Pages` has so many pages."""
+    return lambda crawler: len(pages(crawler).crawled) >= number
+
+
 def stop(crawler: Crawler) -> None:
     """Let a crawl close, as by Ctrl-C."""
     under_way(crawler.stop_async())
