@@ -5,21 +5,22 @@ from pathlib import Path
 import pytest
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import in_reactor, in_sqlite, stats, together, under_way
+from ..support.crawls import as_scrapy_runs_it, in_sqlite, stats, together, under_way
 from ..support.rows import row, table
 from ..support.until import until
-from ..support.visits import Visitor, fetches, visit
+from ..support.visits import fetches, visiting
 from ..support.web import Reply, Site
 
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite"])
-@in_reactor
+@as_scrapy_runs_it
 async def test_each_jump_costs_a_fetch_at_most(
     storage: str, clock: Clock, site: Site, tmp_path: Path
 ) -> None:
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting(
+        **{**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_STORAGE": storage}
+    ) as visitor:
         for jumps, days in enumerate((3, -3, 7, -20, 10, 86 / DAY, -89 / DAY), start=1):
             clock.goes_on(days * DAY)
             answers = await together(
@@ -29,8 +30,6 @@ async def test_each_jump_costs_a_fetch_at_most(
             assert fetches(site) <= jumps
         assert fetches(site) == 5  # the last two are less than what clocks may differ by
 
-    await visit(script, **{**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_STORAGE": storage})
-
 
 @table(
     "days, wait_secs, answers",
@@ -39,13 +38,12 @@ async def test_each_jump_costs_a_fetch_at_most(
     row("back-by-minutes", -240 / DAY, 30, True),
     row("back-and-given-up-in-time", -3, 1.2, False),
 )
-@in_reactor
+@as_scrapy_runs_it
 async def test_jump_while_requests_are_held_changes_nothing_for_them(
     days: float, wait_secs: float, answers: bool, clock: Clock, site: Site
 ) -> None:
     site.pages["/robots.txt"] = Reply(503)
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=wait_secs) as visitor:
         held = under_way(visitor.may(site.url("/")))
         await until(lambda: stats(visitor.crawler).get("gbot_robots/held") == 1)
         clock.goes_on(days * DAY)
@@ -54,5 +52,3 @@ async def test_jump_while_requests_are_held_changes_nothing_for_them(
             site.pages["/robots.txt"] = b""
         assert await together(held) == [answers]
         assert fetches(site) == 3 or not answers
-
-    await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=wait_secs)

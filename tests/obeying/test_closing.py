@@ -7,8 +7,8 @@ import gc
 import sqlite3
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import is_closing
@@ -25,9 +25,9 @@ from scrapy_gbot_robots.obeying.room import LOOK_SECS
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import HOUR, Clock
-from ..support.crawls import errors, in_reactor, in_sqlite, stats, under_way
+from ..support.crawls import as_scrapy_runs_it, errors, in_sqlite, stats, under_way
 from ..support.until import FAR_TOO_LONG_SECS, until
-from ..support.visits import Gate, Visitor, fetches, visit
+from ..support.visits import Gate, Visitor, fetches, visiting
 from ..support.web import Reply, Site
 
 LATE_SECS = 3 * FAR_TOO_LONG_SECS  # when an answer comes, or the wait for it ends
@@ -69,6 +69,11 @@ def ask(visitor: Visitor, site: Site) -> None:
         visitor.crawler.engine.crawl(Request(site.url(f"/{number}")))
 
 
+def close(visitor: Visitor) -> None:
+    assert visitor.crawler.engine
+    under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
+
+
 def counted(visitor: Visitor, name: str) -> int:
     return int(stats(visitor.crawler).get(name, 0))
 
@@ -82,39 +87,31 @@ def threads() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name.startswith("gbot_robots")}
 
 
-async def check_that_closing_leaves_nothing(
-    script: Callable[[Visitor], Awaitable[None]],
-    settings: dict[str, Any],
-    then: Callable[[], None],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Close a crawl after `script`. `then` lets the servers answer that have not: Scrapy cannot cancel a download."""
-
-    async def and_close(visitor: Visitor) -> None:
-        await script(visitor)
-        assert visitor.crawler.engine
-        under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
-
-    async def settle() -> None:
-        await until(lambda: tasks() <= tasks_before)
-        await until(lambda: threads() <= threads_before)
-        gc.collect()  # then errors that no code has handled are logged
-        await pause(0)
+@asynccontextmanager
+async def closed_without_a_trace(
+    caplog: pytest.LogCaptureFixture, then: Callable[[], object], **settings: Any
+) -> AsyncIterator[Visitor]:
+    """Close a crawl in mid-work. `then` lets the servers answer that have not: Scrapy cannot cancel a download."""
 
     settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": LATE_SECS, **settings}
     tasks_before, threads_before, began = tasks(), threads(), time.monotonic()
-    crawler = await visit(and_close, GBOT_ROBOTS_TIMEOUT_SECS=LATE_SECS, **settings)
+    async with visiting(GBOT_ROBOTS_TIMEOUT_SECS=LATE_SECS, **settings) as visitor:
+        yield visitor
+        close(visitor)
     assert time.monotonic() - began < FAR_TOO_LONG_SECS  # what it did not wait for takes longer
-    assert stats(crawler)["finish_reason"] == "enough"
+    assert stats(visitor.crawler)["finish_reason"] == "enough"
     then()
-    await deferred_from_coro(settle())
+    await until(lambda: tasks() <= tasks_before)
+    await until(lambda: threads() <= threads_before)
+    gc.collect()  # then errors that no code has handled are logged
+    await pause(0)
     assert errors(caplog) == []
 
 
 @pytest.mark.parametrize(
     "under_way", [in_flight, held, refreshed, leased_by_another], ids=lambda each: each.__name__
 )
-@in_reactor
+@as_scrapy_runs_it
 async def test_closing_leaves_no_task_thread_lease_or_error(
     under_way: Callable[[Visitor, Site, Clock], Awaitable[None]],
     clock: Clock,
@@ -124,46 +121,32 @@ async def test_closing_leaves_no_task_thread_lease_or_error(
 ) -> None:
     settings = in_sqlite(tmp_path / "robots.sqlite")
     site.pages["/robots.txt"] = gate = Gate("")
-
-    async def script(visitor: Visitor) -> None:
+    async with closed_without_a_trace(caplog, gate.open, **settings) as visitor:
         await under_way(visitor, site, clock)
-
-    await check_that_closing_leaves_nothing(script, settings, gate.open, caplog)
     assert [path for path in site.paths() if path[1:].isdigit()] == []
     with closing(sqlite3.connect(tmp_path / "robots.sqlite")) as database:
         leases = database.execute("SELECT origin FROM leases").fetchall()
     assert leases == [(site.url(""),)] * (under_way is leased_by_another)
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_request_that_waits_alone_is_forbidden(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     site.pages["/robots.txt"] = gate = Gate("")
-    ended: list[Exception] = []
-
-    async def script(visitor: Visitor) -> None:
-        engine: Any = visitor.crawler.engine
-
-        async def ask() -> None:
-            try:
-                await engine.download_async(Request(site.url("/")))
-            except Exception as error:
-                ended.append(error)
-
-        under_way(ask())
+    async with visiting() as visitor:
+        assert visitor.crawler.engine
+        waits = under_way(visitor.crawler.engine.download_async(Request(site.url("/"))))
         await until(lambda: fetches(site) == 1)
-        under_way(engine.close_spider_async(reason="enough"))
-
-    crawler = await visit(script)
+        close(visitor)
     gate.open()
-    assert isinstance(ended[0], ForbiddenByRobotsTxt)
-    assert "the crawl closed" in str(ended[0])
-    assert "robotstxt/forbidden" not in stats(crawler)
+    with pytest.raises(ForbiddenByRobotsTxt, match="the crawl closed"):
+        await maybe_deferred_to_future(waits)
+    assert "robotstxt/forbidden" not in stats(visitor.crawler)
     assert errors(caplog) == []
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -184,18 +167,16 @@ async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look
                 await until(lambda: is_closing(self.crawler))
                 await pause(5 * LOOK_SECS)
 
-    async def script(visitor: Visitor) -> None:
-        ask(visitor, site)
-        for url in late:
-            under_way(visitor.may(url))
-        await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 5)
-
     with (
         Site({"/robots.txt": Reply(503, headers={"Retry-After": "600"})}) as site,
         Site({"*": b"ok"}) as unknown,
     ):
         late = [site.url("/late"), unknown.url("/")]
         settings = {"DOWNLOADER_MIDDLEWARES": {Slow: 60}}
-        await check_that_closing_leaves_nothing(script, settings, lambda: None, caplog)
+        async with closed_without_a_trace(caplog, lambda: None, **settings) as visitor:
+            ask(visitor, site)
+            for url in late:
+                under_way(visitor.may(url))
+            await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 5)
         assert site.paths() == ["/robots.txt"]
         assert unknown.asked == []

@@ -25,10 +25,20 @@ from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import Pages, crawl, errors, in_reactor, in_sqlite, own_warnings, pages, stats
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    errors,
+    in_reactor,
+    in_sqlite,
+    own_warnings,
+    pages,
+    stats,
+)
 from ..support.rows import row, table
 from ..support.until import until
-from ..support.visits import Visitor, fetches, visit
+from ..support.visits import Visitor, fetches, visiting
 from ..support.web import Reply, Site, free_port, redirect
 
 RULES = b"user-agent: *\ndisallow: /no"
@@ -39,19 +49,16 @@ def said(caplog: pytest.LogCaptureFixture, module: str, level: int) -> list[str]
     return [each.getMessage() for each in found if each.levelno == level]
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_log_warns_of_the_first_unreachable_files_only(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events, "MOST_WARNED", 2)
     with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
         urls = [f"http://127.0.0.{number}:{site.port}/robots.txt" for number in (1, 2, 3)]
-
-        async def script(visitor: Visitor) -> None:
+        async with visiting() as visitor:
             for url in urls:
                 assert not await visitor.may(url.replace("robots.txt", ""))
-
-        await visit(script)
     for warning, url in zip(own_warnings(caplog), urls[:2], strict=True):
         assert f"{url}: robots.txt unreachable: HTTP 503. By" in warning
 
@@ -206,7 +213,7 @@ OLD = b"user-agent: *\ndisallow: /a\n"
     row("vanished", Reply(404, b"nothing here"), 1),
     row("only-a-comment", b"# of today\n" + OLD, 0),
 )
-@in_reactor
+@as_scrapy_runs_it
 async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
     new: bytes | Reply, changes: int, site: Site, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -221,18 +228,16 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
     def all_of(robotstxt: RobotsTxt) -> object:
         return groups_of(robotstxt), robotstxt.fields("content-signal")
 
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         visitor.crawler.signals.connect(changed, robotstxt_changed, weak=False)
         await visitor.may(site.url("/c"))
         site.pages["/robots.txt"] = new
         clock.goes_on(DAY + 1)
         await visitor.may(site.url("/c"))
         await (until(lambda: seen) if changes else pause(0.3))
-
-    crawler = await visit(script)
     assert fetches(site) == 2
-    assert seen == [(site.url("").rstrip("/"), False, crawler.spider)] * changes
-    assert stats(crawler).get("gbot_robots/changed", 0) == changes
+    assert seen == [(site.url("").rstrip("/"), False, visitor.crawler.spider)] * changes
+    assert stats(visitor.crawler).get("gbot_robots/changed", 0) == changes
     assert caplog.messages.count(f"{site.url('/robots.txt')} has new rules") == changes
 
 
@@ -300,7 +305,7 @@ async def test_handler_may_request_a_page_of_the_origin_and_runs_to_its_end(site
 
 
 @pytest.mark.parametrize("waits", [False, True])
-@in_reactor
+@as_scrapy_runs_it
 async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
     waits: bool, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -316,13 +321,11 @@ async def test_handler_that_fails_is_logged_and_delays_no_other_and_no_page(
     def hear(origin: Origin) -> None:
         told.append((origin, site.paths()))
 
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         for handler in (fail_later if waits else fail, hear):
             visitor.crawler.signals.connect(handler, robotstxt_known, weak=False)
         assert await visitor.may(site.url("/"))
         await until(lambda: errors(caplog))
-
-    await visit(script)
     assert told == [(Origin.of(site.url("")), ["/robots.txt"])]  # before the page was asked for
     (error,) = errors(caplog)
     where = "Unexpected error in background" if waits else "Error caught on signal handler"

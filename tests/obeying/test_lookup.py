@@ -20,10 +20,10 @@ from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, HOUR, MINUTE, Clock
-from ..support.crawls import in_reactor, in_sqlite, stats, together, under_way
+from ..support.crawls import as_scrapy_runs_it, in_sqlite, stats, together, under_way
 from ..support.rows import row, table
 from ..support.until import until
-from ..support.visits import CLOSED, Gate, Visitor, fetches, visit
+from ..support.visits import CLOSED, Gate, Visitor, fetches, visit, visiting
 from ..support.web import Reply, Site
 
 # For how long an answer is good
@@ -36,13 +36,12 @@ ON_THE_WAY = {"Cache-Control": "max-age=900", "Age": "600"}
     row("S3.1-a-day", {}, 22.9 * HOUR, 24.1 * HOUR),
     row("S3.4-time-on-the-way-counts", ON_THE_WAY, 250, 310),
 )
-@in_reactor
+@as_scrapy_runs_it
 async def test_answer_is_good_for(
     headers: dict[str, str], kept: float, gone: float, clock: Clock, site: Site
 ) -> None:
     site.pages["/robots.txt"] = Reply(404, b"user-agent: *\ndisallow: /no", headers)
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         assert await visitor.may(site.url("/"))
         clock.goes_on(kept)
         assert await visitor.may(site.url("/"))
@@ -50,9 +49,7 @@ async def test_answer_is_good_for(
         site.pages["/robots.txt"] = CLOSED
         clock.goes_on(gone - kept)
         assert not await visitor.may(site.url("/"))
-
-    crawler = await visit(script)
-    assert stats(crawler, "gbot_robots/lookup/") == {
+    assert stats(visitor.crawler, "gbot_robots/lookup/") == {
         "gbot_robots/lookup/fetched": 2,
         "gbot_robots/lookup/memory": 1,
     }
@@ -61,7 +58,7 @@ async def test_answer_is_good_for(
 # Refreshing ahead of time
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
     clock: Clock, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +68,7 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
         asked.append(origin)
         return await find(client, origin, *more)
 
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         assert await visitor.may(site.url("/"), "abot")
         assert await visitor.may(site.url("/"), "bbot")
         site.pages["/robots.txt"] = gate
@@ -88,9 +85,7 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
         clock.goes_on(1 * HOUR)
         assert not await visitor.may(site.url("/"), "abot")
         assert fetches(site) == 2
-
-    crawler = await visit(script)
-    assert stats(crawler, "gbot_robots/lookup/") == {
+    assert stats(visitor.crawler, "gbot_robots/lookup/") == {
         "gbot_robots/lookup/fetched": 1,
         "gbot_robots/lookup/storage": 2,  # the other agent, before and after
         "gbot_robots/lookup/refreshed": 1,
@@ -98,13 +93,12 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
     }
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_refresh_that_fails_takes_nothing_from_a_good_answer(
     clock: Clock, site: Site
 ) -> None:
     site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         assert await visitor.may(site.url("/"))
         site.pages["/robots.txt"] = Reply(503)
         clock.goes_on(23.5 * HOUR)
@@ -119,8 +113,6 @@ async def test_refresh_that_fails_takes_nothing_from_a_good_answer(
         clock.goes_on(HOUR)
         assert not await visitor.may(site.url("/"))
 
-    await visit(script)
-
 
 def fetched(site: Site, status: int, body: bytes, now: float) -> Entry:
     """The entry of a process that has fetched the robots.txt of `site`."""
@@ -129,13 +121,12 @@ def fetched(site: Site, status: int, body: bytes, now: float) -> Entry:
 
 
 @pytest.mark.parametrize("has_fetched", [True, False], ids=["has-fetched", "has-the-lease"])
-@in_reactor
+@as_scrapy_runs_it
 async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
     has_fetched: bool, clock: Clock, site: Site, tmp_path: Path
 ) -> None:
     path = tmp_path / "robots.sqlite"
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting(**in_sqlite(path)) as visitor:
         assert await visitor.may(site.url("/"))
         clock.goes_on(23.5 * HOUR)
         with closing(SqliteStorage(path)) as other:
@@ -152,14 +143,12 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
         assert await visitor.may(site.url("/")) is not has_fetched
         if not has_fetched:
             await until(lambda: stats(visitor.crawler)["gbot_robots/lookup/storage"] == 2)
-
-    crawler = await visit(script, **in_sqlite(path))
     assert fetches(site) == 1
-    assert "gbot_robots/lookup/refreshed" not in stats(crawler)
+    assert "gbot_robots/lookup/refreshed" not in stats(visitor.crawler)
 
 
 @pytest.mark.parametrize("method", ["fetch", "robots_request"])
-@in_reactor
+@as_scrapy_runs_it
 async def test_bug_in_a_fetcher_is_one_error_and_is_neither_waited_for_nor_stored_but_tried_again(
     method: str,
     clock: Clock,
@@ -171,7 +160,8 @@ async def test_bug_in_a_fetcher_is_one_error_and_is_neither_waited_for_nor_store
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError
 
-    async def script(visitor: Visitor) -> None:
+    wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
+    async with visiting(**in_sqlite(tmp_path / "robots.sqlite"), **wait) as visitor:
         with monkeypatch.context() as patch:
             patch.setattr(Fetcher, method, fail)
             for _ in range(2):
@@ -180,23 +170,20 @@ async def test_bug_in_a_fetcher_is_one_error_and_is_neither_waited_for_nor_store
         with closing(SqliteStorage(tmp_path / "robots.sqlite")) as storage:
             assert storage.get(site.url("")) is None
         assert await visitor.may(site.url("/"))
-
-    wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600}
-    crawler = await visit(script, **in_sqlite(tmp_path / "robots.sqlite"), **wait)
     (error,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert f"Fetching {site.url('/robots.txt')} failed: ZeroDivisionError" in error.getMessage()
     assert error.exc_info is not None
     assert error.exc_info[0] is ZeroDivisionError
     assert "robots.txt unreachable: the code that fetches it failed (ZeroDiv" in caplog.text
-    assert stats(crawler)["gbot_robots/errors"] == 2
-    assert stats(crawler)["gbot_robots/dropped"] == 2
+    assert stats(visitor.crawler)["gbot_robots/errors"] == 2
+    assert stats(visitor.crawler)["gbot_robots/dropped"] == 2
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_error_of_our_own_is_a_disallow_for_a_while(
     clock: Clock, site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         with monkeypatch.context() as patch:
             patch.setattr(lookups, "CachedAnswer", None)
             assert not await visitor.may(site.url("/"))
@@ -204,22 +191,19 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
         assert not await visitor.may(site.url("/"))
         clock.goes_on(61)
         assert await visitor.may(site.url("/"))
-
-    crawler = await visit(script)
-    assert stats(crawler)["gbot_robots/errors"] == 1
+    assert stats(visitor.crawler)["gbot_robots/errors"] == 1
 
 
 # Who waits for what
 
 
 @pytest.mark.parametrize("cancelled", [1, 4], ids=["the-first", "all"])
-@in_reactor
+@as_scrapy_runs_it
 async def test_cancelling_requests_strands_none_and_costs_no_answer(
     cancelled: int, site: Site
 ) -> None:
     site.pages["/robots.txt"] = gate = Gate("user-agent: *\ndisallow: /no")
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting() as visitor:
         paths = ("/first", "/second", "/no", "/third")
         waiting = [under_way(visitor.may(site.url(path))) for path in paths]
         await until(lambda: fetches(site) == 1)
@@ -232,16 +216,13 @@ async def test_cancelling_requests_strands_none_and_costs_no_answer(
         assert fetches(site) == 1
         assert "/first" not in site.paths()
 
-    await visit(script)
 
-
-@in_reactor
+@as_scrapy_runs_it
 async def test_agents_in_any_number_share_one_body_and_are_read_once_each(site: Site) -> None:
     bots = [f"bot{letter}" for letter in ascii_lowercase]
     groups = "".join(f"user-agent: {bot}\ndisallow: /{bot}.\n\n" for bot in bots)
     site.pages["/robots.txt"] = gate = Gate(groups)
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting(CONCURRENT_REQUESTS=100) as visitor:
         for _ in range(2):
             asked = [(bot, path) for bot in bots for path in (f"/{bot}.", "/99.")]
             may = [under_way(visitor.may(site.url(path), f"{bot}/1.0")) for bot, path in asked]
@@ -249,12 +230,10 @@ async def test_agents_in_any_number_share_one_body_and_are_read_once_each(site: 
             gate.open()
             assert await together(*may) == [False, True] * len(bots)
         assert fetches(site) == 1
-
-    crawler = await visit(script, CONCURRENT_REQUESTS=100)
-    assert stats(crawler).get("gbot_robots/lookup/storage", 0) < 26
+    assert stats(visitor.crawler).get("gbot_robots/lookup/storage", 0) < 26
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and_taken_over_when_it_ends(
     clock: Clock, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,25 +243,23 @@ async def test_lease_of_a_process_that_has_died_is_looked_at_ever_less_often_and
         secs.append(for_secs)
         await pause(for_secs)
 
-    async def script(visitor: Visitor) -> None:
+    site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
+    monkeypatch.setattr(lookups, "pause", noted)
+    assert lookups._LONGEST_POLL_SECS == 1
+    monkeypatch.setattr(lookups, "_LONGEST_POLL_SECS", 0.2)
+    async with visiting(**in_sqlite(tmp_path / "robots.sqlite")) as visitor:
         with closing(SqliteStorage(tmp_path / "robots.sqlite")) as other:
             assert other.lease(site.url(""), HOUR)
         waiting = [under_way(visitor.may(site.url(path))) for path in ("/", "/no")]
         await until(lambda: len(secs) >= 5)
         clock.goes_on(HOUR)
         assert await together(*waiting) == [True, False]
-
-    site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no"
-    monkeypatch.setattr(lookups, "pause", noted)
-    assert lookups._LONGEST_POLL_SECS == 1
-    monkeypatch.setattr(lookups, "_LONGEST_POLL_SECS", 0.2)
-    await visit(script, **in_sqlite(tmp_path / "robots.sqlite"))
     assert fetches(site) == 1
     assert secs[:3] == [0.05, 0.1, 0.2]
     assert set(secs[3:]) == {0.2}
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is_taken_over(
     site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -290,16 +267,13 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
     path = tmp_path / "robots.sqlite"
     with Site({"*": b"ok"}) as left, closing(SqliteStorage(path)) as other:
         leases = [other.lease(each.url(""), DAY) or "" for each in (site, left)]
-
-        async def script(visitor: Visitor) -> None:
+        async with visiting(**in_sqlite(path)) as visitor:
             waiting = [under_way(visitor.may(each.url("/"))) for each in (site, left)]
             await until(lambda: stats(visitor.crawler).get("gbot_robots/lease/waited") == 2)
             other.put(site.url(""), fetched(site, 404, b"", time.time()))
             for each, lease in zip((site, left), leases, strict=True):
                 other.release(each.url(""), lease)  # of the second one as if its holder had died
             assert await together(*waiting) == [True, True]
-
-        await visit(script, **in_sqlite(path))
     assert [fetches(site), fetches(left)] == [0, 1]
     url = site.url("/robots.txt")
     assert f"{url}: full allow, HTTP 404 (fetched by another process" in caplog.text
@@ -309,41 +283,37 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
 
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite"])
-@in_reactor
+@as_scrapy_runs_it
 async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path: Path) -> None:
     settings = {**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_STORAGE": storage}
     with Site({"/robots.txt": CLOSED}) as a, Site({"*": b"ok"}) as b, Site({"*": b"ok"}) as c:
-
-        async def script(visitor: Visitor) -> None:
+        async with visiting(GBOT_ROBOTS_CACHE_SIZE=2, **settings) as visitor:
             for _ in range(3):
                 assert not await visitor.may(a.url("/"))
                 assert await visitor.may(b.url("/"))
                 assert await visitor.may(c.url("/"))
                 assert await visitor.may(b.url("/"))
             assert fetches(a) == fetches(b) == fetches(c) == 1
-
-        crawler = await visit(script, GBOT_ROBOTS_CACHE_SIZE=2, **settings)
-        assert stats(crawler, "gbot_robots/lookup/") == {
+        assert stats(visitor.crawler, "gbot_robots/lookup/") == {
             "gbot_robots/lookup/fetched": 3,
             "gbot_robots/lookup/storage": 4,  # a and c, each time they come again
             "gbot_robots/lookup/memory": 5,  # b, which is used often
         }
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -> None:
     with Site({"/robots.txt": Reply(503)}) as a, Site({"/robots.txt": Reply(503)}) as b:
-
-        async def script(visitor: Visitor) -> None:
+        async with visiting(
+            GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5
+        ) as visitor:
             began = time.monotonic()
             waiting = [under_way(visitor.may(site.url("/"))) for site in (a, b)]
             assert await together(*waiting) == [False, False]
             assert 1.2 < time.monotonic() - began < 30
 
-        await visit(script, GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5)
 
-
-@in_reactor
+@as_scrapy_runs_it
 async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stored(
     site: Site, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -376,7 +346,7 @@ async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stor
 
 
 @pytest.mark.parametrize(("rules", "off"), [(40_000, True), (100, False)], ids=["large", "small"])
-@in_reactor
+@as_scrapy_runs_it
 async def test_only_a_large_robots_txt_is_read_off_the_reactor(
     rules: int, off: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,11 +358,9 @@ async def test_only_a_large_robots_txt_is_read_off_the_reactor(
         threads.append(threading.current_thread())
         return rules_for(robotstxt, agent)
 
-    async def script(visitor: Visitor) -> None:
+    monkeypatch.setattr(RobotsTxt, "rules_for", noted)
+    async with visiting() as visitor:
         assert not await visitor.may(site.url(f"/{rules - 1}"))
         assert await visitor.may(site.url("/x"))
-
-    monkeypatch.setattr(RobotsTxt, "rules_for", noted)
-    await visit(script)
     (thread,) = threads
     assert (thread is not threading.current_thread()) is off

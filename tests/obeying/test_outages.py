@@ -12,7 +12,6 @@ from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
     crawl,
-    in_reactor,
     in_sqlite,
     pages,
     stats,
@@ -20,7 +19,7 @@ from ..support.crawls import (
 )
 from ..support.redis_server import redis_server
 from ..support.rows import row, table
-from ..support.visits import Visitor, visit
+from ..support.visits import visiting
 from ..support.web import Reply, Site, free_port
 
 RULES = b"user-agent: *\ndisallow: /no"
@@ -44,7 +43,7 @@ HALF_A_DAY = {0: COPY, 1.5: SHUT, 15: COPY, 29: COPY, 31.9: COPY, 32.1: OPEN, 60
     row("S2.24-allow-copy", "allow", RULES, {0: COPY, 31: COPY, 62: COPY, 93: COPY}),
     row("S2.23-S2.24-google-2026", "google-2026", RULES, HALF_A_DAY),
 )
-@in_reactor
+@as_scrapy_runs_it
 async def test_crawls_over_months_find_what_the_ladder_needs(
     policy: str,
     first: bytes | Reply,
@@ -55,15 +54,12 @@ async def test_crawls_over_months_find_what_the_ladder_needs(
 ) -> None:
     seen: dict[float, tuple[bool, bool]] = {}
     now = 0.0
-
-    async def script(visitor: Visitor) -> None:
-        seen[now] = await visitor.may(site.url("/yes")), await visitor.may(site.url("/no"))
-
     site.pages["/robots.txt"] = first
     for day in days:
         clock.goes_on((day - now) * DAY)
         now = day
-        await visit(script, GBOT_ROBOTS_UNREACHABLE=policy, **settings)
+        async with visiting(GBOT_ROBOTS_UNREACHABLE=policy, **settings) as visitor:
+            seen[now] = await visitor.may(site.url("/yes")), await visitor.may(site.url("/no"))
         site.pages["/robots.txt"] = Reply(503)
     assert seen == days
 

@@ -17,8 +17,8 @@ from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
-from ..support.visits import Visitor, visit
+from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
+from ..support.visits import visiting
 from ..support.web import Reply, Site
 
 RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no\ncrawl-delay: 3\n"
@@ -86,21 +86,18 @@ async def test_each_host_obeys_its_override_and_is_not_asked_for_its_robots_txt(
         }  # fmt: skip
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_override_that_runs_out_leaves_the_site_to_its_robots_txt(
     site: Site, clock: Clock
 ) -> None:
     today = datetime.fromtimestamp(time.time(), timezone.utc).date()
     ends = {"rules": "disallow", "reason": "asked us to stop", "until": str(today)}
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting(GBOT_ROBOTS_OVERRIDES={"127.0.0.1": ends}) as visitor:
         assert not await visitor.may(site.url("/yes"))
         clock.goes_on(DAY)
         assert await visitor.may(site.url("/yes"))
         assert not await visitor.may(site.url("/no"))
-
-    crawler = await visit(script, GBOT_ROBOTS_OVERRIDES={"127.0.0.1": ends})
-    assert stats(crawler, "gbot_robots/origins/") == {"gbot_robots/origins/rules": 1}
+    assert stats(visitor.crawler, "gbot_robots/origins/") == {"gbot_robots/origins/rules": 1}
 
 
 @in_reactor

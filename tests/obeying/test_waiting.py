@@ -41,7 +41,7 @@ from ..support.reactors import as_arguments
 from ..support.rows import row, table
 from ..support.schedulers import Fifo
 from ..support.until import FAR_TOO_LONG_SECS, block_until, until
-from ..support.visits import Gate, Visitor, Watched, fetches, hosts, visit
+from ..support.visits import Gate, Watched, fetches, hosts, visiting
 from ..support.web import Reply, Site, free_port
 
 SLOW = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=1.2)
@@ -73,31 +73,28 @@ async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause
     assert stats(crawler).get("gbot_robots/gone", 0) == (settings is GONE)
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_download_past_the_scheduler_waits_like_any_other_request_and_is_held_once() -> None:
-    async def script(visitor: Visitor) -> None:
-        assert await visitor.may(site.url("/free"))
-        assert not await visitor.may(site.url("/no"))
-        assert not await visitor.may(ill.url("/free"))
-
     with Site({"/robots.txt": SLOW, "*": b"ok"}) as site, Site({"/robots.txt": Reply(503)}) as ill:
-        crawler = await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
-    assert stats(crawler)["gbot_robots/held"] == stats(crawler)["gbot_robots/given_up"] == 1
+        async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2) as visitor:
+            assert await visitor.may(site.url("/free"))
+            assert not await visitor.may(site.url("/no"))
+            assert not await visitor.may(ill.url("/free"))
+    counts = stats(visitor.crawler)
+    assert counts["gbot_robots/held"] == counts["gbot_robots/given_up"] == 1
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_a_quarter_of_downloads_past_the_scheduler_waits_for_an_outage(site: Site) -> None:
-    async def script(visitor: Visitor) -> None:
-        downloads = [under_way(visitor.may(ill.url(f"/{number}"))) for number in range(6)]
-        await until(lambda: len([each for each in downloads if each.called]) == 4)
-        assert await visitor.may(site.url("/"))
-        ill.pages["/robots.txt"] = b""
-        assert sorted(await together(*downloads)) == [False] * 4 + [True] * 2
-
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600, "CONCURRENT_REQUESTS": 8}
-        crawler = await visit(script, **settings)
-    assert stats(crawler)["gbot_robots/held"] == 2
+        async with visiting(**settings) as visitor:
+            downloads = [under_way(visitor.may(ill.url(f"/{number}"))) for number in range(6)]
+            await until(lambda: len([each for each in downloads if each.called]) == 4)
+            assert await visitor.may(site.url("/"))
+            ill.pages["/robots.txt"] = b""
+            assert sorted(await together(*downloads)) == [False] * 4 + [True] * 2
+    assert stats(visitor.crawler)["gbot_robots/held"] == 2
 
 
 class Embedding(Pages):
@@ -141,11 +138,10 @@ async def test_downloads_that_wait_for_a_silent_robots_txt_keep_no_page_waiting_
     assert "spider_exceptions/count" not in stats(crawler)
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(site: Site) -> None:
     site.pages["/robots.txt"] = Reply(503)
-
-    async def script(visitor: Visitor) -> None:
+    async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2) as visitor:
         assert not await visitor.may(site.url("/"))
         site.pages["/robots.txt"] = gate = Gate("")
         asked = fetches(site)
@@ -157,8 +153,6 @@ async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(s
         gate.open()
         while not await visitor.may(site.url("/")):
             await pause(0.1)
-
-    await visit(script, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2)
 
 
 SPIDER = """

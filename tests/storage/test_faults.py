@@ -20,7 +20,7 @@ from scrapy_gbot_robots.storage import redis as redis_module
 from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.crawls import as_scrapy_runs_it, in_reactor, in_sqlite, stats, together, under_way
+from ..support.crawls import as_scrapy_runs_it, in_sqlite, stats, together, under_way
 from ..support.entries import FAILED, WORKS
 from ..support.redis_server import RedisServer, full, hanging, killed, redis_server, storage_at
 from ..support.redis_topologies import cluster
@@ -141,7 +141,7 @@ async def assert_storage_is_replaced_and_taken_back(
 
 
 @table("fault, at", *((fault, "mid-crawl") for fault in REDIS), ("hanging", "start"))
-@in_reactor
+@as_scrapy_runs_it
 async def test_crawl_goes_on_from_memory_while_redis_fails(
     fault: str, at: str, server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -158,7 +158,7 @@ async def test_crawl_goes_on_from_memory_while_redis_fails(
     pytest.param("full", "start", marks=needs_posix),
     ("gone", "start"),
 )
-@in_reactor
+@as_scrapy_runs_it
 async def test_crawl_goes_on_from_memory_while_sqlite_fails(
     fault: str, at: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -182,7 +182,7 @@ def of_master(settings: Any) -> Any:
     return redis.Redis.from_url(MASTER["url"])
 
 
-@in_reactor
+@as_scrapy_runs_it
 async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

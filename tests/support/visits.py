@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from socket import socket
 from typing import Any
 
@@ -13,27 +14,22 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from typing_extensions import Self
 
-from .crawls import Pages, crawl
+from .crawls import Pages, begin, together
+from .until import until
 from .web import Reply, Site
 
 CLOSED = "user-agent: *\ndisallow: /"
 
 
 class Visitor(Spider):
-    """Runs a script: a coroutine that gets the spider."""
+    """Requests nothing by itself, and stays until it is told to leave."""
 
     name = "visitor"
-
-    def __init__(self, script: Callable[[Visitor], Awaitable[None]], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.script = script
-        self.error: BaseException | None = None
+    has_come = leaves = False
 
     async def start(self) -> AsyncIterator[Request]:
-        try:
-            await self.script(self)
-        except BaseException as error:  # Scrapy would only log it
-            self.error = error
+        self.has_come = True
+        await until(lambda: self.leaves)
         return
         yield  # makes this method a generator
 
@@ -48,13 +44,24 @@ class Visitor(Spider):
         return True
 
 
-async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
-    """Run a crawl that does nothing but `script`. Raise what the script raises."""
-    crawler = await crawl(Visitor, settings, script=script)
+@asynccontextmanager
+async def visiting(**settings: Any) -> AsyncIterator[Visitor]:
+    """Run a crawl in which nothing happens but what the test does meanwhile with its spider."""
+    crawler, ended = begin(Visitor, settings)
+    await until(lambda: ended.called or getattr(crawler.spider, "has_come", False))
     assert isinstance(crawler.spider, Visitor)
-    if crawler.spider.error is not None:
-        raise crawler.spider.error
-    return crawler
+    try:
+        yield crawler.spider
+    finally:
+        crawler.spider.leaves = True
+        await together(ended)
+
+
+async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
+    """Run a crawl in which a spider does what `script` says."""
+    async with visiting(**settings) as visitor:
+        await script(visitor)
+    return visitor.crawler
 
 
 class Gate:
