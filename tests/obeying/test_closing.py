@@ -69,11 +69,6 @@ def ask(visitor: Visitor, site: Site) -> None:
         visitor.crawler.engine.crawl(Request(site.url(f"/{number}")))
 
 
-def close(visitor: Visitor) -> None:
-    assert visitor.crawler.engine
-    under_way(visitor.crawler.engine.close_spider_async(reason="enough"))
-
-
 def counted(visitor: Visitor, name: str) -> int:
     return int(stats(visitor.crawler).get(name, 0))
 
@@ -97,7 +92,7 @@ async def closed_without_a_trace(
     tasks_before, threads_before, began = tasks(), threads(), time.monotonic()
     async with visiting(GBOT_ROBOTS_TIMEOUT_SECS=LATE_SECS, **settings) as visitor:
         yield visitor
-        close(visitor)
+        visitor.closes = True
     assert time.monotonic() - began < FAR_TOO_LONG_SECS  # what it did not wait for takes longer
     assert stats(visitor.crawler)["finish_reason"] == "enough"
     then()
@@ -138,7 +133,7 @@ async def test_request_that_waits_alone_is_forbidden(
         assert visitor.crawler.engine
         waits = under_way(visitor.crawler.engine.download_async(Request(site.url("/"))))
         await until(lambda: fetches(site) == 1)
-        close(visitor)
+        visitor.closes = True
     gate.open()
     with pytest.raises(ForbiddenByRobotsTxt, match="the crawl closed"):
         await maybe_deferred_to_future(waits)

@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from typing_extensions import Self
 
-from .crawls import Pages, begin, together
+from .crawls import Pages, begin, together, under_way
 from .until import until
 from .web import Reply, Site
 
@@ -22,14 +22,17 @@ CLOSED = "user-agent: *\ndisallow: /"
 
 
 class Visitor(Spider):
-    """Requests nothing by itself, and stays until it is told to leave."""
+    """Requests nothing by itself, and stays until it `leaves`. If it `closes`, it closes the crawl then."""
 
     name = "visitor"
-    has_come = leaves = False
+    has_come = leaves = closes = False
 
     async def start(self) -> AsyncIterator[Request]:
         self.has_come = True
         await until(lambda: self.leaves)
+        if self.closes:
+            assert self.crawler.engine
+            under_way(self.crawler.engine.close_spider_async(reason="enough"))
         return
         yield  # makes this method a generator
 
