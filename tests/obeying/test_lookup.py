@@ -9,6 +9,7 @@ from string import ascii_lowercase
 from typing import Any
 
 import pytest
+from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.concurrency import pause
@@ -23,7 +24,7 @@ from ..support.clock import DAY, HOUR, MINUTE, Clock
 from ..support.crawls import as_scrapy_runs_it, in_sqlite, stats, together, under_way
 from ..support.rows import row, table
 from ..support.until import until
-from ..support.visits import CLOSED, Gate, Visitor, fetches, visit, visiting
+from ..support.visits import CLOSED, Gate, fetches, visiting
 from ..support.web import Reply, Site
 
 # For how long an answer is good
@@ -320,22 +321,19 @@ async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stor
     caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots.obeying.events")
     site.pages["/robots.txt"] = b"sitemap: https://example.com/s.xml"
     told: list[tuple[Origin, tuple[str, ...]]] = []
+    crawlers: list[Crawler] = []
 
-    async def script(visitor: Visitor) -> None:
-        def hear(origin: Origin, robotstxt: RobotsTxt) -> None:
-            told.append((origin, robotstxt.sitemaps))
+    def hear(origin: Origin, robotstxt: RobotsTxt) -> None:
+        told.append((origin, robotstxt.sitemaps))
 
-        visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
-        for agent in ("abot", "bbot", "abot"):
-            assert await visitor.may(site.url("/"), agent)
-        clock.goes_on(HOUR)
-
-    settings = in_sqlite(tmp_path / "robots.sqlite")
-    await visit(script, **settings)
-    crawler = await visit(script, **settings)
-    assert 3600 <= stats(crawler)["gbot_robots/stored_age_secs/max"] < 3700
-    clock.goes_on(DAY)
-    await visit(script, **settings)
+    for later in (0, HOUR, HOUR + DAY):
+        clock.goes_on(later)
+        async with visiting(**in_sqlite(tmp_path / "robots.sqlite")) as visitor:
+            crawlers.append(visitor.crawler)
+            visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
+            for agent in ("abot", "bbot", "abot"):
+                assert await visitor.may(site.url("/"), agent)
+    assert 3600 <= stats(crawlers[1])["gbot_robots/stored_age_secs/max"] < 3700
     assert told == [(Origin.of(site.url("")), ("https://example.com/s.xml",))] * 3
     assert fetches(site) == 2
     lines = [record.getMessage() for record in caplog.records if record.name.endswith(".events")]

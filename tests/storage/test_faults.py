@@ -27,7 +27,7 @@ from ..support.redis_topologies import cluster
 from ..support.rows import table
 from ..support.systems import needs_posix
 from ..support.until import until
-from ..support.visits import Visitor, fetches, visit
+from ..support.visits import fetches, visiting
 from ..support.web import Content, Site, free_port
 
 Fault = Callable[[], AbstractContextManager[None]]
@@ -112,27 +112,25 @@ async def assert_storage_is_replaced_and_taken_back(
     """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
     caplog.set_level(logging.INFO, logger=client_module.__name__)
 
-    async def script(visitor: Visitor) -> None:
-        async def is_crawled(site: Site) -> None:
-            assert await visitor.may(site.url("/"))
-            assert not await visitor.may(site.url("/no"))
-
-        if at == "mid-crawl":
-            await is_crawled(first)
-            assert said(caplog) == []
-        with fault():
-            await is_crawled(first)
-            await is_crawled(second)
-            for _ in range(2):  # the second trial fails, too
-                await pause(0.06)
-                await visitor.may(second.url("/robots.txt"))  # for which the storage is asked
-            assert said(caplog) == [FAILED]
-        await until(lambda: said(caplog) == [FAILED, WORKS])
-        await is_crawled(third)
+    async def is_crawled(site: Site) -> None:
+        assert await visitor.may(site.url("/"))
+        assert not await visitor.may(site.url("/no"))
 
     with three_sites() as (first, second, third):
-        crawler = await visit(script, **settings)
-        assert stats(crawler)["gbot_robots/storage/fallback"] == 0
+        async with visiting(**settings) as visitor:
+            if at == "mid-crawl":
+                await is_crawled(first)
+                assert said(caplog) == []
+            with fault():
+                await is_crawled(first)
+                await is_crawled(second)
+                for _ in range(2):  # the second trial fails, too
+                    await pause(0.06)
+                    await visitor.may(second.url("/robots.txt"))  # for which the storage is asked
+                assert said(caplog) == [FAILED]
+            await until(lambda: said(caplog) == [FAILED, WORKS])
+            await is_crawled(third)
+        assert stats(visitor.crawler)["gbot_robots/storage/fallback"] == 0
         assert [fetches(site) for site in (first, second, third)] == [1, 1, 1]
         assert said(caplog) == [FAILED, WORKS]
         with closing(opened()) as storage:
@@ -188,26 +186,23 @@ async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
 ) -> None:
     caplog.set_level(logging.INFO, logger=client_module.__name__)
     monkeypatch.setitem(MASTER, "url", "")
-
-    async def script(visitor: Visitor) -> None:
-        with redis_server() as old, redis_server() as new:
-            assert await visitor.may(first.url("/"))
-            assert said(caplog) == [FAILED]
-            MASTER["url"] = old.url
-            await until(lambda: said(caplog) == [FAILED, WORKS])
-            old.kill()
-            assert await visitor.may(second.url("/"))
-            assert said(caplog) == [FAILED, WORKS, FAILED]
-            MASTER["url"] = new.url
-            await until(lambda: said(caplog) == [FAILED, WORKS, FAILED, WORKS])
-            assert await visitor.may(third.url("/"))
-            with closing(storage_at(new.url)) as storage:
-                assert list(storage.origins()) == [third.url("")]
-
     name = "GBOT_ROBOTS_REDIS_CLIENT"
     settings = {"GBOT_ROBOTS_STORAGE": "redis", name: f"{__name__}.of_master"}
     with three_sites() as (first, second, third):
-        await visit(script, **settings)
+        async with visiting(**settings) as visitor:
+            with redis_server() as old, redis_server() as new:
+                assert await visitor.may(first.url("/"))
+                assert said(caplog) == [FAILED]
+                MASTER["url"] = old.url
+                await until(lambda: said(caplog) == [FAILED, WORKS])
+                old.kill()
+                assert await visitor.may(second.url("/"))
+                assert said(caplog) == [FAILED, WORKS, FAILED]
+                MASTER["url"] = new.url
+                await until(lambda: said(caplog) == [FAILED, WORKS, FAILED, WORKS])
+                assert await visitor.may(third.url("/"))
+                with closing(storage_at(new.url)) as storage:
+                    assert list(storage.origins()) == [third.url("")]
     failures = [record for record in caplog.records if record.getMessage().startswith(FAILED)]
     assert "No master found for 'mymaster'" in failures[0].getMessage()
     assert [record.exc_info for record in failures] == [None, None]  # no traceback

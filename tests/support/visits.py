@@ -1,10 +1,10 @@
-"""Crawls that run a test's script, step by step, and spiders and helpers that watch the crawl and the sites meanwhile."""
+"""Crawls in which a test does one thing after another, and spiders and helpers that watch the crawl and the sites meanwhile."""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from socket import socket
 from typing import Any
@@ -58,13 +58,6 @@ async def visiting(**settings: Any) -> AsyncIterator[Visitor]:
     finally:
         crawler.spider.leaves = True
         await together(ended)
-
-
-async def visit(script: Callable[[Visitor], Awaitable[None]], **settings: Any) -> Crawler:
-    """Run a crawl in which a spider does what `script` says."""
-    async with visiting(**settings) as visitor:
-        await script(visitor)
-    return visitor.crawler
 
 
 class Gate:
