@@ -78,13 +78,6 @@ def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
     assert len(str(refusal.value)) < 400
 
 
-def test_bad_line_costs_no_other() -> None:
-    bad = "sitemap: http://[\nsitemap: file:///x\n"
-    chosen, counts = choose(f"{bad}sitemap: http://e/1\nsitemap http://e/x\nsitemap: http://e/2")
-    assert chosen == ["http://e/1", "http://e/2"]
-    assert counts == {"found": 2, "refused/malformed": 2, "refused/scheme": 1}
-
-
 def test_repetitions_are_counted_however_they_are_written() -> None:
     found = choose("sitemap: http://e/ü\nsitemap: HTTP://E:80/%C3%BC\nsitemap: http://e/ü")
     assert found == (["http://e/%C3%BC"], {"found": 1, "duplicate": 2})
