@@ -6,13 +6,13 @@ import socketserver
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots import RobotsSitemapSpider
-
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
-from ..support.sitemap_web import Remembers, Sitemaps, urlset
+from ..support.rows import row, table
+from ..support.sitemap_web import Hosts, Sitemaps, given, parsed, urlset
 from ..support.web import Site
 from .scenarios import RULES
 
@@ -116,28 +116,17 @@ async def test_rules_of_an_ftp_site_decide_as_far_as_the_limit() -> None:
             assert stats(crawler).get("gbot_robots/cut", 0) == cut
 
 
-class Given(Remembers, RobotsSitemapSpider):
-    name = "given"
+CLOSED = b"User-agent: *\nDisallow: /"
 
 
-@pytest.mark.parametrize(
-    "fed", [True, False], ids=["fed-to-a-SitemapSpider", "RobotsSitemapSpider"]
-)
-@pytest.mark.parametrize(
-    ("robots_txt", "crawled"),
-    [(b"", True), (b"User-agent: *\nDisallow: /", False)],
-    ids=["allowed", "disallowed"],
-)
+@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
+@table("robots_txt, crawled", row("allowed", b"", True), row("disallowed", CLOSED, False))
 @in_reactor
-async def test_sitemap_on_ftp_leads_to_pages(fed: bool, robots_txt: bytes, crawled: bool) -> None:
+async def test_sitemap_on_ftp_leads_to_pages(spider: Any, robots_txt: bytes, crawled: bool) -> None:
     with odd_ftp({}) as (server, ftp), Site({"*": b"ok"}) as site:
         site.pages["/robots.txt"] = f"Sitemap: {ftp}/map%20one.xml".encode()
         server.files = {"/robots.txt": robots_txt, "/map one.xml": urlset(site.url("/page"))}
-        if fed:
-            crawler = await crawl(Sitemaps, start_urls=[site.url()])
-        else:
-            crawler = await crawl(Given, hosts=[site.url()])
-        assert isinstance(crawler.spider, Remembers)
-        assert set(crawler.spider.parsed) == ({site.url("/page")} if crawled else set())
+        crawler = await crawl(spider, **given(spider, site))
+        assert set(parsed(crawler)) == ({site.url("/page")} if crawled else set())
         assert stats(crawler)["gbot_robots/sitemaps/fed"] == 1
         assert stats(crawler).get("gbot_robots/sitemaps/disallowed", 0) == (not crawled)

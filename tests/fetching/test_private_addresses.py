@@ -16,12 +16,11 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer
 
-from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.fetching import private_hosts
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.rows import row, table
-from ..support.sitemap_web import Sitemaps, index, urlset, xml
+from ..support.sitemap_web import Hosts, Sitemaps, index, sitemap_lines, urlset, xml
 from ..support.web import Content, Reply, Site, redirect
 from .scenarios import RULES
 
@@ -46,17 +45,10 @@ NAMES = {
 class Names:
     """Knows what `NAMES` says, and addresses."""
 
-    def resolveHostName(  # noqa: N802
-        self,
-        receiver: Any,
-        name: str,
-        portNumber: int = 0,  # noqa: N803
-        *_: Any,
-        **__: Any,
-    ) -> None:
+    def resolveHostName(self, receiver: Any, name: str, *_: Any, **more: Any) -> None:  # noqa: N802
         receiver.resolutionBegan(self)
         for address in NAMES.get(name, [name] if isIPAddress(name) else ()):
-            receiver.addressResolved(IPv4Address("TCP", address, portNumber))
+            receiver.addressResolved(IPv4Address("TCP", address, more.get("portNumber", 0)))
         if name != SLOW:
             receiver.resolutionComplete()
 
@@ -160,67 +152,37 @@ async def test_no_private_site_is_reached_by_a_public_one(
     assert [(row["url"], row["location"], row["status"]) for row in rows] == [ended]
 
 
+BY_LINE = ["http://10.0.0.1/by-line.xml", "http://inside.example/by-line.xml"]
+BY_INDEX = ["http://10.0.0.1/by-index.xml", "http://inside.example/by-index.xml"]
+BY_REDIRECT, PAGE = "http://169.254.169.254/latest", "http://192.168.0.1/admin"
+REDIRECTED, INDEX, PART = (f"{PUBLIC}/{name}.xml" for name in ("redirected", "index", "part"))
 SITEMAPS: dict[str, Content] = {
-    f"{PUBLIC}/robots.txt": "\n".join(
-        f"sitemap: {url}"
-        for url in (
-            "http://10.0.0.1/by-line.xml",
-            "http://inside.example/by-line.xml",
-            f"{PUBLIC}/redirected.xml",
-            f"{PUBLIC}/index.xml",
-        )
-    ),
-    f"{PUBLIC}/redirected.xml": redirect("http://169.254.169.254/latest"),
-    f"{PUBLIC}/index.xml": xml(
-        index(
-            "http://10.0.0.1/by-index.xml",
-            "http://inside.example/by-index.xml",
-            f"{PUBLIC}/part.xml",
-        )
-    ),
-    f"{PUBLIC}/part.xml": xml(urlset("http://192.168.0.1/admin", f"{PUBLIC}/page")),
+    f"{PUBLIC}/robots.txt": sitemap_lines(*BY_LINE, REDIRECTED, INDEX),
+    REDIRECTED: redirect(BY_REDIRECT),
+    INDEX: xml(index(*BY_INDEX, PART)),
+    PART: xml(urlset(PAGE, f"{PUBLIC}/page")),
     "*": Reply(404),
 }
-REFUSED = {
-    "http://10.0.0.1/by-line.xml",
-    "http://inside.example/by-line.xml",
-    "http://169.254.169.254/latest",
-    "http://10.0.0.1/by-index.xml",
-    "http://inside.example/by-index.xml",
-    "http://192.168.0.1/admin",
-}
-
-
-class Guided(RobotsSitemapSpider):
-    name = "guided"
-    scope = "any"
-
-    def parse(self, response: Any, **kwargs: Any) -> None:
-        pass
-
-
-BY_SITEMAPS = [
-    row("SitemapSpider", Sitemaps, {"start_urls": [f"{PUBLIC}/"]}),
-    row("RobotsSitemapSpider", Guided, {"hosts": f"{PUBLIC}/"}),
-]
+REFUSED = {*BY_LINE, *BY_INDEX, BY_REDIRECT, PAGE}
 
 
 def asked(proxy: Site) -> set[str]:
     return {path for path in proxy.paths() if not path.endswith("/robots.txt")}
 
 
-@pytest.mark.parametrize(("spider", "arguments"), BY_SITEMAPS)
+@table(
+    "spider, start",
+    row("SitemapSpider", Sitemaps, {"start_urls": [f"{PUBLIC}/"]}),
+    row("RobotsSitemapSpider", Hosts, {"hosts": f"{PUBLIC}/", "scope": "any"}),
+)
 @in_reactor
-async def test_sitemaps_inside_are_refused(
-    proxy: Site, spider: Any, arguments: dict[str, Any]
-) -> None:
+async def test_sitemaps_inside_are_refused(proxy: Site, spider: Any, start: Any) -> None:
     proxy.pages = dict(SITEMAPS)
-    crawler = await crawl(spider, REFUSE, **arguments)
-    names = ("redirected.xml", "index.xml", "part.xml", "page")
-    assert asked(proxy) == {f"{PUBLIC}/{name}" for name in names}
+    crawler = await crawl(spider, REFUSE, **start)
+    assert asked(proxy) == {REDIRECTED, INDEX, PART, f"{PUBLIC}/page"}
     of_entries = stats(crawler).get("gbot_robots/sitemaps/entries/private", 0)
     assert stats(crawler)["gbot_robots/sitemaps/refused/private"] + of_entries == len(REFUSED)
-    await crawl(spider, **arguments)
+    await crawl(spider, **start)
     assert asked(proxy) >= REFUSED  # by default they may live anywhere
 
 
@@ -230,9 +192,9 @@ NAMED = {"sitemap_urls": ["http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml"]}
 @table(
     "spider, arguments",
     row("SitemapSpider", Sitemaps, {"start_urls": ["http://10.0.0.1/"]}),
-    row("RobotsSitemapSpider", Guided, {"hosts": "http://10.0.0.1/"}),
+    row("RobotsSitemapSpider", Hosts, {"hosts": "http://10.0.0.1/", "scope": "any"}),
     row("SitemapSpider-by-the-user", Sitemaps, NAMED),
-    row("RobotsSitemapSpider-by-the-user", Guided, NAMED),
+    row("RobotsSitemapSpider-by-the-user", Hosts, {**NAMED, "scope": "any"}),
 )
 @in_reactor
 async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public_one(
