@@ -33,7 +33,7 @@ class Everything(Spider):
         "ADDONS": {"scrapy_gbot_robots.Addon": 500},
         "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
         "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
-        "GBOT_ROBOTS_TIMEOUT_SECS": 5,
+        "GBOT_ROBOTS_TIMEOUT_SECS": 10,
         "GBOT_ROBOTS_CRAWL_DELAY": True,
         "GBOT_ROBOTS_REFUSE_PRIVATE": True,
         "DOWNLOADER_MIDDLEWARES": {WaitsForAPage: 600},
