@@ -68,7 +68,8 @@ async def test_downloader_of_the_users_own_decides_when_it_is_full() -> None:
 async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> None:
     replaced: set[str] = set()
 
-    def look(crawler: Any) -> None:
+    def look(spider: Any) -> None:
+        crawler = spider.crawler
         downloader = crawler.engine.downloader
         parts = {
             "signals": crawler.signals,
@@ -83,13 +84,10 @@ async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> No
             of_class = {each for each in vars(part) if callable(getattr(type(part), each, None))}
             replaced.update(f"{name}.{each}" for each in of_class)
 
-    class Looking(Pages):
-        def parse(self, response: Response, **kwargs: Any) -> None:
-            look(self.crawler)
-
-    settings = {"GBOT_ROBOTS_PURPOSES": ["search"]}
+    settings = {**ADDON, "GBOT_ROBOTS_PURPOSES": ["search"]}
+    hears: dict[object, Any] = {signals.response_received: look}
     with Site({"*": b"ok"}) as site:
-        await crawl(Looking, {**ADDON, **settings}, urls=[site.url("/")])
+        await crawl(Pages, settings, hears=hears, urls=[site.url("/")])
     assert replaced == {"signals.send_catch_log", "downloader.handlers.download_request_async"}
     listed = re.findall(r"^\* `([\w.]+)`", engine.__doc__ or "", re.MULTILINE)
     assert replaced == set(listed)

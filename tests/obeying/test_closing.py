@@ -64,9 +64,7 @@ async def leased_by_another(visitor: Visitor, site: Site, clock: Clock) -> None:
 
 def ask(visitor: Visitor, site: Site) -> None:
     """Let the crawl ask for some pages."""
-    assert visitor.crawler.engine
-    for number in range(5):
-        visitor.crawler.engine.crawl(Request(site.url(f"/{number}")))
+    visitor.schedule(*(site.url(f"/{number}") for number in range(5)))
 
 
 def counted(visitor: Visitor, name: str) -> int:

@@ -3,7 +3,6 @@
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from socket import socket
 from types import SimpleNamespace
@@ -283,22 +282,17 @@ async def test_signals_tell_of_each_response_outage_robots_txt_and_refusal(site:
 async def test_handler_may_request_a_page_of_the_origin_and_runs_to_its_end(site: Site) -> None:
     ended: list[bool] = []
 
-    class Asking(Pages):
-        """Requests one more page at a signal, and takes its time."""
+    async def ask(spider: Pages) -> None:
+        """Request one more page at a signal, and take some time."""
+        assert spider.crawler.engine
+        asked = spider.crawler.engine.download_async(Request(site.url("/by-the-handler")))
+        await maybe_deferred_to_future(deferred_from_coro(asked))
+        await pause(0.05)
+        ended.append(True)
 
-        async def start(self) -> AsyncIterator[Request]:
-            self.crawler.signals.connect(self.ask, robotstxt_known)
-            async for request in super().start():
-                yield request
-
-        async def ask(self) -> None:
-            assert self.crawler.engine
-            asked = self.crawler.engine.download_async(Request(site.url("/by-the-handler")))
-            await maybe_deferred_to_future(deferred_from_coro(asked))
-            await pause(0.05)
-            ended.append(True)
-
-    crawler = await crawl(Asking, {"CLOSESPIDER_TIMEOUT": 120}, urls=[site.url("/first")])
+    settings = {"CLOSESPIDER_TIMEOUT": 120}
+    hears: dict[object, Any] = {robotstxt_known: ask}
+    crawler = await crawl(Pages, settings, hears=hears, urls=[site.url("/first")])
     assert ended == [True]
     assert sorted(site.paths()) == ["/by-the-handler", "/first", "/robots.txt"]
     assert stats(crawler)["finish_reason"] == "finished"

@@ -97,45 +97,24 @@ async def test_a_quarter_of_downloads_past_the_scheduler_waits_for_an_outage(sit
     assert stats(visitor.crawler)["gbot_robots/held"] == 2
 
 
-class Embedding(Pages):
-    """Downloads a file of another host, past the scheduler, for each page. When it has all pages it opens a gate, soon."""
-
-    def __init__(self, files: list[str], gate: Gate, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.files = files
-        self.gate = gate
-        self.got: list[str] = []
-
-    async def parse(self, response: Response, **kwargs: Any) -> None:  # type: ignore[override]
-        super().parse(response, **kwargs)
-        under_way(self.get(self.files.pop()))
-        if not self.files:
-            assert self.got == []
-            under_way(self.open_gate())
-
-    async def get(self, url: str) -> None:
-        assert self.crawler.engine
-        self.got.append((await self.crawler.engine.download_async(Request(url))).url)
-
-    async def open_gate(self) -> None:
-        await pause(0.5)  # nothing is scheduled or downloaded any more
-        self.gate.open()
-
-
-@pytest.mark.parametrize("scheduler", [None, Fifo])
-@in_reactor
+@table("scheduler", row("Scrapy's", {}), row("another", {"SCHEDULER": Fifo}))
+@as_scrapy_runs_it
 async def test_downloads_that_wait_for_a_silent_robots_txt_keep_no_page_waiting_and_the_crawl_open(
-    scheduler: type | None, site: Site
+    scheduler: dict[str, Any], site: Site
 ) -> None:
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}) as silent:
-        urls = [site.url(f"/{number}") for number in range(30)]
-        files = [silent.url(f"/{number}") for number in range(30)]
-        settings = {"CONCURRENT_REQUESTS": 4, **({"SCHEDULER": scheduler} if scheduler else {})}
-        crawler = await crawl(Embedding, settings, urls=urls, files=[*files], gate=gate)
-    assert isinstance(crawler.spider, Embedding)
-    assert set(crawler.spider.got) == set(files)
-    assert "spider_exceptions/count" not in stats(crawler)
+        async with visiting(**scheduler, CONCURRENT_REQUESTS=4) as visitor:
+            downloads = [under_way(visitor.may(silent.url(f"/{n}"))) for n in range(30)]
+            await until(lambda: fetches(silent) == 1)
+            visitor.schedule(*(site.url(f"/{n}") for n in range(30)))
+            await until(lambda: len(site.asked) == 1 + 30)
+            assert not [each for each in downloads if each.called]
+            visitor.leaves = True
+            await pause(0.5)  # nothing is scheduled or downloaded any more
+            gate.open()
+            assert await together(*downloads) == [True] * 30
+        assert set(silent.paths()) == {"/robots.txt", *(f"/{n}" for n in range(30))}
 
 
 @as_scrapy_runs_it

@@ -12,6 +12,7 @@ from typing import Any
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from typing_extensions import Self
 
 from .crawls import Pages, begin, together, under_way
@@ -35,6 +36,13 @@ class Visitor(Spider):
             under_way(self.crawler.engine.close_spider_async(reason="enough"))
         return
         yield  # makes this method a generator
+
+    def parse(self, response: Response, **kwargs: Any) -> None: ...
+
+    def schedule(self, *urls: str) -> None:
+        assert self.crawler.engine
+        for url in urls:
+            self.crawler.engine.crawl(Request(url))
 
     async def may(self, url: str, user_agent: str = "testbot") -> bool:
         """Request a page; return whether it may be crawled."""
