@@ -110,8 +110,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
         try:
             if options.versions:
-                new_first = reversed(versions(options.versions, settings, err))
-                robots = [version.decision for version in new_first]
+                every = versions(options.versions, settings, err)
+                robots = [version.decision for version in reversed(every)]  # the new one first
                 for rows in audit.pieces():
                     audit.take(rows, robots)
             else:
@@ -195,9 +195,8 @@ class _Audit:
             if new == answers[crawlers:]:  # by the old version
                 continue
             self._answers.update(enumerate(answers))
-            is_allowed = set(new) == {YES}
             is_wanted = True
-            if not is_allowed:
+            if set(new) != {YES}:
                 self.has_disallowed = True
                 is_wanted = not self._options.only  # --only allowed
             if self._options.format == "text":
@@ -276,7 +275,7 @@ class _Audit:
         err.say()
         judged = count(self._judged, "URL")
         if len(self._options.versions) > 1:  # the table is about these alone
-            changed = sum(number for (column, _), number in self._answers.items() if column == 0)
+            changed = self._answers.total() // len(self._names)  # each has an answer a column
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:

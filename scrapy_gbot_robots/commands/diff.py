@@ -32,8 +32,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     for change in every:
         agents += len(change.agents)
         facts = change._asdict()
-        facts["removed"] = [text._asdict() for text in change.removed]
-        facts["added"] = [text._asdict() for text in change.added]
+        for name in ("removed", "added"):
+            facts[name] = [text._asdict() for text in facts[name]]
         out.json(facts)
         group = ""
         if change.group is not None:
