@@ -58,7 +58,9 @@ class Addon:
             configured = settings.getdict(name)
             if component not in map(_loaded, configured):
                 _keep_priority(settings, name, {**configured, component: position})
-        if not settings.getbool("ROBOTSTXT_OBEY"):
+        if settings.getbool("ROBOTSTXT_OBEY"):
+            _keep_priority(settings, "SCHEDULER", with_front(load_object(settings["SCHEDULER"])))
+        else:
             level = logging.WARNING
             if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
                 level = logging.INFO  # a spider's own settings are a decision
@@ -69,8 +71,6 @@ class Addon:
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
-        if settings.getbool("ROBOTSTXT_OBEY"):
-            _keep_priority(settings, "SCHEDULER", with_front(load_object(settings["SCHEDULER"])))
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
