@@ -116,9 +116,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path) -> None:
-    assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+def test_sqlite_lives_in_the_data_directory_of_a_project_even_if_that_cannot_be_made(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: object) -> str:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert read().sqlite_path == path
     assert list(mistakes(Settings())) == [], "that it does not exist yet is no mistake"
+    monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
+    assert read().sqlite_path == path, "so opening the storage will say so"
+    assert list(mistakes(Settings())) == []
+    assert read(STORAGE="memory").storage == "memory"
 
 
 @table(
@@ -132,18 +142,6 @@ def test_paths_begin_at_the_project(
 ) -> None:
     monkeypatch.setenv("HOME", "/home/of/mine")
     assert read(REPORT=path).report == Path(absolute.format(project=project))
-
-
-def test_data_directory_that_fails_is_left_to_the_storage(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read_only(path: object) -> str:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
-    assert read().sqlite_path == project / ".scrapy" / "gbot_robots" / "robots.sqlite"
-    assert list(mistakes(Settings())) == [], "that it does not exist yet is no mistake"
-    assert read(STORAGE="memory").storage == "memory"
 
 
 LOCAL = "redis://localhost:6379/0"

@@ -23,6 +23,10 @@ CONSOLE = [sys.executable, "-c", "from scrapy_gbot_robots.__main__ import consol
 OVERRIDE = """-s 'GBOT_ROBOTS_OVERRIDES={"a.example": {"rules": "ignore"}}'"""
 WHY = "GBOT_ROBOTS_OVERRIDES['a.example']['reason'] must be a text that says why, got None"
 NO_SUCH_FILE = "no: No such file or directory"
+BY_URL = "a site is named by its URL, such as https://"
+NO_REDIS = "-s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1"
+FOREIGN = "-s GBOT_ROBOTS_SQLITE_PATH=e.txt"
+STAYS = "does not say that it is this plugin's: it stays as it is. Delete it if you know"
 
 
 @needs_posix  # which has these messages, and these paths
@@ -46,10 +50,7 @@ NO_SUCH_FILE = "no: No such file or directory"
     ("test no --robots r.txt", NO_SUCH_FILE),
     ("test - --robots -", "no expectation in it"),
     ("test - --robots r.txt", "no expectation in it"),
-    (
-        "diff r.txt no",
-        f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; a site is named by its URL, such as https://",
-    ),
+    ("diff r.txt no", f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; {BY_URL}"),
     ("diff - -", '"-" cannot be both versions'),
     ("audit --urls no --robots r.txt", NO_SUCH_FILE),
     ("audit --urls http://a/", "--urls names a file of URLs; for one URL there is check\n"),
@@ -61,15 +62,9 @@ NO_SUCH_FILE = "no: No such file or directory"
     ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
     ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
     ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
-    ("cache list -s GBOT_ROBOTS_SQLITE_PATH=e.txt", "e.txt does not say that it is this plugin"),
-    (
-        "cache list -s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1",
-        "error: cannot use Redis at 127.0.0.1:1",
-    ),
-    (
-        "cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=e.txt",
-        "does not say that it is this plugin's: it stays as it is. Delete it if you know",
-    ),
+    (f"cache list {FOREIGN}", "e.txt does not say that it is this plugin"),
+    (f"cache list {NO_REDIS}", "error: cannot use Redis at 127.0.0.1:1"),
+    (f"cache forget --all {FOREIGN}", STAYS),
     ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "/proc/x"),
     ("cache show mailto://x", "not an http, https or ftp URL"),
     ("cache forget", "forget needs an ORIGIN, or --all"),
