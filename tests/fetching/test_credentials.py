@@ -22,6 +22,7 @@ from .scenarios import RULES
 BASIC = "Basic " + b64encode(b"me:secret").decode()
 NEAR, FAR = "127.0.0.2", "127.0.0.3"
 USER = {"HTTPAUTH_USER": "me", "HTTPAUTH_PASS": "secret"}
+META_KEYS = ["http_user", "http_pass"]
 
 
 class Guarded(Site):
@@ -64,10 +65,8 @@ def asking_with(**own: str) -> dict[str, Any]:
     fetcher = type("WithHeaders", (OwnFetcher,), {"own": own})
     middleware = type("Own", (GbotRobotsTxtMiddleware,), {"fetcher_cls": fetcher})
     scrapys = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"
-    return {
-        "DOWNLOADER_MIDDLEWARES": {middleware: 100, scrapys: None},
-        "DEFAULT_REQUEST_HEADERS": {"Authorization": BASIC},
-    }
+    by_settings = {"DEFAULT_REQUEST_HEADERS": {"Authorization": BASIC}}
+    return {**by_settings, "DOWNLOADER_MIDDLEWARES": {middleware: 100, scrapys: None}}
 
 
 has_settings = pytest.mark.skipif(
@@ -78,9 +77,7 @@ WAYS = [
     row("settings-for-a-domain", Pages, {**USER, "HTTPAUTH_DOMAIN": NEAR}, marks=has_settings),
     row("settings-for-all", Pages, {**USER, "HTTPAUTH_DOMAIN": None}, marks=has_settings),
     row("attributes-of-the-spider", WithAttributes, {}),
-    row(
-        "meta", WithMeta, {"GBOT_ROBOTS_META_KEYS": ["http_user", "http_pass"]}, marks=has_settings
-    ),
+    row("meta", WithMeta, {"GBOT_ROBOTS_META_KEYS": META_KEYS}, marks=has_settings),
     row("fetcher", Pages, asking_with(Authorization=BASIC)),
     row("fetcher-with-a-cookie", Pages, asking_with(Cookie="session=1")),
 ]
@@ -147,11 +144,8 @@ async def test_no_other_host_gets_these_credentials_by_a_redirect_of_a_robots_tx
 @in_reactor
 async def test_robots_txt_of_a_host_outside_the_domain_is_asked_for_without_credentials() -> None:
     with Site({"*": RULES}, host=FAR) as far, Site({"*": RULES}, host=NEAR) as near:
-        settings = {
-            **USER,
-            "HTTPAUTH_DOMAIN": NEAR,
-            "DEFAULT_REQUEST_HEADERS": {"Authorization": "Bearer all", "Cookie": "all=1"},
-        }
+        headers = {"Authorization": "Bearer all", "Cookie": "all=1"}
+        settings = {**USER, "HTTPAUTH_DOMAIN": NEAR, "DEFAULT_REQUEST_HEADERS": headers}
         urls = [far.url("/page"), near.url("/page")]
         await crawl(Pages, with_domain(settings, near), urls=urls)
         assert [credentials(asked) for asked in far.asked] == [set()]

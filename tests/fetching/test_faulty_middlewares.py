@@ -98,11 +98,7 @@ def for_pages(*urls: str) -> list[Request]:
 )
 @in_reactor
 async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waited_for(
-    middleware: type,
-    kind: type[Exception] | None,
-    why: str,
-    caplog: pytest.LogCaptureFixture,
-    tmp_path: Path,
+    middleware: type, kind: Any, why: str, caplog: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "robots.sqlite"
     robots = raw(reset=True) if middleware is FailsAtFailures else RULES
@@ -200,13 +196,11 @@ async def test_middleware_that_waits_for_what_waits_for_the_robots_txt_is_at_fau
     middleware: type, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        settings = {
-            "DOWNLOADER_MIDDLEWARES": {middleware: 600},
-            "GBOT_ROBOTS_TIMEOUT_SECS": 0.5,
-            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
-        }
-        crawler = await crawl(Pages, settings, urls=[site.url("/free"), site.url("/other")])
-        assert set(pages(crawler).refused) == {site.url("/free"), site.url("/other")}
+        times = {"GBOT_ROBOTS_TIMEOUT_SECS": 0.5, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+        settings = {**times, "DOWNLOADER_MIDDLEWARES": {middleware: 600}}
+        urls = [site.url("/free"), site.url("/other")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert set(pages(crawler).refused) == set(urls)
         for error in pages(crawler).refused.values():
             assert "another middleware failed (TimeoutError: the downloader" in str(error)
     (record,) = faults(caplog)
@@ -221,12 +215,7 @@ async def test_middleware_that_waits_for_what_waits_for_the_robots_txt_is_at_fau
 )
 @in_reactor
 async def test_response_counts_that_a_middleware_does_not_pass_on(
-    middleware: type,
-    robots: Reply,
-    allowed: bool,
-    asked: int,
-    why: str,
-    caplog: pytest.LogCaptureFixture,
+    middleware: type, robots: Reply, allowed: bool, asked: int, why: str, caplog: Any
 ) -> None:
     with Site({"/robots.txt": robots, "*": b"ok"}) as site:
         settings = {"DOWNLOADER_MIDDLEWARES": {middleware: 600}, "GBOT_ROBOTS_TIMEOUT_SECS": 0.5}

@@ -203,10 +203,8 @@ class Elsewhere:
 async def test_credentials_go_to_no_other_proxy_nor_to_the_site(other: bool, after: int) -> None:
     with Site({"*": RULES}) as elsewhere, Proxy({"*": b"ok"}) as proxy:
         url = "http://far.example" if other else elsewhere.url("")
-        settings = {
-            "DOWNLOADER_MIDDLEWARES": {Elsewhere: after},
-            "TEST_PROXY": elsewhere.url("") if other else None,
-        }
+        by_way_of = elsewhere.url("") if other else None
+        settings = {"DOWNLOADER_MIDDLEWARES": {Elsewhere: after}, "TEST_PROXY": by_way_of}
         await crawl(Pages, settings, urls=[passed(f"{url}/free", proxy)])
         assert [asked.path.rpartition("/")[2] for asked in elsewhere.asked] == ["robots.txt"]
         assert "proxy-authorization" not in elsewhere.asked[0].headers

@@ -44,6 +44,7 @@ BODY = b"User-agent: *\nDisallow: /private\n"
 DISALLOW, ALLOW, RULES = State.FULL_DISALLOW, State.FULL_ALLOW, State.RULES
 GOOGLE = Policy()
 DOWN = Unreachable("HTTP 500", 500)
+CUT = Fetched(200, URL, BODY, cut=True)
 
 
 def after(*outcomes: Outcome, at: float = NOW, policy: Policy = GOOGLE) -> Entry:
@@ -64,11 +65,9 @@ MISSING = after(Unavailable(404, URL, "HTTP 404"), at=NOW - 2 * DAY)
 
 @table(
     "outcomes, state, why",
-    row("S2.3-fetched", [Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200"),
+    row("S2.3-fetched", [CUT], RULES, "HTTP 200"),
     row("S2.11-unavailable", [Unavailable(403, URL, "HTTP 403")], ALLOW, "HTTP 403"),
-    row(
-        "S2.15-after-an-outage", [DOWN, DOWN, Fetched(200, URL, BODY, cut=True)], RULES, "HTTP 200"
-    ),
+    row("S2.15-after-an-outage", [DOWN, DOWN, CUT], RULES, "HTTP 200"),
     row("gone", [Fetched(200, URL, BODY), Unavailable(404, URL, "HTTP 404")], ALLOW, "HTTP 404"),
 )
 def test_last_definite_answer_decides(outcomes: list[Outcome], state: State, why: str) -> None:
@@ -183,9 +182,7 @@ def test_outage_counts_the_last_failures_that_are_alike() -> None:
     row("an-answer", after(DOWN), False),
     row("no-address-since-an-answer", after(DOWN, failed(Failure.DNS)), True),
     row("stale-copy", renew(SERVED, failed(Failure.DNS), NOW, GOOGLE), True),
-    row(
-        "fresh-copy", renew(after(Fetched(200, URL, BODY)), failed(Failure.DNS), NOW, GOOGLE), False
-    ),
+    row("fresh-copy", after(Fetched(200, URL, BODY), failed(Failure.DNS)), False),
     row("no-outage", SERVED, False),
 )
 def test_next_run_sees_for_itself_that_there_is_no_server(entry: Entry, expected: bool) -> None:

@@ -34,6 +34,9 @@ SHARED = [
 ]
 
 
+Two = tuple[Storage, Storage]  # a storage as one process has it, and as another one
+
+
 @pytest.fixture
 def opens(tmp_path: Path, emptied: Callable[[str, str], Any]) -> Callable[[str], Storage]:
     """Opens a storage by its name. It is the same one each time, but for memory."""
@@ -58,10 +61,7 @@ def storage(request: pytest.FixtureRequest, opens: Callable[[str], Storage]) -> 
 
 
 @pytest.fixture(params=SHARED)
-def shared(
-    request: pytest.FixtureRequest, opens: Callable[[str], Storage]
-) -> Iterator[tuple[Storage, Storage]]:
-    """A storage as one process has it, and as another one."""
+def shared(request: pytest.FixtureRequest, opens: Callable[[str], Storage]) -> Iterator[Two]:
     with closing(opens(request.param)) as storage, closing(opens(request.param)) as other:
         yield storage, other
 
@@ -117,7 +117,7 @@ def test_threads_use_it_at_once(storage: Storage) -> None:
 # Leases, of which memory grants each
 
 
-def test_one_holds_a_lease_until_its_release_or_its_end(shared: tuple[Storage, Storage]) -> None:
+def test_one_holds_a_lease_until_its_release_or_its_end(shared: Two) -> None:
     storage, other = shared
     token = storage.lease(ORIGIN, 60)
     assert token
@@ -136,7 +136,7 @@ def test_one_holds_a_lease_until_its_release_or_its_end(shared: tuple[Storage, S
     assert storage.lease(ORIGIN, 60) is None
 
 
-def test_one_of_many_threads_gets_the_lease(shared: tuple[Storage, Storage]) -> None:
+def test_one_of_many_threads_gets_the_lease(shared: Two) -> None:
     with ThreadPoolExecutor(8) as threads:
         tokens = threads.map(lambda number: shared[number % 2].lease(ORIGIN, 600), range(200))
         assert len(list(filter(None, tokens))) == 1
@@ -151,10 +151,7 @@ def test_one_of_many_threads_gets_the_lease(shared: tuple[Storage, Storage]) -> 
     row("new-but-leased", None, True, False),
 )
 def test_what_is_found_is_a_good_entry_or_the_lease_or_neither(
-    entry: Entry | None,
-    is_leased_elsewhere: bool,
-    gets_lease: bool,
-    shared: tuple[Storage, Storage],
+    entry: Entry | None, is_leased_elsewhere: bool, gets_lease: bool, shared: Two
 ) -> None:
     storage, other = shared
     if entry is not None:

@@ -103,11 +103,7 @@ def three_sites() -> Iterator[tuple[Site, Site, Site]]:
 
 
 async def assert_storage_is_replaced_and_taken_back(
-    fault: Fault,
-    at: str,
-    settings: dict[str, Any],
-    opened: Callable[[], Any],
-    caplog: pytest.LogCaptureFixture,
+    fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: Any
 ) -> None:
     """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
     caplog.set_level(logging.INFO, logger=client_module.__name__)
