@@ -14,6 +14,7 @@ def changed(old: str, new: str) -> list[AgentChange]:
 
 
 OLD = "User-agent: a\nDisallow: /x\nAllow: /x/y\n"
+TWICE = "User-agent: a\nDisallow: /b\nAllow: /c\nDisallow: /b\n"
 USES = "Content-Usage: a=y\nContent-Usage: b=y"
 
 
@@ -40,13 +41,7 @@ def test_nothing_changed_for_a_crawler(old: str, new: str) -> None:
     (OLD, OLD.replace("/x\n", "/z\n"), [("Disallow: /x", 2)], [("Disallow: /z", 2)]),
     (OLD, OLD.replace("Allow: /x/y\n", ""), [("Allow: /x/y", 3)], []),
     (OLD, OLD.replace("Allow", "Disallow"), [("Allow: /x/y", 3)], [("Disallow: /x/y", 3)]),
-    row(
-        "of-equal-rules-the-first",
-        "",
-        "User-agent: a\nDisallow: /b\nAllow: /c\nDisallow: /b\n",
-        [],
-        [("Disallow: /b", 2), ("Allow: /c", 3)],
-    ),
+    row("of-equal-rules-the-first", "", TWICE, [], [("Disallow: /b", 2), ("Allow: /c", 3)]),
     (OLD, OLD + "Crawl-delay: 5\n", [], [("Crawl-delay: 5", None)]),
     (
         OLD + "Content-Usage: /a train-ai=y",

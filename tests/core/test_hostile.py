@@ -169,15 +169,13 @@ def test_rules_are_looked_through_once_however_many_match(monkeypatch: pytest.Mo
     assert looked_up.call_count <= 2
 
 
-@pytest.mark.parametrize(
+@table(
     "told",
-    [
-        groups_of,
-        sitemap_lines_of,
-        lambda robots: robots.remarks,
-        lambda robots: findings(robots._body),
-    ], ids=["groups", "sitemaps", "remarks", "lint"],
-)  # fmt: skip
+    row("groups", groups_of),
+    row("sitemaps", sitemap_lines_of),
+    row("remarks", lambda robots: robots.remarks),
+    row("lint", lambda robots: findings(robots._body)),
+)
 @table(
     "body_of",
     row("agents-then-delays", agents_and_delays),

@@ -455,14 +455,12 @@ def test_all_texts_are_printable_whatever_the_bytes() -> None:
 
 
 AGENTS = [b"user-agent: %s\n" % (b"a" * n) for n in range(1, 900)]
+MERGED = [b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in AGENTS]
 
 
 @table(
     "body",
-    row(
-        "merging",
-        b"".join(b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in AGENTS),
-    ),
+    row("merging", b"".join(MERGED)),
     row("preferences-that-say-nothing", HEAD + b"content-usage: X\n" * 29_000),
     row(
         "shared-rules",

@@ -1,6 +1,5 @@
 """Preferences about the use of content: which statement counts for which URL and crawler."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,17 +141,15 @@ def test_headers_speak_of_a_response() -> None:
     assert stated == Preferences(False, None, True, "reference", (3,))
 
 
-HOSTILE = {
-    "lines": b"content-usage: /a%d train-ai=n\n",
-    "same line": b"content-usage: train-ai=n\n",
-    "signals": b"content-signal: ai-train=no\n",
-    "wildcards": b"content-usage: /*a%d train-ai=n\n",
-    "long": b"content-usage: " + b"a=(b)," * 2_000 + b"train-ai=n\n",
-    "groups": b"user-agent: a%d\ncontent-usage: train-ai=n\n",
-}
-
-
-@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
+@table(
+    "line",
+    row("lines", b"content-usage: /a%d train-ai=n\n"),
+    row("same-line", b"content-usage: train-ai=n\n"),
+    row("signals", b"content-signal: ai-train=no\n"),
+    row("wildcards", b"content-usage: /*a%d train-ai=n\n"),
+    row("long", b"content-usage: " + b"a=(b)," * 2_000 + b"train-ai=n\n"),
+    row("groups", b"user-agent: a%d\ncontent-usage: train-ai=n\n"),
+)
 def test_hostile_lines_have_an_answer(line: bytes) -> None:
     many = 500_000 // (len(line) + 4)
     lines = [line.replace(b"%d", b"%d" % number) for number in range(many)]

@@ -42,19 +42,16 @@ def test_check_says_what_the_site_says_of_a_purpose(
     assert word in ended.out
 
 
-@pytest.mark.parametrize(
-    ("override", "word", "status"),
-    [
-        ({"rules": "ignore"}, "refused (line 3)", 0),
-        ({"rules": "user-agent: *\nallow: /"}, "unsaid", 0),
-        ({"rules": "user-agent: *\ncontent-usage: train-ai=n"}, "refused (line 2)", 1),
-    ],
-    ids=["ignore", "rules", "rules-that-refuse"],
+@table(
+    "rules, word, status",
+    ("ignore", "refused (line 3)", 0),
+    ("user-agent: *\nallow: /", "unsaid", 0),
+    ("user-agent: *\ncontent-usage: train-ai=n", "refused (line 2)", 1),
 )
 def test_an_override_of_the_rules_speaks_of_purposes_in_place_of_the_site(
-    override: dict[str, object], word: str, status: int, tmp_path: Path
+    rules: str, word: str, status: int, tmp_path: Path
 ) -> None:
-    overrides = json.dumps({"127.0.0.1": {**override, "reason": "a contract"}})
+    overrides = json.dumps({"127.0.0.1": {"rules": rules, "reason": "a contract"}})
     with Site({"/robots.txt": ROBOTS_TXT}) as site:
         check = ("check", site.url("/x"), "--as", "mybot", "--purpose", "train-ai")
         ended = run(*check, "-s", f"GBOT_ROBOTS_OVERRIDES={overrides}", cwd=tmp_path)

@@ -28,6 +28,7 @@ from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.signals import robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, pages, stats
+from ..support.rows import row, table
 from ..support.web import Reply, Site, raw, redirect
 from .scenarios import (
     BIG,
@@ -178,11 +179,7 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("settings", "scenarios"),
-    WITH_SETTINGS,
-    ids=[", ".join(settings) for settings, _ in WITH_SETTINGS],
-)
+@table("settings, scenarios", *(row(", ".join(each[0]), *each) for each in WITH_SETTINGS))
 @in_reactor
 async def test_nothing_gets_in_the_way(settings: dict[str, Any], scenarios: list[Scenario]) -> None:
     found = await run_all(scenarios, **settings)

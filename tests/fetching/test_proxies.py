@@ -195,9 +195,7 @@ class Elsewhere:
             request.meta["proxy"] = self.proxy
 
 
-@pytest.mark.parametrize(
-    "after", [740, 760], ids=["before-HttpProxyMiddleware", "after-HttpProxyMiddleware"]
-)
+@table("after", row("before-HttpProxyMiddleware", 740), row("after-HttpProxyMiddleware", 760))
 @pytest.mark.parametrize("other", [True, False], ids=["another-proxy", "no-proxy"])
 @in_reactor
 async def test_credentials_go_to_no_other_proxy_nor_to_the_site(other: bool, after: int) -> None:

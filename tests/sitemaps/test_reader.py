@@ -112,15 +112,13 @@ def test_format_is_told_by_the_content(body: bytes, paths: str) -> None:
     assert (reader.entries, reader.broken, reader.trouble) == (len(entries), 0, "")
 
 
-DATES = {
-    "index": (INDEX, "2026"),
-    "rss": (FEED, "Sat, 31 Jan 2026 10:20:30 GMT"),
-    "atom": (ATOM, "2026-01-31T10:20:30Z"),
-    "rdf": (RDF, "2026-01-31"),
-}
-
-
-@pytest.mark.parametrize(("body", "lastmod"), DATES.values(), ids=DATES)
+@table(
+    "body, lastmod",
+    row("index", INDEX, "2026"),
+    row("rss", FEED, "Sat, 31 Jan 2026 10:20:30 GMT"),
+    row("atom", ATOM, "2026-01-31T10:20:30Z"),
+    row("rdf", RDF, "2026-01-31"),
+)
 def test_last_change_is_read(body: bytes, lastmod: str) -> None:
     assert read(body)[0][0]["lastmod"] == lastmod
 
@@ -341,15 +339,15 @@ def test_file_that_is_no_sitemap_has_trouble_and_no_entries(body: bytes) -> None
 
 LEVELS = [(level, b"&l%d;" % (level - 1) * 10) for level in range(1, 10)]
 LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % level for level in LEVELS)
-ENTITIES = {
-    "billion-laughs": b'[<!ENTITY l0 "lol">%s<!ENTITY x "&l9;">]' % LAUGHS,
-    "short": b'[<!ENTITY x "short">]',
-    "local-file": b'[<!ENTITY x SYSTEM "file:///etc/passwd">]',
-    "remote-dtd": b'SYSTEM "http://127.0.0.1:9/x.dtd"',
-}
 
 
-@pytest.mark.parametrize("doctype", ENTITIES.values(), ids=ENTITIES)
+@table(
+    "doctype",
+    row("billion-laughs", b'[<!ENTITY l0 "lol">%s<!ENTITY x "&l9;">]' % LAUGHS),
+    row("short", b'[<!ENTITY x "short">]'),
+    row("local-file", b'[<!ENTITY x SYSTEM "file:///etc/passwd">]'),
+    row("remote-dtd", b'SYSTEM "http://127.0.0.1:9/x.dtd"'),
+)
 def test_no_entity_is_expanded(doctype: bytes) -> None:
     body = b"<!DOCTYPE u %s>%s" % (doctype, urlset(url(b"http://e/&x;"))[39:])
     assert locs(body) == ["http://e/&x;"]

@@ -348,16 +348,13 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
         assert stats(crawler)["robotstxt/request_count"] == 2
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome", "why"),
-    [
-        (None, "unreachable", "connection refused"),  # it is not waited for
-        (Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
-        (Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
-        (Reply(403), "refused", "its robots.txt is HTTP 403: refused"),
-        (b"Sitemap: /s.xml", "without", "its robots.txt lists none that can be used"),
-    ],
-    ids=["no-server", "too-many-requests", "error-of-its-own", "refused", "bad-lines-only"],
+@table(
+    "answer, outcome, why",
+    row("no-server", None, "unreachable", "connection refused"),  # it is not waited for
+    row("429", Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
+    row("999", Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
+    row("403", Reply(403), "refused", "its robots.txt is HTTP 403: refused"),
+    row("bad", b"Sitemap: /s.xml", "without", "its robots.txt lists none that can be used"),
 )
 @in_reactor
 async def test_host_without_a_sitemap_is_told_with_the_reason(
