@@ -148,7 +148,7 @@ class Waits(Fifo):
     waited_with_requests_held = 0
 
     def next_request(self) -> Request | None:
-        room: Any = getattr(self, "room", None)  # the front's
+        room: Any = getattr(self, "_room", None)  # the front's
         if room is not None and room.occupancy.size and not self.requests:
             Waits.waited_with_requests_held += 1
         return super().next_request()
