@@ -41,8 +41,7 @@ async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[s
 
 
 def counted(crawler: Crawler) -> dict[str, int]:
-    prefix = "gbot_robots/preference/"
-    return {name.removeprefix(prefix): number for name, number in stats(crawler, prefix).items()}
+    return stats(crawler, "gbot_robots/preference/")
 
 
 @in_reactor

@@ -118,7 +118,7 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
         assert record.exc_info is not None
         assert kind is None or record.exc_info[0] is kind
         counted = stats(crawler, "robotstxt/exception_count/")
-        assert counted == {f"robotstxt/exception_count/{record.exc_info[0]}": 2}
+        assert counted == {str(record.exc_info[0]): 2}
     storage = SqliteStorage(path)
     assert [storage.get(site.url("").rstrip("/")) for site in (first, second)] == [None, None]
     storage.close()

@@ -50,10 +50,7 @@ async def test_answer_is_good_for(
         site.pages["/robots.txt"] = CLOSED
         clock.goes_on(gone - kept)
         assert not await visitor.may(site.url("/"))
-    assert stats(visitor.crawler, "gbot_robots/lookup/") == {
-        "gbot_robots/lookup/fetched": 2,
-        "gbot_robots/lookup/memory": 1,
-    }
+    assert stats(visitor.crawler, "gbot_robots/lookup/") == {"fetched": 2, "memory": 1}
 
 
 # Refreshing ahead of time
@@ -87,10 +84,10 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
         assert not await visitor.may(site.url("/"), "abot")
         assert fetches(site) == 2
     assert stats(visitor.crawler, "gbot_robots/lookup/") == {
-        "gbot_robots/lookup/fetched": 1,
-        "gbot_robots/lookup/storage": 2,  # the other agent, before and after
-        "gbot_robots/lookup/refreshed": 1,
-        "gbot_robots/lookup/memory": 7,
+        "fetched": 1,
+        "storage": 2,  # the other agent, before and after
+        "refreshed": 1,
+        "memory": 7,
     }
 
 
@@ -296,9 +293,9 @@ async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path
                 assert await visitor.may(b.url("/"))
             assert fetches(a) == fetches(b) == fetches(c) == 1
         assert stats(visitor.crawler, "gbot_robots/lookup/") == {
-            "gbot_robots/lookup/fetched": 3,
-            "gbot_robots/lookup/storage": 4,  # a and c, each time they come again
-            "gbot_robots/lookup/memory": 5,  # b, which is used often
+            "fetched": 3,
+            "storage": 4,  # a and c, each time they come again
+            "memory": 5,  # b, which is used often
         }
 
 

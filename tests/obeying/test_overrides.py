@@ -69,9 +69,9 @@ async def test_each_host_obeys_its_override_and_is_not_asked_for_its_robots_txt(
         assert never.paths() == []
         assert not any("/robots.txt" in site.paths() for site in sites)
         assert stats(crawler, "gbot_robots/override/") == {
-            "gbot_robots/override/ignored": 8,
-            "gbot_robots/override/disallowed": 4,
-            "gbot_robots/override/rules": 8,
+            "ignored": 8,
+            "disallowed": 4,
+            "rules": 8,
         }
         assert stats(crawler, "gbot_robots/origins/") == {}  # they count robots.txt files
         assert "gbot_robots/held" not in stats(crawler)
@@ -97,7 +97,7 @@ async def test_override_that_runs_out_leaves_the_site_to_its_robots_txt(
         clock.goes_on(DAY)
         assert await visitor.may(site.url("/yes"))
         assert not await visitor.may(site.url("/no"))
-    assert stats(visitor.crawler, "gbot_robots/origins/") == {"gbot_robots/origins/rules": 1}
+    assert stats(visitor.crawler, "gbot_robots/origins/") == {"rules": 1}
 
 
 @in_reactor

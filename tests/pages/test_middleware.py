@@ -106,11 +106,11 @@ async def test_pages_directives_are_in_meta_and_links_not_to_follow_are_left() -
         assert followed(site) == FOLLOWED
         # strangers may make up any number of names, so "made-up" is not counted
         assert stats(crawler, "gbot_robots/tags/") == {
-            "gbot_robots/tags/links_left": len(LEFT),
-            "gbot_robots/tags/noarchive": 1,
-            "gbot_robots/tags/nofollow": 5,
-            "gbot_robots/tags/noindex": 4,
-            "gbot_robots/tags/unavailable_after": 1,
+            "links_left": len(LEFT),
+            "noarchive": 1,
+            "nofollow": 5,
+            "noindex": 4,
+            "unavailable_after": 1,
         }
         said = crawler.spider.said  # type: ignore[union-attr]
         assert said["/free"] == said["/header-other"] == {}

@@ -141,7 +141,7 @@ async def test_archive_of_either_crawl_has_what_was_served_and_gives_the_crawl_s
                 crawler = await crawl(Pages, settings, urls=urls)
             assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
             assert judged(archive, urls) == dict(zip(urls, expected, strict=True))
-            assert stats(crawler, "gbot_robots/archive/") == {"gbot_robots/archive/written": 11}
+            assert stats(crawler, "gbot_robots/archive/") == {"written": 11}
             (line,) = [text for text in caplog.messages if text.startswith("The record of this")]
             assert line == f"The record of this crawl is in {archive}: 11 robots.txt answers"
             rows = [by_url(archive)[site.url("/robots.txt")] for site in sites]

@@ -188,9 +188,10 @@ def stop(crawler: Crawler) -> None:
 
 
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
+    """The stats whose names begin with `prefix`, by the rest of their names."""
     assert crawler.stats is not None
     every = crawler.stats.get_stats().items()
-    return {name: value for name, value in every if name.startswith(prefix)}
+    return {name.removeprefix(prefix): value for name, value in every if name.startswith(prefix)}
 
 
 def in_sqlite(path: Path) -> dict[str, Any]:

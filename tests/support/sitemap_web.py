@@ -178,8 +178,7 @@ def parsed(crawler: Crawler) -> dict[str, Response]:
 
 
 def sitemap_stats(crawler: Crawler) -> dict[str, int]:
-    prefix = "gbot_robots/sitemaps/"
-    return {name.removeprefix(prefix): count for name, count in stats(crawler, prefix).items()}
+    return stats(crawler, "gbot_robots/sitemaps/")
 
 
 def found(crawler: Crawler) -> dict[str, list[str]]:
@@ -194,7 +193,4 @@ def without(crawler: Crawler) -> dict[str, str]:
 
 
 def host_stats(crawler: Crawler) -> dict[str, int]:
-    return {
-        name.rpartition("/")[2]: count
-        for name, count in stats(crawler, "gbot_robots/hosts/").items()
-    }
+    return stats(crawler, "gbot_robots/hosts/")
