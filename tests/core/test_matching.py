@@ -67,6 +67,7 @@ PATTERNS: list[tuple[str, str, list[str], list[str]]] = [
     ("S8.14-double-slash", "/a", ["/a"], ["//a", "/./a"]),
     ("D19-RFC-figure-4", "/foo/bar?baz=https://foo.bar", ["/foo/bar?baz=https://foo.bar"], ["/foo/bar?baz=https%3A%2F%2Ffoo.bar"]),
     ("D20-RFC-figure-6", "/path/file-with-a-%2A.html", ["/path/file-with-a-%2A.html"], ["/path/file-with-a-*.html"]),
+    ("robots-txt-like-any-other", "/r", ["/robots.txt"], []),
     ("overlapping-segments", "/a*ab$", ["/aab", "/aaab"], ["/ab"]),
     ("segments-in-order", "/*b*a", ["/xbya"], ["/xayb"]),
     ("stars-alone-before-a-slash", "**********/", ["/", "/a"], []),

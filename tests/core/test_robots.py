@@ -24,11 +24,6 @@ def test_body_may_be_any_kind_of_bytes(kind: type) -> None:
     assert not RobotsTxt.parse(kind(BODY)).allowed("https://e.com/no", "a")
 
 
-def test_url_of_the_robots_txt_is_judged_like_any_other() -> None:
-    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /r")
-    assert not robots.verdict("https://e.com/robots.txt", "a").allowed
-
-
 def test_body_must_be_bytes_and_user_agent_and_url_text_or_bytes() -> None:
     with pytest.raises(TypeError, match="a robots.txt is bytes, not str"):
         RobotsTxt.parse("user-agent: *")  # type: ignore[arg-type]

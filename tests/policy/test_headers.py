@@ -45,9 +45,7 @@ def test_cache_control_is_read(lines: list[bytes], seconds: float | None) -> Non
     assert max_age(lines) == seconds
 
 
-@pytest.mark.parametrize(
-    ("age", "seconds"), [(b"10", 50), (b"100", 0), (b"-5", 60), (b"old", 60), (None, 60)], ids=repr
-)
+@table("age, seconds", (b"10", 50), (b"100", 0), (b"-5", 60), (b"old", 60), (None, 60))
 def test_age_is_taken_off(age: bytes | None, seconds: float) -> None:
     assert max_age([b"max-age=60"], age) == seconds
     assert max_age([], age) is None

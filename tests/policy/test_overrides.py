@@ -8,7 +8,8 @@ import pytest
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
 from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC, Verdict
-from scrapy_gbot_robots.policy.overrides import Action, Override, Overrides, read_overrides
+from scrapy_gbot_robots.policy.overrides import Action, Override
+from scrapy_gbot_robots.policy.overrides import read_overrides as read
 
 from ..support.instructions import instructions
 from ..support.rows import row, table
@@ -22,10 +23,6 @@ WRONG_KEYS = (
     ".shop.example *..shop.example a..example https://.a.example *.127.0.0.1 *.[::1] "
     "*..example 256.1.1.1 1.2.3.4.5 a.0x *.a.7 https://300.1"
 )
-
-
-def read(value: Any) -> Overrides:
-    return read_overrides(value)
 
 
 def one(**fields: Any) -> Override:
@@ -113,7 +110,7 @@ def test_lists_for_the_log_have_those_first_that_run_out_first() -> None:
     name = "GBOT_ROBOTS_OVERRIDES"
     lists = (f"{name}: 1 {run_out}", f"{name}: 2 in force: {in_force}")
     assert overrides.in_words(86_400.0) == lists
-    assert read_overrides({}).in_words(0.0) == ("", "")
+    assert read({}).in_words(0.0) == ("", "")
 
 
 def test_verdicts_name_the_override() -> None:
@@ -142,7 +139,7 @@ def test_finding_one_of_many_does_not_go_through_them_all() -> None:
 
 def test_rules_are_read_as_the_caller_wants() -> None:
     value = {"a.example": {"rules": "user-agent: *\ndisallow: /x\ndisallow: /y", "reason": "mail"}}
-    (override,) = read_overrides(value, lambda body: RobotsTxt.parse(body, max_bytes=27)).values()
+    (override,) = read(value, lambda body: RobotsTxt.parse(body, max_bytes=27)).values()
     assert override.robotstxt is not None
     allowed = [override.robotstxt.allowed(path, "mybot") for path in ("/x", "/y")]
     assert allowed == [False, True]
