@@ -58,7 +58,6 @@ KNOWN = _WORDS | _VALUED
 
 # Of a link; Google's page on qualifying links: none of the three will generally be followed.
 _NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
-_REL_ENDS = re.compile(r"[\s,]+")  # between values of `rel`; the same page allows commas, too
 MOST_HEAD_BYTES = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
 MOST_TAGS = 100
 _STEP = 8 * 1024
@@ -231,7 +230,8 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
         with suppress(ValueError):  # no request can be made of it
             target = urljoin(base, strip_html5_whitespace(href))
             url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
-            rels = _REL_ENDS.split(element.get("rel", "").lower())
+            # values of `rel` may be parted by commas, too
+            rels = element.get("rel", "").lower().replace(",", " ").split()
             if whole_page or not _NOT_TO_FOLLOW.isdisjoint(rels):
                 unfollowed.add(url)
             else:
