@@ -155,10 +155,6 @@ def _is_archive(path: Path) -> bool:
     return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
 
 
-def _is_report(path: Path) -> bool:
-    return path.suffix.lower() in REPORTS and "%(" not in path.name
-
-
 def count(least: int) -> ValueType:
     """Whole numbers from `least` on."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
@@ -233,7 +229,7 @@ SQLITE = ValueType(
 REPORT = ValueType(
     f"the path of a {' or '.join(REPORTS)} file, with no %(...)s",
     path_of,
-    _is_report,
+    lambda path: path.suffix.lower() in REPORTS and "%(" not in path.name,
 )
 ARCHIVE = ValueType(
     "the path of a .jsonl.gz or .jsonl file, not of a directory, "

@@ -168,8 +168,8 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
     `err` gets a note on a file that looks like no robots.txt.
 
     Raises:
-        CommandError: one of them cannot be had, or is an archive, or two are standard input; or
-            GBOT_ROBOTS_REFUSED refuses a site.
+        CommandError: one of them cannot be had, or is an archive or compressed, or two are
+            standard input; or GBOT_ROBOTS_REFUSED refuses a site.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
@@ -181,25 +181,17 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
                 f"{version.where}: there are no rules to read; "
                 f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.decision.why}"
             )
-        if version.origin is None:
-            _check_file(version, settings, err)
+        if version.origin is not None:
+            continue
+        body = version.rules  # of a file, which is read as rules whatever it is
+        if body.startswith(_ARCHIVES):
+            raise CommandError(
+                f"{version.where}: this is an archive; take the robots.txt files out of it first"
+            )
+        other = no_robots_file(body, GbotSettings.of(settings).parse(body))
+        if other is not None:
+            err.say((f"note: {version.where}: {other.text}", "warning"))
     return every
-
-
-def _check_file(file: RobotsState, settings: Settings, err: Terminal) -> None:
-    """Tell `err` if a file, which will be read as rules, looks like no robots.txt.
-
-    Raises:
-        CommandError: it is an archive, or compressed.
-    """
-    body = file.rules
-    if body.startswith(_ARCHIVES):
-        raise CommandError(
-            f"{file.where}: this is an archive; take the robots.txt files out of it first"
-        )
-    other = no_robots_file(body, GbotSettings.of(settings).parse(body))
-    if other is not None:
-        err.say((f"note: {file.where}: {other.text}", "warning"))
 
 
 def fetched(
