@@ -72,7 +72,8 @@ def judge_batch(
                 f"the batch has a column {crawler!r}, as a crawler is called: rename it"
             )
     columns = [pa.array(column, pa.int8()) for column in answers.values()]
-    return pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
+    judged = pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
+    return judged.replace_schema_metadata(batch.schema.metadata)
 
 
 def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:

@@ -10,7 +10,8 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from io import BytesIO, TextIOWrapper
+from typing import Any, TypeAlias
 
 from scrapy.settings import Settings
 
@@ -40,9 +41,16 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
     """Run a sub-command, and return the exit status. No fault of a user's raises an exception.
 
     The message of a ValueError, such as that of a setting, is for the user, and so is that of an
-    ImportError, such as that of a driver. `name` is that of the command, for errors.
+    ImportError, such as that of a driver. `name` is that of the command, for errors. Python has
+    None for a stream that the caller has closed, as a shell does by `>&-`.
     """
-    out, err = Terminal(sys.stdout, as_json=getattr(options, "json", False)), Terminal(sys.stderr)
+    stdout: Any = sys.stdout
+    stderr: Any = sys.stderr
+    err = Terminal(stderr or TextIOWrapper(BytesIO()))
+    if stdout is None:
+        err.say((f"{name}: error: the output cannot be written: it is closed", "bad"))
+        return FAILED
+    out = Terminal(stdout, as_json=getattr(options, "json", False))
     try:
         try:
             with interruptible():

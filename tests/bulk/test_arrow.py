@@ -20,7 +20,8 @@ def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies(kind: Any) ->
     numbers, bodies = [1, 2, 3, 4, 5], [b"", ROBOTS, ROBOTS, None, ROBOTS]
     urls = ["https://b.example/no", "https://a.example/no", None, "nothing", "https://a.example/x"]
     columns = {"id": numbers, "url": urls, "status": statuses, "body": bodies}
-    judged = judge_batch(pa.record_batch(columns), ["a", "Googlebot"])
+    batch = pa.record_batch(columns).replace_schema_metadata({"from": "a crawl"})
+    judged = judge_batch(batch, ["a", "Googlebot"])
     assert judged.to_pydict() == {
         "id": numbers,
         "url": urls,
@@ -29,6 +30,7 @@ def test_batch_gets_a_column_for_each_crawler_and_loses_the_bodies(kind: Any) ->
         "Googlebot": [2, 0, None, None, 2],
     }
     assert judged.schema.field("a").type == pa.int8()
+    assert judged.schema.metadata == {b"from": b"a crawl"}
 
 
 @table("kind", pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view())

@@ -243,6 +243,16 @@ def test_full_disk_is_one_line_and_status_2(files: Path) -> None:
     assert "error: the output cannot be written" in ended.err.splitlines()[-1]
 
 
+def test_closed_output_is_one_line_and_status_2(files: Path) -> None:
+    lint = shlex.join([*COMMAND, "lint", "old.txt"])
+    for closed, said in (
+        (">&-", "error: the output cannot be written: it is closed\n"),
+        (">&- 2>&-", ""),
+    ):
+        ended = run(cwd=files, command=["bash", "-c", f"{lint} {closed}"])
+        assert (ended.status, ended.out, ended.err[-len(said) :]) == (2, "", said)
+
+
 def test_progress_is_shown_on_a_terminal_unless_rows_show_it(files: Path) -> None:
     (files / "many.txt").write_text("https://example.com/a\n" * 50_000)
     words = "audit --robots old.txt --as a --urls".split()
