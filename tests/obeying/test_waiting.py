@@ -1,7 +1,6 @@
 """Requests that wait for a robots.txt: in order, fair to other requests, and none is lost. `test_room` has the details."""
 
 import re
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
@@ -35,9 +34,8 @@ from ..support.crawls import (
     under_way,
     waiting,
 )
-from ..support.processes import output, run, start
+from ..support.fleet import Worker
 from ..support.random_worlds import SCHEDULERS
-from ..support.reactors import as_arguments
 from ..support.rows import row, table
 from ..support.schedulers import Fifo
 from ..support.until import FAR_TOO_LONG_SECS, block_until, until
@@ -134,44 +132,25 @@ async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(s
             await pause(0.1)
 
 
-SPIDER = """
-from scrapy import Request, Spider
-
-class Kept(Spider):
-    name = "kept"
-    custom_settings = {"ADDONS": {"scrapy_gbot_robots.Addon": 500}, "TELNETCONSOLE_ENABLED": False}
-    new = 0
-
-    async def start(self):
-        for number in range(int(self.new)):
-            yield Request(f"{self.site}/{number}")
-
-    def parse(self, response):
-        print("CRAWLED", response.url, flush=True)
-"""
-
-
 @pytest.mark.slow
 def test_killed_crawl_loses_what_waited_or_was_under_way_alone(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "kept.py").write_text(SPIDER)
-    command = [sys.executable, "-m", "scrapy", "runspider", "kept.py", "-a", f"site={site.url('')}"]
-    command += as_arguments({"DOWNLOAD_DELAY": 0, "JOBDIR": "job", "GBOT_ROBOTS_STORAGE": "memory"})
+    settings = {"JOBDIR": str(tmp_path), "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
 
-    def crawled(*more: str) -> list[str]:
-        ended = run([*command, *more], tmp_path)
-        assert "Traceback" not in ended.stderr
-        return ended.stdout.split()[1::2]
+    def crawled(urls: list[str], **more: Any) -> list[str]:
+        worker = Worker(urls, {**settings, **more})
+        report = worker.report()
+        assert "Traceback" not in worker.log
+        return [*report["crawled"]]
 
-    before = crawled("-a", "new=200", "-s", "CLOSESPIDER_PAGECOUNT=3")
+    before = crawled([site.url(f"/{number}") for number in range(200)], CLOSESPIDER_PAGECOUNT=3)
     site.pages["/robots.txt"] = Reply(503)
     asked = len(site.asked)
-    process = start(command, tmp_path)
+    killed = Worker([], settings)
     # asked again: as many wait as may
     block_until(lambda: site.paths()[asked:].count("/robots.txt") >= 2)
-    process.kill()
-    output(process)
+    killed.kill()
     site.pages["/robots.txt"] = b""
-    assert len({*before, *crawled()}) >= 200 - 16
+    assert len({*before, *crawled([])}) >= 200 - 16
 
 
 @in_reactor
