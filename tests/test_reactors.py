@@ -1,53 +1,46 @@
 """The same crawl in each way in which Scrapy can run. Each crawl has its own process, because a process has one reactor."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from scrapy import Request
+from scrapy.crawler import Crawler
+from typing_extensions import Self
 
-from .support.processes import run
-from .support.reactors import as_arguments, ways_to_run
+from .support.crawls import in_sqlite
+from .support.fleet import Worker
+from .support.reactors import ways_to_run
 from .support.web import Reply, Site, redirect
 
 pytestmark = pytest.mark.slow
 
 RULES = b"user-agent: *\ndisallow: /page\n"
-SPIDER = """
-from scrapy import Request, Spider
+
 
 class WaitsForAPage:
-    def __init__(self, crawler):
+    """A downloader middleware. For a page of one site it waits before it asks for that site's robots.txt."""
+
+    def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
 
     @classmethod
-    def from_crawler(cls, crawler):
+    def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    async def process_request(self, request):
-        if request.url == self.crawler.spider.stuck + "/robots.txt":
-            await self.crawler.engine.download_async(Request(self.crawler.spider.stuck + "/token"))
+    async def process_request(self, request: Request) -> None:
+        stuck = self.crawler.settings["STUCK"]
+        if request.url == f"{stuck}/robots.txt":
+            assert self.crawler.engine
+            await self.crawler.engine.download_async(Request(f"{stuck}/token"))
 
-class Everything(Spider):
-    name = "everything"
-    custom_settings = {
-        "ADDONS": {"scrapy_gbot_robots.Addon": 500},
-        "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite",
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
-        "GBOT_ROBOTS_TIMEOUT_SECS": 10,
-        "GBOT_ROBOTS_CRAWL_DELAY": True,
-        "GBOT_ROBOTS_REFUSE_PRIVATE": True,
-        "DOWNLOADER_MIDDLEWARES": {WaitsForAPage: 600},
-    }
 
-    async def start(self):
-        for site in [*self.sites.split(","), self.stuck]:
-            for number in range(4):
-                yield Request(f"{site}/free/{number}")
-                yield Request(f"{site}/page/{number}")
-
-    def parse(self, response):
-        print("CRAWLED", response.url, flush=True)
-"""
+SETTINGS = {
+    "DOWNLOADER_MIDDLEWARES": {f"{__name__}.WaitsForAPage": 600},
+    "GBOT_ROBOTS_CRAWL_DELAY": True,
+    "GBOT_ROBOTS_REFUSE_PRIVATE": True,
+    "GBOT_ROBOTS_TIMEOUT_SECS": 10,
+    "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
+}
 
 
 @pytest.mark.crawl
@@ -55,7 +48,6 @@ class Everything(Spider):
 def test_crawl_is_the_same_under_every_reactor_and_none(
     way: dict[str, object], tmp_path: Path
 ) -> None:
-    (tmp_path / "everything.py").write_text(SPIDER)
     with (
         Site({"/robots.txt": Reply(200, RULES, after_secs=0.2), "*": b"ok"}) as slow,
         Site(
@@ -67,18 +59,19 @@ def test_crawl_is_the_same_under_every_reactor_and_none(
         Site({"/robots.txt": RULES, "*": b"ok"}) as stuck,
     ):
         sites = (slow, moved, absent, ill)
-        command = [sys.executable, "-m", "scrapy", "runspider", "everything.py", *as_arguments(way)]
-        command += ["-a", "sites=" + ",".join(site.url("") for site in (*sites, lost))]
-        command += ["-a", "stuck=" + stuck.url("").rstrip("/")]
-        done = run(command, tmp_path)
+        settings = {**SETTINGS, **in_sqlite(tmp_path / "robots.sqlite"), **way}
+        paths = [f"/{kind}/{number}" for number in range(4) for kind in ("free", "page")]
+        urls = [site.url(path) for site in (*sites, lost, stuck) for path in paths]
+        worker = Worker(urls, {**settings, "STUCK": stuck.url("")})
+        report = worker.report()
         expected = {site.url(f"/free/{n}") for site in (slow, moved, absent) for n in range(4)}
         expected |= {absent.url(f"/page/{n}") for n in range(4)}
-        assert set(done.stdout.split()[1::2]) == expected, done.stderr
-        assert done.stderr.count("ERROR: A downloader middleware failed on the request for") == 1
-        assert f"{stuck.url('/robots.txt')}: TimeoutError: the downloader" in done.stderr
+        assert set(report["crawled"]) == expected, worker.log
+        assert worker.log.count("ERROR: A downloader middleware failed on the request for") == 1
+        assert f"{stuck.url('/robots.txt')}: TimeoutError: the downloader" in worker.log
         assert not stuck.asked
         assert [site.paths().count("/robots.txt") for site in sites[:3]] == [1, 1, 1]
         assert ill.paths().count("/robots.txt") >= 2
         assert set(lost.paths()) == {"/robots.txt"}
-        assert "'gbot_robots/held': 16," in done.stderr  # all requests of `ill` and `lost`, once
+        assert report["stats"]["gbot_robots/held"] == 16  # all requests of `ill` and `lost`, once
         assert (tmp_path / "robots.sqlite").exists()
