@@ -120,7 +120,7 @@ class OneThread:
             call_back = asyncio.get_running_loop().call_soon_threadsafe
         else:
             call_back = reactor().callFromThread
-        over: Deferred[Any] = Deferred()
+        over: Deferred[_T] = Deferred()
 
         def make() -> None:
             end: Callable[[Any], object] = over.callback
@@ -133,8 +133,7 @@ class OneThread:
                 call_back(end, result)  # nothing happens if `run` was cancelled
 
         self._calls.put(make)
-        returned: _T = await maybe_deferred_to_future(over)
-        return returned
+        return await maybe_deferred_to_future(over)
 
     def _serve(self) -> None:
         for call in iter(self._calls.get, None):  # None ends them

@@ -296,7 +296,7 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     return queue, start_queue
 
 
-def count_held(requests: Any, held: Counter[str]) -> Collection[str]:
+def count_held(requests: object, held: Counter[str]) -> Collection[str]:
     """Let a priority queue of Scrapy's that knows slots count what is `held` as being downloaded.
 
     Return the slots that it has requests for; none if it knows none.
@@ -309,8 +309,7 @@ def count_held(requests: Any, held: Counter[str]) -> Collection[str]:
     interface: Any = requests._downloader_interface  # noqa: SLF001
     active = interface._active_downloads  # noqa: SLF001
     interface._active_downloads = lambda slot: active(slot) + held[slot]  # noqa: SLF001
-    slots: Collection[str] = requests.pqueues
-    return slots
+    return requests.pqueues
 
 
 def is_idle(crawler: Crawler) -> bool:
