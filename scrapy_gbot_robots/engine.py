@@ -314,11 +314,10 @@ def count_held(requests: object, held: Counter[str]) -> Collection[str]:
 
 def is_idle(crawler: Crawler) -> bool:
     """Whether no request is scheduled or being downloaded, so that no response will come."""
-    engine: Any = crawler.engine
     slot = _engine_slot(crawler)
     if slot is None:
         return True
-    if engine.downloader.active:
+    if _downloader(crawler).active:
         return False
     return not slot.scheduler.has_pending_requests()
 
