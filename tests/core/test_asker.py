@@ -119,9 +119,7 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
     ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
 )
-def test_words_for_the_group_of_a_crawler(
-    url: str, name: str, line: int | None, words: str
-) -> None:
+def test_words_for_a_group(url: str, name: str, line: int | None, words: str) -> None:
     robotstxt, asker = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as")
     verdict = verdict_on(url, asker.crawler, robotstxt)
     assert group_line(robotstxt, verdict) == line

@@ -97,9 +97,7 @@ def test_rules_of_a_group_that_came_or_went_are_told_even_if_those_of_all_are_th
     ("Disallow: /x", "Disallow: /*/", None),
     ("Disallow: /x", "Disallow: /\nAllow:", True),
 )
-def test_group_becomes_full_disallow_or_ends(
-    old: str, new: str, full_disallow: bool | None
-) -> None:
+def test_group_shuts_or_opens(old: str, new: str, full_disallow: bool | None) -> None:
     (change,) = changed(f"User-agent: *\n{old}\n", f"User-agent: *\n{new}\n")
     assert change.full_disallow is full_disallow
 

@@ -158,7 +158,5 @@ def test_a_search_engine_that_may_fetch_nothing_is_named(body: str, names: str) 
         (4, "whole site disallowed"),
     ),
 )
-def test_nothing_is_said_twice_of_a_site_closed_to_all(
-    body: str, expected: tuple[int, str]
-) -> None:
+def test_site_closed_to_all_is_told_once(body: str, expected: tuple[int, str]) -> None:
     assert [(each.line, each.kind) for each in findings(body.encode())] == [expected]
