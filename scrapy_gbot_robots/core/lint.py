@@ -63,6 +63,7 @@ _FOLDERS = (
     (r"/_nuxt/\Z", "*.js"),
     (r"/_next/\Z", "static/*.js"),
     (r"/wp-includes/\Z", "js/*.js"),
+    (r"/wp-content/\Z", "themes/*.css"),
 )
 
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of

@@ -352,6 +352,7 @@ style or script
     disallow: /_next/static/    2
     disallow: */_nuxt/*    2
     disallow: /WP-Includes    2
+    disallow: /wp-content/    2
     disallow: /js/|allow: /js/public/|allow: /*.css    2
     disallow: /css/|allow: /*.js    2
     disallow: /*.js?|allow: /*.js$    2
@@ -363,6 +364,8 @@ style or script
     disallow: /wp-includes/certificates/
     disallow: /_next/|allow: /_next/static/
     disallow: /wp-includes/|allow: /wp-includes/js/
+    disallow: /wp-content/|allow: /wp-content/themes/
+    disallow: /wp-content/plugins/
     disallow: /jsonfeed/
     disallow: /csstricks/
     disallow: /nodejs/
