@@ -83,63 +83,63 @@ def test_plain_token_is_not_cut_however_long() -> None:
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 NEXUS = "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P)"
-HEADERS = [
-    ("token", "Googlebot", "Googlebot"),
-    ("lower-case-token", "my_bot-x", "my_bot-x"),
-    ("version", "Googlebot-Image/1.0", "Googlebot-Image"),
-    ("url", "Scrapy/2.19 (+https://scrapy.org)", "Scrapy"),
-    ("no-version", "my_bot (+https://example.com)", "my_bot"),
-    ("two-words", "Foo Bar", "Foo"),
-    ("digits", "bot2000", "bot"),
-    ("white-space", "  Bot/1.0", "Bot"),
-    ("compatible", "Mozilla/5.0 (compatible; Bot/2.1; +http://e.com)", "Bot"),
-    ("compatible-no-version", "Mozilla/5.0 (compatible; Bytespider; x@bytedance.com)", "Bytespider"),
-    ("googlebot-smartphone", GOOGLEBOT_SMARTPHONE, "Googlebot"),
-    (
+
+
+@table(
+    "header, token",
+    row("token", "Googlebot", "Googlebot"),
+    row("lower-case-token", "my_bot-x", "my_bot-x"),
+    row("version", "Googlebot-Image/1.0", "Googlebot-Image"),
+    row("url", "Scrapy/2.19 (+https://scrapy.org)", "Scrapy"),
+    row("no-version", "my_bot (+https://example.com)", "my_bot"),
+    row("two-words", "Foo Bar", "Foo"),
+    row("digits", "bot2000", "bot"),
+    row("white-space", "  Bot/1.0", "Bot"),
+    row("compatible", "Mozilla/5.0 (compatible; Bot/2.1; +http://e.com)", "Bot"),
+    row("compatible-no-version", "Mozilla/5.0 (compatible; Bytespider; x@bytedance.com)", "Bytespider"),
+    row("googlebot-smartphone", GOOGLEBOT_SMARTPHONE, "Googlebot"),
+    row(
         "googlebot-desktop",
         "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/W.X.Y.Z Safari/537.36",
         "Googlebot",
     ),
-    ("googleother", f"{NEXUS} {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; GoogleOther)", "GoogleOther"),
-    (
+    row("googleother", f"{NEXUS} {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; GoogleOther)", "GoogleOther"),
+    row(
         "storebot",
         f"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) {KHTML} Chrome/79.0 Safari/537.36",
         "Storebot-Google",
     ),
-    (
+    row(
         "adsbot-mobile",
         f"Mozilla/5.0 (Linux; Android 6.0) {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; AdsBot-Google-Mobile; +http://x)",
         "AdsBot-Google-Mobile",
     ),
-    ("inspection", f"{CHROME} (compatible; Google-InspectionTool/1.0;)", "Google-InspectionTool"),
-    (
+    row("inspection", f"{CHROME} (compatible; Google-InspectionTool/1.0;)", "Google-InspectionTool"),
+    row(
         "applebot",
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
         "Applebot",
     ),
-    ("feature-phone", "SAMSUNG-SGH-E250/1.0 UP.Browser/6.2 (GUI) MMP/2.0 (compatible; Googlebot-Mobile/2.1; +http://x)", "Googlebot-Mobile"),
-    ("phones", "(Various mobile device types) (compatible; Mediapartners-Google/2.1; +http://x)", "Mediapartners-Google"),
-    ("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
-    ("weblight", f"{NEXUS} AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0 Mobile Safari/535.19", "googleweblight"),
-    ("comment-with-a-version", "Mozilla/5.0 (X11; Linux; Fetcher/1.0) Chrome/1", "Fetcher"),
-    ("comment-with-a-word", "Mozilla/5.0 (X11; Wayland) Fetcher/1.0", "Fetcher"),
-    ("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
-    ("comment-without-a-version", "Mozilla (compatible; Bot)", "Bot"),
-    ("version-without-a-comment", "Mozilla/5.0 Bot", "Bot"),
-    ("browser", CHROME, "Mozilla"),
-    ("old-browser", "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)", "Mozilla"),
-    ("bare-browser", "Mozilla/5.0", "Mozilla"),
-    ("mozilla", "Mozilla", "Mozilla"),
-    ("no-letters", "360/1.0", ""),
-    ("empty", "", ""),
-    ("non-ascii", "é", ""),
-    ("nul", "\0bot", ""),
-    ("surrogate", "\ud800bot", ""),
-    ("star", "*", ""),
-]  # fmt: skip
-
-
-@table("header, token", *(row(*each) for each in HEADERS))
+    row("feature-phone", "SAMSUNG-SGH-E250/1.0 UP.Browser/6.2 (GUI) MMP/2.0 (compatible; Googlebot-Mobile/2.1; +http://x)", "Googlebot-Mobile"),
+    row("phones", "(Various mobile device types) (compatible; Mediapartners-Google/2.1; +http://x)", "Mediapartners-Google"),
+    row("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
+    row("weblight", f"{NEXUS} AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0 Mobile Safari/535.19", "googleweblight"),
+    row("comment-with-a-version", "Mozilla/5.0 (X11; Linux; Fetcher/1.0) Chrome/1", "Fetcher"),
+    row("comment-with-a-word", "Mozilla/5.0 (X11; Wayland) Fetcher/1.0", "Fetcher"),
+    row("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
+    row("comment-without-a-version", "Mozilla (compatible; Bot)", "Bot"),
+    row("version-without-a-comment", "Mozilla/5.0 Bot", "Bot"),
+    row("browser", CHROME, "Mozilla"),
+    row("old-browser", "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)", "Mozilla"),
+    row("bare-browser", "Mozilla/5.0", "Mozilla"),
+    row("mozilla", "Mozilla", "Mozilla"),
+    row("no-letters", "360/1.0", ""),
+    row("empty", "", ""),
+    row("non-ascii", "é", ""),
+    row("nul", "\0bot", ""),
+    row("surrogate", "\ud800bot", ""),
+    row("star", "*", ""),
+)  # fmt: skip
 def test_product_token_of_header(header: str, token: str) -> None:
     for written in (header, header.encode("utf-8", "surrogatepass")):
         assert product_token(written) == token

@@ -125,7 +125,8 @@ def test_line_cut_at_any_limit_is_parsed_and_remarked_on(limit: int) -> None:
 
 
 # As a remark, a finding of a finer kind goes by the kind that it refines.
-REMARKS: list[tuple[bytes, list[tuple[int, str]]]] = [
+@table(
+    "body, remarks",
     (b"# c\nuser-agent: a\nallow: /\nsitemap: http://e.com/\n\n", []),
     (b"junk\n: x\na b c\n # c\n#\nx # c", [(n, "ignored") for n in (1, 2, 3, 6)]),
     (b"useragent: a\ndisalow: /", [(1, "typo"), (2, "typo")]),
@@ -142,10 +143,7 @@ REMARKS: list[tuple[bytes, list[tuple[int, str]]]] = [
     (b"user-agent: 1\nuser-agent:\nuser-agent: *x", [(n, "no user agent") for n in (1, 2, 3)]),
     (b"user-agent: a\nallow: x\nallow: *x\nallow: $\nallow:", [(n, "no leading slash") for n in (2, 4)]),
     (b"sitemap: /s.xml\nsitemap http://e.com/s", [(1, "bad sitemap"), (2, "typo"), (2, "bad sitemap")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "remarks"), REMARKS)
+)  # fmt: skip
 def test_what_is_odd_becomes_a_remark(body: bytes, remarks: list[tuple[int, str]]) -> None:
     found = RobotsTxt.parse(body).remarks
     assert [(remark.line, remark.kind) for remark in found] == remarks

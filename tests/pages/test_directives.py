@@ -16,42 +16,41 @@ from scrapy_gbot_robots.pages.directives import (
 
 from ..support.rows import row, table
 
-HEADERS: list[tuple[str, list[str], Directives]] = [
-    ("several-in-one", ["noindex, nofollow"], {"noindex": True, "nofollow": True}),
-    ("case-and-space", [" NoIndex ,\tNOFOLLOW "], {"noindex": True, "nofollow": True}),
-    ("none", ["none"], {"noindex": True, "nofollow": True}),
-    ("all-says-nothing", ["all, index, follow"], {}),
-    ("all-takes-nothing-back", ["noindex", "all"], {"noindex": True}),
-    ("for-us", ["mybot: noindex"], {"noindex": True}),
-    ("for-another", ["otherbot: noindex"], {}),
-    ("for-both-in-one", ["otherbot: noindex, nofollow, mybot: noarchive"], {"noarchive": True}),
-    ("token-ends-with-its-header", ["otherbot: nofollow", "noindex"], {"noindex": True}),
-    ("token-and-value", ["mybot: max-snippet: 20"], {"max-snippet": "20"}),
-    ("smaller-limit", ["max-snippet: 50, max-snippet:20"], {"max-snippet": "20"}),
-    ("smaller-limit-first", ["max-snippet: 20, max-snippet: 50, max-snippet: -1"], {"max-snippet": "20"}),
-    ("no-limit", ["max-snippet: -1"], {"max-snippet": "-1"}),
-    ("no-limit-is-the-largest", ["max-snippet: -1", "max-snippet: 7"], {"max-snippet": "7"}),
-    ("image-preview", ["max-image-preview: large", "max-image-preview: standard"], {"max-image-preview": "standard"}),
-    ("no-number", ["max-snippet: many, max-video-preview: -7"], {}),
-    ("unknown-word-is-kept", ["noai"], {"noai": True}),
-    ("made-up-word-is-kept", ["made-up"], {"made-up": True}),
-    ("no-token", ["see this: noindex, nofollow"], {"nofollow": True}),
-    ("no-word", ["no index!, \x00, ,,"], {}),
-    ("iso-z", ["unavailable_after: 2031-06-25T15:00:00Z"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
-    ("rfc-822", ["unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noai"], {"unavailable_after": "2031-06-25T15:00:00+00:00", "noai": True}),
-    ("rfc-850", ["unavailable_after: Wednesday, 25-Jun-31 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
-    ("zone", ["unavailable_after: 25 Jun 2031 15:00:00 PST"], {"unavailable_after": "2031-06-25T23:00:00+00:00"}),
-    ("earlier-date", ["unavailable_after: 2032-01-01", "unavailable_after: 2031-01-01"], {"unavailable_after": "2031-01-01T00:00:00+00:00"}),
-    ("no-date-has-no-effect", ["unavailable_after: some day, noindex"], {"noindex": True}),
-    ("day-alone", ["unavailable_after: wed"], {}),
-    ("day-that-is-no-limit", ["max-snippet: wed, noindex"], {"noindex": True}),
-    ("end-of-time", ["unavailable_after: 9999-12-31T23:59:59-23:59"], {}),
-]  # fmt: skip
 
-
-@pytest.mark.parametrize(("name", "values", "said"), HEADERS)
-def test_header_says_this_to_mybot(name: str, values: list[str], said: Directives) -> None:
-    assert in_headers(values, {"mybot"}) == said, name
+@table(
+    "values, said",
+    row("several-in-one", ["noindex, nofollow"], {"noindex": True, "nofollow": True}),
+    row("case-and-space", [" NoIndex ,\tNOFOLLOW "], {"noindex": True, "nofollow": True}),
+    row("none", ["none"], {"noindex": True, "nofollow": True}),
+    row("all-says-nothing", ["all, index, follow"], {}),
+    row("all-takes-nothing-back", ["noindex", "all"], {"noindex": True}),
+    row("for-us", ["mybot: noindex"], {"noindex": True}),
+    row("for-another", ["otherbot: noindex"], {}),
+    row("for-both-in-one", ["otherbot: noindex, nofollow, mybot: noarchive"], {"noarchive": True}),
+    row("token-ends-with-its-header", ["otherbot: nofollow", "noindex"], {"noindex": True}),
+    row("token-and-value", ["mybot: max-snippet: 20"], {"max-snippet": "20"}),
+    row("smaller-limit", ["max-snippet: 50, max-snippet:20"], {"max-snippet": "20"}),
+    row("smaller-limit-first", ["max-snippet: 20, max-snippet: 50, max-snippet: -1"], {"max-snippet": "20"}),
+    row("no-limit", ["max-snippet: -1"], {"max-snippet": "-1"}),
+    row("no-limit-is-the-largest", ["max-snippet: -1", "max-snippet: 7"], {"max-snippet": "7"}),
+    row("image-preview", ["max-image-preview: large", "max-image-preview: standard"], {"max-image-preview": "standard"}),
+    row("no-number", ["max-snippet: many, max-video-preview: -7"], {}),
+    row("unknown-word-is-kept", ["noai"], {"noai": True}),
+    row("made-up-word-is-kept", ["made-up"], {"made-up": True}),
+    row("no-token", ["see this: noindex, nofollow"], {"nofollow": True}),
+    row("no-word", ["no index!, \x00, ,,"], {}),
+    row("iso-z", ["unavailable_after: 2031-06-25T15:00:00Z"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
+    row("rfc-822", ["unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noai"], {"unavailable_after": "2031-06-25T15:00:00+00:00", "noai": True}),
+    row("rfc-850", ["unavailable_after: Wednesday, 25-Jun-31 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
+    row("zone", ["unavailable_after: 25 Jun 2031 15:00:00 PST"], {"unavailable_after": "2031-06-25T23:00:00+00:00"}),
+    row("earlier-date", ["unavailable_after: 2032-01-01", "unavailable_after: 2031-01-01"], {"unavailable_after": "2031-01-01T00:00:00+00:00"}),
+    row("no-date-has-no-effect", ["unavailable_after: some day, noindex"], {"noindex": True}),
+    row("day-alone", ["unavailable_after: wed"], {}),
+    row("day-that-is-no-limit", ["max-snippet: wed, noindex"], {"noindex": True}),
+    row("end-of-time", ["unavailable_after: 9999-12-31T23:59:59-23:59"], {}),
+)  # fmt: skip
+def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
+    assert in_headers(values, {"mybot"}) == said
 
 
 @table(
@@ -105,32 +104,33 @@ NAMES = {"robots", "mybot"}
 TAG = '<meta name="robots" content="noindex">'
 
 DESCRIPTION = "<meta name=description content=robots>"
-PAGES: list[tuple[str, str, list[str]]] = [
-    ("plain", f"<html><head>{TAG}</head><body></body></html>", ["noindex"]),
-    ("no-head-element", f"<title>x</title>{TAG}<p>x", ["noindex"]),
-    ("attributes-in-any-way", "<META CONTENT=nofollow NAME=' MyBot '/>", ["nofollow"]),
-    ("two", f"{TAG}<meta name=mybot content=none>", ["noindex", "none"]),
-    ("another-name", "<meta name=otherbot content=noindex>" + DESCRIPTION, []),
-    ("other-tags", f"<meta charset=utf-8><meta property=robots content=x>{TAG}", ["noindex"]),
-    ("comment", f"<!-- {TAG} --><title>robots</title>", []),
-    ("script", f"<script>'{TAG}</head><body>'</script>{TAG}", ["noindex"]),
-    ("body", f"<body>{TAG}", []),
-    ("after-text", f"<p>x</p>{TAG}", []),
-    ("after-body", f"<head></head><body></body>{TAG}</html>", []),
-    ("noscript", f"<head><noscript>{TAG}</noscript></head>", ["noindex"]),
-    ("entity", "<meta name=robots content='no&#105;ndex'>", ["noindex"]),
-    ("template", f"<head><template>{TAG}</template><object>{TAG}</object><meta name=mybot>", [""]),
-    ("no-content", "<meta name=robots>", [""]),
-    ("last-of-64-kib", f"<style>{'x' * (65_536 - 15 - len(TAG))}</style>{TAG}", ["noindex"]),
-    ("after-64-kib", f"<style>{'x' * (65_536 - 14 - len(TAG))}</style>{TAG}", []),
-]
 
 
-@pytest.mark.parametrize(("name", "page", "tags"), PAGES)
-def test_page_has_these_tags(name: str, page: str, tags: list[str]) -> None:
-    assert (
-        contents_of_tags(HtmlResponse("https://a.example/", body=page.encode()), NAMES) == tags
-    ), name
+@table(
+    "page, tags",
+    row("plain", f"<html><head>{TAG}</head><body></body></html>", ["noindex"]),
+    row("no-head-element", f"<title>x</title>{TAG}<p>x", ["noindex"]),
+    row("attributes-in-any-way", "<META CONTENT=nofollow NAME=' MyBot '/>", ["nofollow"]),
+    row("two", f"{TAG}<meta name=mybot content=none>", ["noindex", "none"]),
+    row("another-name", "<meta name=otherbot content=noindex>" + DESCRIPTION, []),
+    row("other-tags", f"<meta charset=utf-8><meta property=robots content=x>{TAG}", ["noindex"]),
+    row("comment", f"<!-- {TAG} --><title>robots</title>", []),
+    row("script", f"<script>'{TAG}</head><body>'</script>{TAG}", ["noindex"]),
+    row("body", f"<body>{TAG}", []),
+    row("after-text", f"<p>x</p>{TAG}", []),
+    row("after-body", f"<head></head><body></body>{TAG}</html>", []),
+    row("noscript", f"<head><noscript>{TAG}</noscript></head>", ["noindex"]),
+    row("entity", "<meta name=robots content='no&#105;ndex'>", ["noindex"]),
+    row(
+        "template", f"<head><template>{TAG}</template><object>{TAG}</object><meta name=mybot>", [""]
+    ),
+    row("no-content", "<meta name=robots>", [""]),
+    row("last-of-64-kib", f"<style>{'x' * (65_536 - 15 - len(TAG))}</style>{TAG}", ["noindex"]),
+    row("after-64-kib", f"<style>{'x' * (65_536 - 14 - len(TAG))}</style>{TAG}", []),
+)
+def test_page_has_these_tags(page: str, tags: list[str]) -> None:
+    response = HtmlResponse("https://a.example/", body=page.encode())
+    assert contents_of_tags(response, NAMES) == tags
 
 
 def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
