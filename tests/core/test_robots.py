@@ -10,7 +10,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from scrapy_gbot_robots import RobotsTxt, Rules
+from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 
@@ -34,6 +34,29 @@ def test_body_must_be_bytes_and_user_agent_and_url_text_or_bytes() -> None:
         with pytest.raises(TypeError, match="a URL is str or bytes, not int"):
             robots.allowed(7, "a")  # type: ignore[arg-type]
         robots.allowed("/", "a")
+
+
+@table(
+    "url, allowed",
+    ("https://e.com/yes", True),
+    ("https://e.com/no", False),
+    ("https://e.com/no/but", True),
+    ("https://e.com/a/secret", False),
+    ("https://e.com/a/s%65cret", True),  # nothing is decoded
+    ("https://e.com/a#secret", True),
+    ("https://e.com/x/../no", True),  # each URL is judged as given
+    ("https://e.com/caf\xe9/secret", False),
+    (b"https://e.com/caf\xe9/secret", False),
+    ("https://other.example/no", False),
+)
+def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed: bool) -> None:
+    rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
+    answers = [rules.allowed(url) for _ in range(300)]  # at first the rules are tried one by one
+    assert answers == [allowed] * 300
+    # by this the rules know how URLs of this origin begin
+    assert rules.allowed("https://e.com/yes")
+    assert rules.allowed(url) == allowed
+    assert [rules.verdict(url).allowed for _ in range(3)] == [allowed] * 3
 
 
 @pytest.mark.parametrize("many", [5, 30, 1_000])
