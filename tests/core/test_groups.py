@@ -11,8 +11,9 @@ from ..support.examples import EXAMPLES
 from ..support.oracle import followed_by
 from ..support.rows import row, table
 
-# (numbers of the example, crawler, allowed paths, disallowed paths)
-ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
+
+@table(
+    "numbers, crawler, allowed, disallowed",
     ("E5", "Googlebot", ["/includes/a.css", "/"], []),
     ("E5", "other", ["/"], ["/includes/a.css"]),
     ("E6.1", "a", ["/d", "/g"], ["/c"]),
@@ -66,13 +67,7 @@ ANSWERS: list[tuple[str, str, list[str], list[str]]] = [
     ("E12-16", "Googlebot", ["/cats", "/cats/x"], ["/", "/x"]),
     ("E12-16", "Storebot-Google", ["/cats", "/cats/x"], ["/", "/x"]),
     ("S12.5", "other", ["/File.asp"], ["/file.asp"]),
-]  # fmt: skip
-
-
-@table(
-    "numbers, crawler, allowed, disallowed",
-    *(row(f"{each[0]}-{each[1]}", *each) for each in ANSWERS),
-)
+)  # fmt: skip
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
 def test_example(
     numbers: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str

@@ -58,18 +58,15 @@ HOSTILE_BODIES = {
 LONG_URLS = [f"http://e.com/{path}" for path in ("a" * 2_000, "ab" + "a" * 2_000, "%c3" * 700)]
 LONG_URLS += ["/" * 2_000]
 WILDCARDS = b"user-agent: *\ndisallow: /*a*b*c$\ndisallow: /*?\nallow: /%C3\ndisallow: /aa"
-LONGER_URLS = {
-    "letters": "http://e.com/" + "a" * 100_000,
-    "past-ascii": "é" * 100_000,
-    "escapes": "/" + "%c3" * 30_000,
-    "fragments": "#" * 100_000,
-}
 
 
 @table(
     "body, urls",
     *(row(name, body, LONG_URLS) for name, body in HOSTILE_BODIES.items()),
-    *(row(name, WILDCARDS, [url] * 2) for name, url in LONGER_URLS.items()),
+    row("letters", WILDCARDS, ["http://e.com/" + "a" * 100_000] * 2),
+    row("past-ascii", WILDCARDS, ["é" * 100_000] * 2),
+    row("escapes", WILDCARDS, ["/" + "%c3" * 30_000] * 2),
+    row("fragments", WILDCARDS, ["#" * 100_000] * 2),
 )
 def test_hostile_body_or_url_is_answered_in_bounded_time(body: bytes, urls: list[str]) -> None:
     start = time.perf_counter()
