@@ -96,6 +96,8 @@ disalllow: /x    misspelt field    did you mean "disallow"?
 alow: /x    misspelt field    did you mean "allow"?
 dissallow: /x    typo
 disallowed: /x    typo
+site-map: http://e.com/1    typo
+sitemaps: http://e.com/2    typo
 DisallowAITraining: /x    another field read as a rule    reads it as "Disallow: /x"
 disallow /x    missing colon
 crawl-delay: 3    field of other crawlers
