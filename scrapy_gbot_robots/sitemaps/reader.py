@@ -108,6 +108,7 @@ class SitemapReader:
         self.is_index = False
         self.entries = self.broken = 0
         self.trouble = ""
+        self._barren = 0  # characters since the last entry
 
     def __iter__(self) -> Entries:
         """Yield the entries, and None now and then, for the reactor; set `trouble`."""
@@ -172,17 +173,13 @@ class SitemapReader:
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
         """Read XML. An entry that is never closed ends where the next one begins."""
         entry: _Entry | None = None  # that is being read
-        barren = 0  # characters since the last entry
-        for tag in tags_of(texts):
+        for tag in tags_of(self._up_to_barren(texts)):
             if not isinstance(tag, Tag):
-                barren += tag
-                if barren > _MOST_BARREN:
-                    self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
-                    return
+                self._barren += tag
                 yield None
             elif tag.local in kinds and tag.prefix in prefixes:
                 if entry is not None:
-                    barren = 0
+                    self._barren = 0
                     yield self._ended(entry)
                     entry = None
                 if not tag.is_end:
@@ -193,6 +190,14 @@ class SitemapReader:
                 self.broken += 1
         if entry is not None:
             yield self._ended(entry)
+
+    def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
+        """Pass texts on until so many characters in a row have completed no entry."""
+        for text in texts:
+            yield text
+            if self._barren > _MOST_BARREN:
+                self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
+                return
 
     def _ended(self, entry: _Entry) -> SitemapEntry | None:
         """Return what an entry lists, if it has a URL; count what is broken of it."""

@@ -372,6 +372,13 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+def test_entry_is_read_though_nothing_but_blanks_follows() -> None:
+    entries, reader = read(urlset(url(b"http://e/1"), b" " * 2_000_000, url(b"http://e/2")))
+    assert [entry["loc"] for entry in entries] == ["http://e/1"]
+    trouble = "1048576 characters in a row complete no entry"
+    assert (reader.entries, reader.broken, reader.trouble) == (1, 0, trouble)
+
+
 @needs_posix
 def test_hostile_file_costs_little(tmp_path: Path) -> None:
     """In processes of their own: tracemalloc does not see the memory that lxml takes."""
