@@ -47,6 +47,10 @@ _OK = range(200, 300)
 logger = logging.getLogger(__name__)
 
 
+class _LeftOut(IgnoreRequest):
+    """A sitemap may not lie where it does, and is counted already."""
+
+
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     """Checks what goes into and comes out of a SitemapSpider that sitemaps are fed to."""
 
@@ -155,7 +159,7 @@ class SitemapDownloaderMiddleware:
         except Refused as refusal:
             count(self.crawler, refusal.stat)
             logger.info("%s: %s", found_at, refusal)
-            raise IgnoreRequest(str(refusal)) from None
+            raise _LeftOut(str(refusal)) from None
 
     async def _check_address(self, url: str, found_at: str) -> None:
         if not self._check.refuses_private:
@@ -205,7 +209,7 @@ class SitemapDownloaderMiddleware:
         if _is_listed(request):
             if isinstance(exception, ForbiddenByRobotsTxt):
                 count(self.crawler, "disallowed")
-            elif not isinstance(exception, IgnoreRequest):
+            elif not isinstance(exception, _LeftOut):
                 count(self.crawler, "failed")
 
 

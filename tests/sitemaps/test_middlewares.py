@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.rows import row, table
@@ -24,15 +25,26 @@ from ..support.sitemap_web import (
 from ..support.web import Reply, Site, redirect
 
 
+class Dropping:
+    """A downloader middleware of a project's, which drops a sitemap."""
+
+    def process_request(self, request: Request) -> None:
+        if request.url.endswith("/dropped.xml"):
+            raise IgnoreRequest
+
+
+@pytest.mark.parametrize("position", [50, 543])
 @in_reactor
-async def test_sitemap_that_cannot_be_fetched_is_counted_once(site: Site) -> None:
+async def test_sitemap_that_cannot_be_fetched_is_counted_once(position: int, site: Site) -> None:
     with Site({}) as gone:
         url = gone.url("/s.xml")
-    site.pages |= {"/robots.txt": sitemap_lines(url, site.url("/500.xml")), "/500.xml": Reply(500)}
-    retrying = {"RETRY_ENABLED": True, "RETRY_TIMES": 2}
-    crawler = await crawl(Sitemaps, retrying, start_urls=[site.url()])
+    listed = sitemap_lines(url, site.url("/500.xml"), site.url("/dropped.xml"))
+    site.pages |= {"/robots.txt": listed, "/500.xml": Reply(500)}
+    settings: dict[str, Any] = {"RETRY_ENABLED": True, "RETRY_TIMES": 2}
+    settings["DOWNLOADER_MIDDLEWARES"] = {Dropping: position}
+    crawler = await crawl(Sitemaps, settings, start_urls=[site.url()])
     assert site.paths().count("/500.xml") == 3
-    assert sitemap_stats(crawler) == {"found": 2, "fed": 2, "failed": 1, "disallowed": 1}
+    assert sitemap_stats(crawler) == {"found": 3, "fed": 3, "failed": 2, "disallowed": 1}
 
 
 @table("spider, mode", (Sitemaps, "auto"), (Hosts, "auto"), (Hosts, "off"), (Hosts, "collect"))
