@@ -18,25 +18,21 @@ from .support.crawls import ADDON, Pages, as_scrapy_runs_it, crawl, in_reactor, 
 from .support.web import Reply, Site
 
 
-def mocked(body: bytes) -> Any:
-    """A crawler with an engine like that of Scrapy's own tests of its robots.txt middleware."""
-    crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_STORAGE": "memory"})
+@as_scrapy_runs_it
+async def test_middleware_works_with_a_mocked_engine() -> None:
+    """As in Scrapy's own tests of its robots.txt middleware."""
 
     async def download(request: Request) -> Response:
         assert request.url == "http://site.local/robots.txt"
-        return TextResponse(request.url, body=body, request=request)
+        return TextResponse(request.url, body=b"user-agent: *\ndisallow: /no", request=request)
 
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True, "GBOT_ROBOTS_STORAGE": "memory"})
     crawler.engine = MagicMock()
     crawler.engine.download_async.side_effect = download
-    return crawler
-
-
-@as_scrapy_runs_it
-async def test_middleware_works_with_a_mocked_engine() -> None:
-    middleware = GbotRobotsTxtMiddleware.from_crawler(mocked(b"user-agent: *\ndisallow: /private"))
+    middleware = GbotRobotsTxtMiddleware.from_crawler(crawler)
     assert await middleware.process_request(Request("http://site.local/free")) is None
     with pytest.raises(IgnoreRequest):
-        await middleware.process_request(Request("http://site.local/private"))
+        await middleware.process_request(Request("http://site.local/no"))
 
 
 def test_engine_without_the_parts_is_not_changed() -> None:
