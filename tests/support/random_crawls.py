@@ -29,7 +29,6 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -90,10 +89,9 @@ class Wanderer(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         from scrapy_gbot_robots.concurrency import pause
+        from scrapy_gbot_robots.engine import around_sending
 
-        assert self.crawler.engine
-        handlers: Any = self.crawler.engine.downloader.handlers
-        handlers.download_request_async = partial(self.send, handlers.download_request_async)
+        around_sending(self.crawler, self.send)
         await pause(0)  # until the reactor runs
         self.logger.info(BEGUN)
         pages = self.order["world"]["pages"]
