@@ -152,7 +152,10 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
         CommandError: it cannot be opened; the message ends with the `hint`.
     """
     if path == STDIN:
-        return nullcontext(sys.stdin.buffer)
+        stdin: Any = sys.stdin
+        if stdin is None:
+            raise CommandError("standard input is closed")
+        return nullcontext(stdin.buffer)
     try:
         return Path(path).open("rb")
     except OSError as error:

@@ -243,14 +243,16 @@ def test_full_disk_is_one_line_and_status_2(files: Path) -> None:
     assert "error: the output cannot be written" in ended.err.splitlines()[-1]
 
 
-def test_closed_output_is_one_line_and_status_2(files: Path) -> None:
-    lint = shlex.join([*COMMAND, "lint", "old.txt"])
-    for closed, said in (
-        (">&-", "error: the output cannot be written: it is closed\n"),
-        (">&- 2>&-", ""),
+def test_closed_stream_is_one_line_and_status_2(files: Path) -> None:
+    lint = shlex.join([*COMMAND, "lint"])
+    for words, said in (
+        ("old.txt >&-", "error: the output cannot be written: it is closed\n"),
+        ("old.txt >&- 2>&-", ""),
+        ("- <&-", "error: standard input is closed\n"),
+        ("no.txt 2>&-", ""),
     ):
-        ended = run(cwd=files, command=["bash", "-c", f"{lint} {closed}"])
-        assert (ended.status, ended.out, ended.err[-len(said) :]) == (2, "", said)
+        ended = run(cwd=files, command=["bash", "-c", f"{lint} {words}"])
+        assert (ended.status, ended.out, ended.err[-len(said) :]) == (2, "", said), words
 
 
 def test_progress_is_shown_on_a_terminal_unless_rows_show_it(files: Path) -> None:
