@@ -34,6 +34,7 @@ from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
 
 PREFIX = "GBOT_ROBOTS_"
+_USER_INFO = re.compile(r"//\S*@")  # of a URL: it may have a password
 # how misspelt names begin, too
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 
@@ -365,7 +366,8 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
         read = values.read(value)
         if values.fits(read):
             return read
-    raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {value!r}")
+    got = _USER_INFO.sub("//", repr(value))
+    raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {got}")
 
 
 def mistakes(settings: BaseSettings) -> Iterator[str]:

@@ -92,10 +92,15 @@ def test_wrong_value_names_setting_rule_and_value(
         assert str(error.value) == f"GBOT_ROBOTS_{name} must be {rule}, got {value!r}"
 
 
-def test_wrong_url_of_scrapy_redis_is_named() -> None:
-    wrong = " and so must REDIS_URL in its place, got 'localhost:6379'"
+@table(
+    "url, told",
+    ("localhost:6379", "localhost:6379"),
+    ("redsi://me:top/secret@localhost/0", "redsi://localhost/0"),
+)
+def test_wrong_url_of_scrapy_redis_is_named_without_its_password(url: str, told: str) -> None:
+    wrong = f" and so must REDIS_URL in its place, got '{told}'$"
     with pytest.raises(ValueError, match=wrong):
-        GbotSettings.of(Settings({"REDIS_URL": "localhost:6379"}))
+        GbotSettings.of(Settings({"REDIS_URL": url}))
 
 
 def test_directory_is_no_archive(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ _FOLDERS = (
     (r"/_next/\Z", "static/*.js"),
     (r"/wp-includes/\Z", "js/*.js"),
     (r"/wp-content/\Z", "themes/*.css"),
+    (r"/wp-content/(?:themes|plugins)/\Z", "*.css"),
 )
 
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of

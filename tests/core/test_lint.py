@@ -355,6 +355,8 @@ style or script
     disallow: */_nuxt/*    2
     disallow: /WP-Includes    2
     disallow: /wp-content/    2
+    disallow: /wp-content/themes/    2
+    disallow: /wp-content/plugins    2
     disallow: /js/|allow: /js/public/|allow: /*.css    2
     disallow: /css/|allow: /*.js    2
     disallow: /*.js?|allow: /*.js$    2
@@ -367,7 +369,7 @@ style or script
     disallow: /_next/|allow: /_next/static/
     disallow: /wp-includes/|allow: /wp-includes/js/
     disallow: /wp-content/|allow: /wp-content/themes/
-    disallow: /wp-content/plugins/
+    disallow: /wp-content/uploads/
     disallow: /jsonfeed/
     disallow: /csstricks/
     disallow: /nodejs/
