@@ -356,7 +356,7 @@ style or script
     disallow: /WP-Includes    2
     disallow: /wp-content/    2
     disallow: /wp-content/themes/    2
-    disallow: /wp-content/plugins    2
+    disallow: /wp-content/plugins/    2
     disallow: /js/|allow: /js/public/|allow: /*.css    2
     disallow: /css/|allow: /*.js    2
     disallow: /*.js?|allow: /*.js$    2
