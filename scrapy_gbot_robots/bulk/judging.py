@@ -94,7 +94,11 @@ class Judge:
     _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
 
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
-        """Return for each crawler the answers to URLs, by one robots.txt or by their origins'."""
+        """Return for each crawler the answers to URLs, a byte each, in their order.
+
+        They are by one robots.txt or by their origins'. URLs with one basis are judged together,
+        by their paths, each once.
+        """
         allowed = bytes([YES]) * len(self.crawlers)
         answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
         sites: dict[str, tuple[_Answers, int]] = {}

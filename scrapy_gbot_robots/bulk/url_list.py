@@ -48,9 +48,9 @@ class UrlList:
         self._has_to_wait = False  # whether all lines that have come are read
 
     def pieces(self) -> Iterator[list[Row]]:
-        """Yield the rows that have come, each time all lines so far are read, and at the end.
+        """Yield the rows of each block that was read, which may be none.
 
-        Rows without a URL are left out.
+        Rows without a URL, or with one that is too long, are left out.
 
         Raises:
             BulkError: the list cannot be read, or has no column `url`.

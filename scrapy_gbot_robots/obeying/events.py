@@ -96,9 +96,9 @@ class CrawlEvents:
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
     def failed(self, what: str, origin: Origin, error: Exception) -> None:
-        """Log that `what` was done for `origin` has ended in an unexpected exception.
+        """Count an unexpected exception of `what`, which was done for `origin`.
 
-        Only the first of its kind is logged.
+        Only the first of each class is logged.
         """
         self.count("errors")
         kind = type(error).__name__

@@ -149,9 +149,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> CachedAnswer | None:
         """Return the answer that decides about `request`; None if it goes back to the room.
 
-        One that was handed out with an answer is judged by that, or by a better one. One that was
-        handed out without, or for another origin, goes back to wait, once. Any other waits here;
-        None if the crawl closes meanwhile.
+        A request that was handed out with an answer is judged by that, or by a better one. One that
+        was handed out without, or for another origin, goes back to wait, once. Any other waits
+        here, also one whose agent the answer does not know; None if the crawl closes meanwhile.
         """
         answer = self._lookup.known_answer(origin, agent, request)
         if answer is not None and not answer.bars_for_now:
@@ -183,7 +183,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         elif self._preferences is not None:
             refusal = self._preferences.before(request, preferences)
         override = answer.override
-        if override is not None:
+        if override is not None:  # which has decided already, by this answer, and is only named
             verdict = override.named(verdict)
             if refusal is not None:
                 refusal = override.named(refusal)

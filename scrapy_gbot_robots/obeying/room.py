@@ -354,7 +354,10 @@ class Room:
         self._look_up_more()
 
     def close(self) -> None:
-        """Look nothing up any more, and let requests go that wait in the downloader."""
+        """Look nothing up any more, and wake what waits in the downloader, without an answer.
+
+        What is in the room stays.
+        """
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()

@@ -115,9 +115,10 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 
 
 def _add(directives: Directives, name: str, text: str) -> None:
-    """Keep a directive; of two values, keep the smaller one.
+    """Keep a directive; of two values, keep the smaller limit or the earlier date.
 
-    A value that cannot be read has no effect, as Google's page says of dates.
+    Dates are kept as text in UTC, whose order is that of time. A value that cannot be read has no
+    effect, as Google's page says of dates.
     """
     if name == "none":
         directives.update({"noindex": True, "nofollow": True})

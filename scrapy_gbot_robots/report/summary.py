@@ -108,7 +108,7 @@ class CrawlCounts:
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Count an origin by its new answer, which rests on `copy`."""
+        """Keep what a report says of an origin, by its new answer, which rests on `copy`."""
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
             return
@@ -117,6 +117,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
+            # of answers that there is no robots.txt, only refusals are told
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:

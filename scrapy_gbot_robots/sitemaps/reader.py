@@ -229,7 +229,10 @@ class _Entry:
         self._child: Tag | None = None  # the element in it that is open
 
     def add(self, tag: Tag) -> None:
-        """Take the next tag in the entry."""
+        """Take the next tag in the entry: a start tag opens a child, its end tag adds it.
+
+        The text of a tag is what stands before it. What has `SPOILT` anywhere is no value.
+        """
         child = self._child
         if child is None:
             if not tag.is_end:

@@ -209,10 +209,12 @@ class RobotsSitemapSpider(SitemapSpider):
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
     def _robots_request(self, host: str, number: int = 0) -> Request:
-        """The request for the robots.txt at the origin of that `number` for a host.
+        """The request for the robots.txt of a host, as the user wrote it.
+
+        A host may be at several origins, by https and by http: `number` says which is tried.
 
         Raises:
-            ValueError: `host` is none.
+            ValueError: `host` is no host.
         """
         origins = origins_of(host)
         return Request(
