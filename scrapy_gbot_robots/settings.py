@@ -34,7 +34,7 @@ from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
 
 PREFIX = "GBOT_ROBOTS_"
-_USER_INFO = re.compile(r"//\S*@")  # of a URL: it may have a password
+_USER_INFO = re.compile(r"//\S*@")  # of a wrong URL: a password in it may have any characters
 # how misspelt names begin, too
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 

@@ -362,9 +362,9 @@ class Room:
             self._clock.stop()
         self._lookup.abandon()
         for site in [*self._sites.values()]:
-            for waiter in site.waiters:
+            waiters, site.waiters = site.waiters, ()  # what wakes may come back here at once
+            for waiter in waiters:
                 waiter.ended.callback(None)
-            site.waiters = ()
 
     def _look_up_more(self) -> None:
         """Do what is due for sites that wait.
