@@ -1,11 +1,8 @@
 """Answers that are no robots.txt: web pages and other data, bot walls, and error pages that say "not found"."""
 
 import gzip
-import os
 import re
-import tarfile
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +11,7 @@ from scrapy_gbot_robots.policy.outages import DAY, Kind, Policy, State, decide, 
 from scrapy_gbot_robots.policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
 from scrapy_gbot_robots.policy.web_pages import hides_rules, says_not_found, wall_of
 
+from ..support.reference import needs_reference, real_bodies
 from ..support.rows import row, table
 
 URL = "https://example.com/robots.txt"
@@ -28,6 +26,7 @@ IN_CHROME = (
     b'<html><head><meta name="color-scheme" content="light dark"></head><body>'
     b'<pre style="white-space: pre-wrap;">User-agent: *\nDisallow: /private\n</pre></body></html>'
 )
+EDITED_AS_A_PAGE = b"<p>User-agent: *<br />\nDisallow: /x</p>\n"
 TWO_GROUPS = b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>"
 
 
@@ -36,84 +35,63 @@ def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
 
 
 @table(
-    "body",
-    row("S4.5-rules-in-a-page", b"<html>\nuser-agent: *\ndisallow: /x\n</html>"),
-    row("S4.5-misspelt", b"<html>\n Useragent: *\ndisallow: /x"),
-    row("sitemap-in-a-page", b"<html>\nsitemap: https://example.com/s.xml"),
-    row("empty", b""),
-    row("text", b"not a page"),
-    row("comment", b"# <html>\nuser-agent: *\ndisallow: /x"),
-    row("rules-below-a-tag", b"<br />\nuser-agent: *\ndisallow: /x"),
-    row("no-tag-of-html", b"<prefix>"),
+    "body, instead, hidden",
+    row("S4.5-rules-in-a-page", b"<html>\nuser-agent: *\ndisallow: /x\n</html>", "", ""),
+    row("S4.5-misspelt", b"<html>\n Useragent: *\ndisallow: /x", "", ""),
+    row("sitemap-in-a-page", b"<html>\nsitemap: https://example.com/s.xml", "", ""),
+    row("empty", b"", "", ""),
+    row("text", b"not a page", "", ""),
+    row("comment", b"# <html>\nuser-agent: *\ndisallow: /x", "", ""),
+    row("rules-below-a-tag", b"<br />\nuser-agent: *\ndisallow: /x", "", ""),
+    row("no-tag-of-html", b"<prefix>", "", ""),
+    row("rules-below-a-bracket", b"{\n" + RULES, "", ""),
+    row("sitemap-below-a-bracket", b"[x]\nsitemap: https://example.com/s.xml", "", ""),
+    row("rules-above-a-nul", RULES + b"# \0", "", ""),
+    row("another-text", b"Forbidden", "", ""),
+    row("all-is-read", b"<html>\nuser-agent: *\ndisallow: /x", "", ""),
+    row("all-is-read-in-pre", b"<html><pre>\nuser-agent: *\ndisallow: /x", "", ""),
+    row("no-page", b"x <pre>User-agent: *\nDisallow: /", "", ""),
+    row("utf-8", RULES, "", ""),
+    row("log-in", LOG_IN, "a web page", ""),
+    row("byte-order-mark", b"\xef\xbb\xbf  \r\n<HTML lang=en>x", "a web page", ""),
+    row("xhtml", b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x', "a web page", ""),
+    row("no-html-tag", b"<head></head><p>Disallow: /x</p>", "a web page", ""),
+    row("rule-of-no-group", b"<body>\nDisallow: /x\n</body>", "a web page", ""),
+    row("part-of-a-page", b"<div>Page not found</div>", "a web page", ""),
+    row("heading", b"<h1>404 Not Found</h1>", "a web page", ""),
+    row("script", b"<script>location='/'</script>", "a web page", ""),
+    row("header-of-a-request", b"<html><p>User-Agent: Mozilla/5.0</p>", "a web page", ""),
+    row("json-object", b' \n{"error": "not found"}', "JSON", ""),
+    row("json-list", b"\xef\xbb\xbf[]", "JSON", ""),
+    row("gzip", gzip.compress(RULES), "gzip data", ""),
+    row("image", b"\x89PNG\r\n\x1a\n\0\0", "no text", ""),
+    row("utf-16-rule-of-no-group", "Disallow: /x".encode("utf-16"), "UTF-16 text", ""),
+    row("browser", IN_CHROME, "a web page", "a web page"),
+    row("edited-as-a-page", EDITED_AS_A_PAGE, "a web page", "a web page"),
+    row("paragraphs", b"<body><p>user-agent : *<br>disallow: /x", "a web page", "a web page"),
+    row("first-of-two-groups", TWO_GROUPS, "", "a web page"),
+    row("utf-16", UTF_16, "UTF-16 text", "UTF-16 text"),
+    row("utf-16-be", UTF_16_BE, "UTF-16 text", "UTF-16 text"),
+    row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text", "no text"),
 )
-def test_any_other_file_keeps_what_it_says(body: bytes) -> None:
+def test_other_data_is_named_and_any_other_file_kept(
+    body: bytes, instead: str, hidden: str
+) -> None:
+    assert hides_rules(body) == hidden
     answer = outcome(200, {}, body)
     assert isinstance(answer, Fetched)
-    assert not answer.instead
-    decision = decide(renew(None, answer, NOW, Policy()), NOW, Policy())
-    assert (decision.state, decision.why) == (State.RULES, "HTTP 200")
-    allowed = RobotsTxt.parse(body).allowed("https://example.com/x", "mybot")
-    assert allowed == (b"disallow: /x" not in body)
-
-
-@table(
-    "body, expected",
-    row("log-in", LOG_IN, "a web page"),
-    row("byte-order-mark", b"\xef\xbb\xbf  \r\n<HTML lang=en>x", "a web page"),
-    row("xhtml", b'<?xml version="1.0"?>\n<!-- x -->\n<html xmlns="a">x', "a web page"),
-    row("no-html-tag", b"<head></head><p>Disallow: /x</p>", "a web page"),
-    row("rule-of-no-group", b"<body>\nDisallow: /x\n</body>", "a web page"),
-    row("browser", IN_CHROME, "a web page"),
-    row("part-of-a-page", b"<div>Page not found</div>", "a web page"),
-    row("heading", b"<h1>404 Not Found</h1>", "a web page"),
-    row("script", b"<script>location='/'</script>", "a web page"),
-    row("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>\n", "a web page"),
-    row("json-object", b' \n{"error": "not found"}', "JSON"),
-    row("json-list", b"\xef\xbb\xbf[]", "JSON"),
-    row("gzip", gzip.compress(RULES), "gzip data"),
-    row("utf-16", UTF_16, "UTF-16 text"),
-    row("utf-16-be", UTF_16_BE, "UTF-16 text"),
-    row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text"),
-    row("image", b"\x89PNG\r\n\x1a\n\0\0", "no text"),
-    row("rules-below-a-bracket", b"{\n" + RULES, ""),
-    row("sitemap-below-a-bracket", b"[x]\nsitemap: https://example.com/s.xml", ""),
-    row("rules-above-a-nul", RULES + b"# \0", ""),
-    row("another-text", b"Forbidden", ""),
-)
-def test_other_data_in_place_of_a_robots_txt_is_named(body: bytes, expected: str) -> None:
-    answer = outcome(200, {}, body)
-    assert isinstance(answer, Fetched)
-    assert (answer.body, answer.instead) == (body, expected)
+    assert (answer.body, answer.instead) == (body, instead)
     policy = Policy(refused="disallow")
     entry = renew(None, answer, NOW, policy)
     assert entry.copy is not None
-    assert (entry.copy.kind is Kind.OTHER, entry.copy.body) == (expected != "", body)
+    assert (entry.copy.kind is Kind.OTHER, entry.copy.body) == (instead != "", body)
     decision = decide(entry, NOW, policy)
-    said = f"HTTP 200; no rules: it is {expected}" if expected else "HTTP 200"
-    assert (decision.why, decision.state is State.FULL_ALLOW) == (said, expected != "")
-
-
-@table(
-    "body, expected",
-    row("chrome", IN_CHROME, "a web page"),
-    row("first-of-two-groups", TWO_GROUPS, "a web page"),
-    row("paragraphs", b"<body><p>user-agent : *<br>disallow: /x", "a web page"),
-    row("edited-as-a-page", b"<p>User-agent: *<br />\nDisallow: /x</p>", "a web page"),
-    row("all-is-read", b"<html>\nuser-agent: *\ndisallow: /x", ""),
-    row("all-is-read-in-pre", b"<html><pre>\nuser-agent: *\ndisallow: /x", ""),
-    row("log-in", LOG_IN, ""),
-    row("header-of-a-request", b"<html><p>User-Agent: Mozilla/5.0</p>", ""),
-    row("no-page", b"x <pre>User-agent: *\nDisallow: /", ""),
-    row("utf-16", UTF_16, "UTF-16 text"),
-    row("utf-16-be", UTF_16_BE, "UTF-16 text"),
-    row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text"),
-    row("rule-of-no-group", "Disallow: /x".encode("utf-16"), ""),
-    row("utf-8", RULES, ""),
-    row("rules-above-a-nul", RULES + b"# \0", ""),
-    row("gzip", gzip.compress(RULES), ""),
-)
-def test_rules_inside_a_page_or_in_another_code_are_seen(body: bytes, expected: str) -> None:
-    assert hides_rules(body) == expected
+    said = f"HTTP 200; no rules: it is {instead}" if instead else "HTTP 200"
+    state = State.FULL_ALLOW if instead else State.RULES
+    assert (decision.why, decision.state) == (said, state)
+    if not instead and not hidden:
+        allowed = RobotsTxt.parse(body).allowed("https://example.com/x", "mybot")
+        assert allowed == (b"isallow: /x" not in body)
 
 
 # Bot walls
@@ -190,18 +168,10 @@ def test_refusal_means_what_the_policy_says_for_as_long_as_the_answer_is_fresh(
     assert decision.ask_at == DAY
 
 
-@pytest.mark.skipif(
-    "GBOT_ROBOTS_REFERENCE" not in os.environ, reason="GBOT_ROBOTS_REFERENCE is not set"
-)
+@needs_reference
 def test_of_the_real_files_only_refusals_of_a_firewall_are_walls() -> None:
-    found: dict[str, str] = {}
-    with tarfile.open(Path(os.environ["GBOT_ROBOTS_REFERENCE"], "robots-bodies.tar.gz")) as files:
-        for member in files:
-            body = (files.extractfile(member) or gzip.GzipFile()).read() if member.isfile() else b""
-            if wall := wall_of(200, {}, body):
-                found[member.name] = wall
-    assert set(found.values()) == {"F5 BIG-IP, by its title"}
-    assert len(found) == 4
+    found = [wall for body in real_bodies().values() if (wall := wall_of(200, {}, body))]
+    assert found == ["F5 BIG-IP, by its title"] * 4
 
 
 # Error pages that say that the page was not found (S2.19)
