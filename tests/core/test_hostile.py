@@ -1,13 +1,11 @@
 """Hostile bytes, URLs and user agents get an answer in bounded time and memory. tests/fuzz tests which answer."""
 
-from __future__ import annotations
-
 import gc
 import time
 import tracemalloc
-from itertools import chain, islice, product
+from collections.abc import Callable
+from itertools import islice, product
 from types import ModuleType
-from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
@@ -18,18 +16,15 @@ from scrapy_gbot_robots import RobotsTxt, Rules
 from scrapy_gbot_robots.core import patterns
 from scrapy_gbot_robots.core.lines import MAX_BYTES
 from scrapy_gbot_robots.core.lint import findings
-from scrapy_gbot_robots.core.patterns import NO_PATTERNS, Kinds, Patterns, decider, precedence_of
+from scrapy_gbot_robots.core.patterns import decider, precedence_of
 from scrapy_gbot_robots.core.robots import groups_of, sitemap_lines_of
-from scrapy_gbot_robots.core.rule_index import Index
 from scrapy_gbot_robots.core.rules import disallowed_among
 from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.instructions import instructions
 from ..support.rows import row, table
 from ..support.strategies import LONG_PATHS, LONG_PATTERNS, PATHS, PATTERNS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .test_rule_index import index_of, numbered, tried
 
 HANG_SECS = 60  # each of these takes a second at the most; without a bound it would take hours
 
@@ -78,45 +73,29 @@ def test_hostile_body_or_url_is_answered_in_bounded_time(body: bytes, urls: list
     assert time.perf_counter() - start < HANG_SECS
 
 
-def tried(texts: list[str]) -> Kinds:
-    disallows, allows = (
-        Patterns.of("\n".join(half).encode(), range(1, len(half) + 1), False)
-        if half
-        else NO_PATTERNS
-        for half in (texts[1::2], texts[::2])
-    )
-    return disallows, allows
-
-
-def indexed(texts: list[str]) -> Kinds:
-    entries = [(text, line) for line, text in enumerate(texts, 1)]
-    return Index(entries[::2], entries[1::2]).kinds
-
-
 CROWDS = st.builds(
     lambda form, many: [form.format(number) for number in range(many)],
     st.sampled_from(["/{}", "/*aaaa{:05}", "*{}$", "/a*a*{}*a", "/{}*", "a{}", "/*/{}a*b*c*d"]),
     st.sampled_from([0, 12, 60]),
 )
-MANY = st.builds(
-    lambda few, crowd: list(chain.from_iterable((few, crowd))),
-    st.lists(PATTERNS | LONG_PATTERNS | st.text("a*$", max_size=60), min_size=1, max_size=9),
-    CROWDS,
-)
+FEW = st.lists(PATTERNS | LONG_PATTERNS | st.text("a*$", max_size=60), min_size=1, max_size=9)
 
 
-@given(st.sampled_from([tried, indexed]), MANY, PATHS | LONG_PATHS)
-@example(tried, ["/" + "a*" * 5 + "b"], "/" + "a" * 18)
+@given(FEW, CROWDS, PATHS | LONG_PATHS)
+@example(["/" + "a*" * 5 + "b"], [], "/" + "a" * 18)
 def test_matching_never_goes_back_whatever_the_rules_and_the_url(
-    way: Callable[[list[str]], Kinds], texts: list[str], path: str
+    few: list[str], crowd: list[str], path: str
 ) -> None:
     """Each instruction looks at the path once at most, and there are so many as characters of patterns and path.
 
     To begin takes some hundreds, whatever the rules.
     """
-    kinds = way(texts)
-    characters = len(path) + sum(2 + len(text) for text in texts)
-    assert instructions(lambda: decider(kinds, path)) < 1_000 + 40 * characters
+    texts = few + crowd
+    rules = numbered((number % 2 == 0, text) for number, text in enumerate(texts))
+    most = 1_000 + 40 * (len(path) + sum(2 + len(text) for text in texts))
+    one_by_one, indexed = tried(rules), index_of(rules).kinds
+    assert instructions(lambda: decider(one_by_one, path)) < most
+    assert instructions(lambda: decider(indexed, path)) < most
 
 
 @table(
