@@ -16,14 +16,9 @@ from scrapy import Request
 from twisted.web.client import URI
 
 from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots.core import url_forms
 from scrapy_gbot_robots.core.robots import groups_of
-from scrapy_gbot_robots.core.url_forms import (
-    allowed_in_all_forms,
-    as_sent,
-    disallowed_of_a_site,
-    other_forms,
-    verdict_on_all_forms,
-)
+from scrapy_gbot_robots.core.url_forms import other_forms
 from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.browser import dom
@@ -43,10 +38,10 @@ HOST = "http://example.com"
 )  # fmt: skip
 def test_form_that_is_disallowed_decides_and_is_named(path: str, verdict: str) -> None:
     rules = RobotsTxt.parse(b"user-agent: *\ndisallow: /private").rules_for("a")
-    found = verdict_on_all_forms(rules, HOST + path)
+    found = url_forms.verdict_on_all_forms(rules, HOST + path)
     assert str(found) == verdict
-    assert allowed_in_all_forms(rules, HOST + path) == found.allowed
-    assert (path in disallowed_of_a_site(rules, [path])) != found.allowed
+    assert url_forms.allowed_in_all_forms(rules, HOST + path) == found.allowed
+    assert (path in url_forms.disallowed_of_a_site(rules, [path])) != found.allowed
 
 
 @table(
@@ -90,7 +85,7 @@ def test_url_that_all_clients_send_as_written_has_no_other_form(path: str) -> No
     "\x00http://example.com/a",
 )
 def test_white_space_that_clients_take_out_is_taken_out(url: str) -> None:
-    assert as_sent(url) == "http://example.com/a"
+    assert url_forms.as_sent(url) == "http://example.com/a"
     assert other_forms(url) == ("http://example.com/a",)
 
 
@@ -180,4 +175,4 @@ def test_several_urls_have_the_answers_of_each(
                 forms = (HOST + path, *other_forms(HOST + path))
                 if not all(verdict_of(groups, form, (b"a", b"*")).allowed for form in forms):
                     disallowed.add(path)
-            assert disallowed_of_a_site(asked, some) == disallowed
+            assert url_forms.disallowed_of_a_site(asked, some) == disallowed

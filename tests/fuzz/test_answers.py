@@ -10,26 +10,8 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.fetching.exchange import Exchange
-from scrapy_gbot_robots.policy.outages import (
-    LADDERS,
-    Entry,
-    Kind,
-    Outage,
-    Policy,
-    State,
-    decide,
-    renew,
-)
-from scrapy_gbot_robots.policy.outcome import (
-    REDIRECTS,
-    Failure,
-    Fetched,
-    Outcome,
-    Unavailable,
-    Unreachable,
-    failed,
-    next_hop,
-)
+from scrapy_gbot_robots.policy import outages, outcome
+from scrapy_gbot_robots.policy.outages import Entry, Kind, Outage, Policy, State, decide, renew
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage.codec import decode, encode
 
@@ -43,15 +25,18 @@ MOST_HOPS = 5
 MAX_BYTES = 200
 SETTINGS = GbotSettings.of(get_crawler(settings_dict={"GBOT_ROBOTS_MAX_BYTES": MAX_BYTES}).settings)
 CLOCKS = st.floats(0, 4e9)  # of machines: the years 1970 to 2096
-POLICIES = st.builds(Policy, st.sampled_from(sorted(LADDERS)))
+POLICIES = st.builds(Policy, st.sampled_from(sorted(outages.LADDERS)))
 
 
-@given(st.sampled_from(sorted(REDIRECTS)), st.lists(LOCATIONS, min_size=1, max_size=MOST_HOPS + 2))
+@given(
+    st.sampled_from(sorted(outcome.REDIRECTS)),
+    st.lists(LOCATIONS, min_size=1, max_size=MOST_HOPS + 2),
+)
 def test_any_trail_goes_on_over_http_or_ends_as_404(status: int, locations: list[bytes]) -> None:
     asked = [URL]
     for location in locations:
-        hop = next_hop(status, location, asked)
-        if isinstance(hop, Unavailable):
+        hop = outcome.next_hop(status, location, asked)
+        if isinstance(hop, outcome.Unavailable):
             assert (hop.status, hop.url) == (status, asked[-1])
             return
         assert hop.startswith(("http://", "https://"))
@@ -66,12 +51,12 @@ def test_any_trail_goes_on_over_http_or_ends_as_404(status: int, locations: list
     assert len(asked) <= MOST_HOPS + 1
 
 
-def outcome(answer: Response) -> Outcome:
+def outcome_after(answer: Response) -> outcome.Outcome:
     """The outcome of an answer after which a fetch asks nothing more."""
-    if answer.status in REDIRECTS:
+    if answer.status in outcome.REDIRECTS:
         asked = [*(f"{URL}?{hop}" for hop in range(MOST_HOPS)), URL]
-        hop = next_hop(answer.status, answer.headers.get("Location"), asked)
-        assert isinstance(hop, Unavailable)
+        hop = outcome.next_hop(answer.status, answer.headers.get("Location"), asked)
+        assert isinstance(hop, outcome.Unavailable)
         return hop
     exchange = Exchange(Request(URL), MAX_BYTES)
     exchange.keep_response(answer)
@@ -80,13 +65,13 @@ def outcome(answer: Response) -> Outcome:
 
 @given(HTTP_ANSWERS)
 def test_any_answer_has_the_outcome_that_its_status_names(answer: Response) -> None:
-    came_to = outcome(answer)
-    seconds = came_to.retry_after if isinstance(came_to, Unreachable) else came_to.max_age
+    came_to = outcome_after(answer)
+    seconds = came_to.retry_after if isinstance(came_to, outcome.Unreachable) else came_to.max_age
     assert seconds is None or 0.0 <= seconds <= MOST_SECONDS
-    if isinstance(came_to, Fetched):
+    if isinstance(came_to, outcome.Fetched):
         assert 200 <= answer.status < 300
         assert len(came_to.body) <= MAX_BYTES
-    elif isinstance(came_to, Unavailable):
+    elif isinstance(came_to, outcome.Unavailable):
         assert came_to.why
         assert came_to.status == answer.status
         assert answer.status != 429
@@ -102,18 +87,20 @@ def test_any_answer_has_the_outcome_that_its_status_names(answer: Response) -> N
         )
 
 
-OUTCOMES = HTTP_ANSWERS.map(outcome) | st.builds(
-    failed, st.sampled_from(Failure), st.text(max_size=300)
+OUTCOMES = HTTP_ANSWERS.map(outcome_after) | st.builds(
+    outcome.failed, st.sampled_from(outcome.Failure), st.text(max_size=300)
 )
 AT_THE_MOST = Entry(None, Outage(0.0, MOST_FAILURES, None, "x", 0.0))
-MOST_ALIKE = Entry(None, Outage(0.0, 1, None, "x", 0.0, failure=Failure.RESET, alike=MOST_FAILURES))
+MOST_ALIKE = Entry(
+    None, Outage(0.0, 1, None, "x", 0.0, failure=outcome.Failure.RESET, alike=MOST_FAILURES)
+)
 
 
-@example(AT_THE_MOST, [(failed(Failure.RESET), 1.0)], Policy())
-@example(MOST_ALIKE, [(failed(Failure.RESET), 1.0)], Policy())
+@example(AT_THE_MOST, [(outcome.failed(outcome.Failure.RESET), 1.0)], Policy())
+@example(MOST_ALIKE, [(outcome.failed(outcome.Failure.RESET), 1.0)], Policy())
 @given(st.none() | ENTRIES, st.lists(st.tuples(OUTCOMES, CLOCKS), min_size=1, max_size=3), POLICIES)
 def test_any_outcomes_come_to_a_state_and_can_be_kept(
-    entry: Entry | None, outcomes: list[tuple[Outcome, float]], policy: Policy
+    entry: Entry | None, outcomes: list[tuple[outcome.Outcome, float]], policy: Policy
 ) -> None:
     """This holds for any stored entry, also one that an attacker wrote, and with a clock that jumps."""
     for came_to, now in outcomes:
@@ -129,13 +116,13 @@ def test_any_outcomes_come_to_a_state_and_can_be_kept(
         entry = kept
         decision = decide(entry, now, policy)
         assert decision.why or entry.copy  # a copy may have no words
-        assert decision.temporary == isinstance(came_to, Unreachable) or decision.copy
+        assert decision.temporary == isinstance(came_to, outcome.Unreachable) or decision.copy
         assert decision.refresh_at <= decision.ask_at
         if decision.state is State.RULES:
             assert decision.copy is not None
             assert decision.copy.kind is Kind.RULES
-        if isinstance(came_to, Fetched):
+        if isinstance(came_to, outcome.Fetched):
             state = State.FULL_ALLOW if came_to.instead else State.RULES
             assert (decision.state, decision.temporary) == (state, False)
-        if isinstance(came_to, Unavailable):
+        if isinstance(came_to, outcome.Unavailable):
             assert (decision.state, decision.temporary) == (State.FULL_ALLOW, False)

@@ -3,22 +3,11 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ..support.strategies import (
-    BODIES,
-    GROUPS,
-    LONG_PATHS,
-    LONG_PATTERNS,
-    PATHS,
-    PATTERNS,
-    URLS,
-    USER_AGENTS,
-    WrittenGroup,
-    written,
-)
+from ..support import strategies as some
 from . import promises
 
 
-@given(BODIES | GROUPS.map(written), URLS | PATHS, USER_AGENTS)
+@given(some.BODIES | some.GROUPS.map(some.written), some.URLS | some.PATHS, some.USER_AGENTS)
 @example(b"user-agent:\xa0googlebot\ndisallow: /", "/", "googlebot")
 @example(b"User-agent: a\nDisallow\nUser-agent: b\nDisallow: /", "/", "a")
 @example(b"User-agent: a\nfoo: b\nuser-agent b\n\nDisallow: /\nallow /x\nUser-agent: *", "/x", "b")
@@ -39,7 +28,7 @@ def test_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, a
     promises.assert_one_meaning(body, written_url, written_agent)
 
 
-@given(BODIES | GROUPS.map(written), URLS, USER_AGENTS)
+@given(some.BODIES | some.GROUPS.map(some.written), some.URLS, some.USER_AGENTS)
 def test_long_file_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
     with promises.small_limits():
         promises.assert_one_meaning(body, url, agent)
@@ -47,18 +36,18 @@ def test_long_file_has_one_meaning_however_it_is_asked(body: bytes, url: str, ag
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), PATTERNS | LONG_PATTERNS), min_size=5, max_size=25),
-    st.lists(PATHS | LONG_PATHS, min_size=3, max_size=6),
+    st.lists(st.tuples(st.booleans(), some.PATTERNS | some.LONG_PATTERNS), min_size=5, max_size=25),
+    st.lists(some.PATHS | some.LONG_PATHS, min_size=3, max_size=6),
 )
 def test_many_rules_have_one_meaning(rules: list[tuple[bool, str]], paths: list[str]) -> None:
-    body = written([WrittenGroup(["*"], rules)])
+    body = some.written([some.WrittenGroup(["*"], rules)])
     for path in paths:
         promises.assert_one_meaning(body, path, "a")
         with promises.small_limits():
             promises.assert_one_meaning(body, path, "a")
 
 
-@given(URLS)
+@given(some.URLS)
 def test_origin_of_any_url_is_stable_or_refused(url: str) -> None:
     promises.assert_origin_is_stable(url)
     promises.assert_origin_is_stable(url.encode("utf-8", "surrogatepass"))

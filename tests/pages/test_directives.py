@@ -5,14 +5,7 @@ import tracemalloc
 import pytest
 from scrapy.http import HtmlResponse
 
-from scrapy_gbot_robots.pages.directives import (
-    Directives,
-    at_time,
-    contents_of_tags,
-    in_headers,
-    in_meta_tags,
-    links_not_to_follow,
-)
+from scrapy_gbot_robots.pages import directives
 
 from ..support.rows import row, table
 
@@ -49,8 +42,8 @@ from ..support.rows import row, table
     row("day-that-is-no-limit", ["max-snippet: wed, noindex"], {"noindex": True}),
     row("end-of-time", ["unavailable_after: 9999-12-31T23:59:59-23:59"], {}),
 )  # fmt: skip
-def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
-    assert in_headers(values, {"mybot"}) == said
+def test_header_says_this_to_mybot(values: list[str], said: directives.Directives) -> None:
+    assert directives.in_headers(values, {"mybot"}) == said
 
 
 @table(
@@ -61,39 +54,41 @@ def test_header_says_this_to_mybot(values: list[str], said: Directives) -> None:
     (["otherbot: noindex"], {}),  # a meta tag's content addresses nobody
     (["unavailable_after: 25 Jun 2031 15:00:00 GMT"], {"unavailable_after": "2031-06-25T15:00:00+00:00"}),
 )  # fmt: skip
-def test_meta_tag_says_this(contents: list[str], said: Directives) -> None:
-    assert in_meta_tags(contents, {}) == said
+def test_meta_tag_says_this(contents: list[str], said: directives.Directives) -> None:
+    assert directives.in_meta_tags(contents, {}) == said
 
 
 def test_directives_for_all_tokens_of_a_crawler_add_up() -> None:
     headers = ["googlebot: noarchive", "googlebot-news: noindex"]
-    said = in_headers(headers, {"googlebot-news", "googlebot"})
+    said = directives.in_headers(headers, {"googlebot-news", "googlebot"})
     assert said == {"noarchive": True, "noindex": True}
 
 
 def test_more_restrictive_of_header_and_tag_counts() -> None:
-    said: Directives = {"unavailable_after": "2032-01-01T00:00:00+00:00", "noai": True}
+    said: directives.Directives = {"unavailable_after": "2032-01-01T00:00:00+00:00", "noai": True}
     for day in ("2031-01-01", "2033-01-01"):
-        in_meta_tags([f"unavailable_after: {day}"], said)
+        directives.in_meta_tags([f"unavailable_after: {day}"], said)
         assert said["unavailable_after"] == "2031-01-01T00:00:00+00:00"
 
 
 def test_page_is_noindex_after_its_unavailable_after() -> None:
-    said = in_headers(["unavailable_after: 2031-06-25T15:00:00Z"], ())
+    said = directives.in_headers(["unavailable_after: 2031-06-25T15:00:00Z"], ())
     then = 1940166000.0
-    assert "noindex" not in at_time(then - 1, said)
-    assert at_time(then, said)["noindex"] is True
+    assert "noindex" not in directives.at_time(then - 1, said)
+    assert directives.at_time(then, said)["noindex"] is True
 
 
 def test_of_headers_and_tags_the_first_16_kib_are_read() -> None:
-    assert in_headers(["," * 16_000, "noindex"], ()) == {"noindex": True}
-    assert in_headers(["," * 16_384, "noindex"], ()) == {}
-    assert in_meta_tags(["," * 16_000, "noindex"], {}) == {"noindex": True}
-    assert in_meta_tags(["," * 8_192, "," * 8_192, "noindex"], {}) == {}
+    assert directives.in_headers(["," * 16_000, "noindex"], ()) == {"noindex": True}
+    assert directives.in_headers(["," * 16_384, "noindex"], ()) == {}
+    assert directives.in_meta_tags(["," * 16_000, "noindex"], {}) == {"noindex": True}
+    assert directives.in_meta_tags(["," * 8_192, "," * 8_192, "noindex"], {}) == {}
 
 
 def test_of_made_up_words_a_hundred_are_kept_and_of_those_that_count_all() -> None:
-    said = in_headers([*(f"made-up-{n}" for n in range(1_000)), "noindex", "max-snippet: 7"], ())
+    said = directives.in_headers(
+        [*(f"made-up-{n}" for n in range(1_000)), "noindex", "max-snippet: 7"], ()
+    )
     assert len(said) == 102
     assert (said["noindex"], said["max-snippet"]) == (True, "7")
 
@@ -130,19 +125,19 @@ DESCRIPTION = "<meta name=description content=robots>"
 )
 def test_page_has_these_tags(page: str, tags: list[str]) -> None:
     response = HtmlResponse("https://a.example/", body=page.encode())
-    assert contents_of_tags(response, NAMES) == tags
+    assert directives.contents_of_tags(response, NAMES) == tags
 
 
 def test_links_of_a_page_with_an_impossible_base_url_are_resolved_by_its_own() -> None:
     page = b"<base href='http://[::1'><a rel=nofollow href=/left>x</a><a href=/free>x</a>"
     response = HtmlResponse("https://a.example/x", body=page)
-    assert links_not_to_follow(response) == {"https://a.example/left"}
+    assert directives.links_not_to_follow(response) == {"https://a.example/left"}
 
 
 def test_links_are_written_in_the_encoding_of_their_page() -> None:
     page = "<meta charset=latin-1><a rel=nofollow href='/é?q=é'>x</a>".encode("latin-1")
     response = HtmlResponse("https://a.example/", body=page)
-    assert links_not_to_follow(response) == {"https://a.example/%C3%A9?q=%E9"}
+    assert directives.links_not_to_follow(response) == {"https://a.example/%C3%A9?q=%E9"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
@@ -150,7 +145,7 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)
     headers = {"Content-Type": f"text/html; charset={encoding}"}
     response = HtmlResponse("https://a.example/", headers=headers, body=page)
-    assert contents_of_tags(response, NAMES) == ["noindex"]
+    assert directives.contents_of_tags(response, NAMES) == ["noindex"]
 
 
 @table(
@@ -162,7 +157,7 @@ def test_tag_is_found_in_this_encoding(encoding: str) -> None:
 )  # fmt: skip
 def test_hostile_page_costs_little(page: bytes) -> None:
     tracemalloc.start()
-    tags = contents_of_tags(HtmlResponse("https://a.example/", body=page), NAMES)
+    tags = directives.contents_of_tags(HtmlResponse("https://a.example/", body=page), NAMES)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(tags) <= 100
