@@ -31,7 +31,6 @@ from scrapy_gbot_robots.policy.outcome import (
     Outcome,
     Unavailable,
     Unreachable,
-    after_redirect,
     failed,
 )
 
@@ -140,17 +139,14 @@ def test_decision_says_why_and_for_how_long(age: float, words: str) -> None:
 
 
 def test_outage_has_the_last_failure_as_data() -> None:
-    refused = after_redirect(failed(Failure.REFUSED, "with words"), "http://b.example/r.txt")
+    refused = Unreachable("words", failure=Failure.REFUSED, redirected_to="http://b.example/r.txt")
     first = renew(SERVED, DOWN, NOW, GOOGLE)
     assert first.outage is not None
     assert first.outage.cause == "HTTP 500"
     entry = renew(first, refused, NOW + 5, GOOGLE)
-    assert entry.copy == SERVED.copy
-    outage = entry.outage
-    assert outage is not None
-    assert (outage.since, outage.failures, outage.status) == (NOW, 2, None)
-    assert (outage.failure, outage.alike, outage.failed_at) == (Failure.REFUSED, 1, NOW + 5)
-    assert outage.redirected_to == "http://b.example/r.txt"
+    last = (None, "words", NOW + 6, Failure.REFUSED, 1, NOW + 5, "http://b.example/r.txt")
+    outage = Outage(NOW, 2, *last)
+    assert entry == Entry(SERVED.copy, outage)
     assert outage.cause == "connection refused"
     for ladder in LADDERS:
         for days in (0, 1, 40):
