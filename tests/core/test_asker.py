@@ -3,16 +3,8 @@
 import pytest
 
 from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core.asker import (
-    Asker,
-    checked_url,
-    group_in_words,
-    group_line,
-    hints_on,
-    names_in,
-    problem_of,
-    verdict_on,
-)
+from scrapy_gbot_robots.core import asker
+from scrapy_gbot_robots.core.asker import Asker, group_in_words, group_line, verdict_on
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
 
 from ..support.rows import table
@@ -76,31 +68,31 @@ def test_well_known_crawler_falls_back_and_no_token_has_digits(
 
 @pytest.mark.parametrize("known", KNOWN_CRAWLERS, ids=lambda known: known.tokens[0])
 def test_each_crawler_of_the_list_can_be_asked_for_by_its_name(known: KnownCrawler) -> None:
-    asker = Asker.of(known.tokens[0], "--as")
-    assert (asker.crawler, asker.name) == (known.crawler, known.tokens[0])
+    named = Asker.of(known.tokens[0], "--as")
+    assert (named.crawler, named.name) == (known.crawler, known.tokens[0])
     assert "".join(map(did_you_mean, known.tokens)) == ""
 
 
 def test_commas_part_names_but_a_header_is_one() -> None:
-    assert names_in("a, b,*") == ["a", "b", "*"]
+    assert asker.names_in("a, b,*") == ["a", "b", "*"]
     header = "Mozilla/5.0 (KHTML, like Gecko; compatible; bot/1)"
-    assert names_in(f" {header} ") == [header]
+    assert asker.names_in(f" {header} ") == [header]
 
 
 def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
-    (hint,) = hints_on(["GPT-Bot", "GPTBot", "mybot"])
+    (hint,) = asker.hints_on(["GPT-Bot", "GPTBot", "mybot"])
     assert hint == 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
 
 
 def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
-    assert checked_url("/a", has_robots=True) == "/a"
-    assert checked_url("https://a.example/b", has_robots=False) == "https://a.example/b"
+    assert asker.checked_url("/a", has_robots=True) == "/a"
+    assert asker.checked_url("https://a.example/b", has_robots=False) == "https://a.example/b"
     with pytest.raises(ValueError, match='^"a" is not an absolute URL, or a path such as /a$'):
-        checked_url("a", has_robots=True)
+        asker.checked_url("a", has_robots=True)
     with pytest.raises(ValueError, match='^"/a" is not an absolute URL, such as https://example'):
-        checked_url("/a", has_robots=False)
+        asker.checked_url("/a", has_robots=False)
     with pytest.raises(ValueError, match="mailto"):
-        checked_url("mailto://a", has_robots=True)
+        asker.checked_url("mailto://a", has_robots=True)
 
 
 @pytest.mark.parametrize("url", ["/robots.txt", "https://a.example/robots.txt"])
@@ -120,10 +112,10 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
 )
 def test_words_for_a_group(url: str, name: str, line: int | None, words: str) -> None:
-    robotstxt, asker = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as")
-    verdict = verdict_on(url, asker.crawler, robotstxt)
+    robotstxt, crawler = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as").crawler
+    verdict = verdict_on(url, crawler, robotstxt)
     assert group_line(robotstxt, verdict) == line
-    assert group_in_words(asker.crawler, verdict.group, line) == words
+    assert group_in_words(crawler, verdict.group, line) == words
 
 
 def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
@@ -141,5 +133,5 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_AGENTS"),
 )
 def test_user_agent_that_is_no_name_of_ones_own_is_told(user_agent: str, problem: str) -> None:
-    assert problem in problem_of(user_agent)
-    assert bool(problem) == bool(problem_of(user_agent))
+    assert problem in asker.problem_of(user_agent)
+    assert bool(problem) == bool(asker.problem_of(user_agent))
