@@ -1,4 +1,4 @@
-"""`scrapy robots lint`: from files, standard input and sites, in all formats. docs/command.md has what people see."""
+"""`scrapy robots lint`: from files, standard input and sites, as text and JSON. docs/command.md has what people see."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import shlex
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ..support.command import jsonl, run, run_here
@@ -115,30 +114,17 @@ def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     assert (ended.status, ended.out.count(": warning: ")) == (1, 1)
 
 
-def test_sarif_is_valid_and_points_at_the_lines(tmp_path: Path) -> None:
-    (tmp_path / "a b.txt").write_bytes(BAD)
-    schema = json.loads((Path(__file__).parents[1] / "data" / "sarif-2.1.0-rtm.5.json").read_text())
-    validator = jsonschema.Draft4Validator(schema)
-    whole = tmp_path / "a b.txt"
-    for name, uri in (("a b.txt", "a%20b.txt"), (str(whole), whole.as_uri())):
-        log = json.loads(run_here("lint", name, "-", "--format", "sarif", cwd=tmp_path).out)
-        assert [error.message for error in validator.iter_errors(log)] == []
-        (only,) = log["runs"]
-        links = {rule["id"]: rule["helpUri"] for rule in only["tool"]["driver"]["rules"]}
-        first = only["results"][0]
-        assert first["ruleId"] == "robots-txt/rule-before-any-group"
-        page = "https://scrapy-gbot-robots.readthedocs.io/lint/"
-        assert links[first["ruleId"]] == f"{page}#rule-before-any-group"
-        assert first["level"] == "error"
-        place = {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}
-        assert first["locations"] == [{"physicalLocation": place}]
-    assert list(validator.iter_errors({**log, "version": "1"})), "something can fail the schema"
-
-
-def test_github_annotations_are_one_command_a_line(tmp_path: Path) -> None:
-    body = b"user-agent: *\ndisalllow%0A: /x\nsitemap: /100%\ndisallow: /x\n"
-    (tmp_path / "a,b.txt").write_bytes(body)
-    first, second = run_here("lint", "a,b.txt", "--format", "github", cwd=tmp_path).out.splitlines()
-    assert first.startswith("::error file=a%2Cb.txt,line=2,title=robots-txt/misspelt-field::")
-    place = "file=a%2Cb.txt,line=3,title=robots-txt/bad-sitemap"
-    assert second == f"::error {place}::not one absolute http, https or ftp URL: /100%25"
+def test_matcher_of_the_page_makes_annotations_of_errors_and_warnings(tmp_path: Path) -> None:
+    """As GitHub reads a problem matcher: a line at a time."""
+    page = text_of("docs/site-owners.md")
+    (block,) = re.findall(r'^{\n.*"problemMatcher".*?^}', page, re.MULTILINE | re.DOTALL)
+    (matcher,) = json.loads(block)["problemMatcher"]
+    (pattern,) = matcher["pattern"]
+    (tmp_path / "a b.txt").write_bytes(BAD + b"user-agent: x\n")
+    ended = run_here("lint", "a b.txt", cwd=tmp_path)
+    read = [re.match(pattern["regexp"], line) for line in ended.out.splitlines()]
+    groups = [pattern[name] for name in ("file", "line", "severity")]
+    places = [match.group(*groups) for match in read if match is not None]
+    assert places[0] == ("a b.txt", "1", "error")
+    assert len(places) == ended.out.count(": error: ") + ended.out.count(": warning: ")
+    assert ": note: " in ended.out, "GitHub would take a note for an error"
