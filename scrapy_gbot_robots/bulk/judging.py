@@ -20,11 +20,10 @@ from typing import TypeAlias
 from ..core.crawlers import Crawler
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
-from ..core.rules import Rules, preferences_of
+from ..core.rules import Rules
 from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
 from ..core.urls import ROBOTS_PATH, Origin, as_text, origin_of_robots_txt, prefix_of
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..experimental.preferences import refusal
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unreachable, meaning_of, outcome_of
 from ..policy.overrides import Action, Overrides
@@ -81,7 +80,6 @@ class Judge:
         policy: what it means if nothing is known of a robots.txt.
         max_bytes: how many bytes of a robots.txt are read.
         overrides: an override counts if it is in force at `now`, in seconds since the epoch.
-        purposes: what a crawl would be for; a URL is disallowed if its site refuses one of these.
     """
 
     crawlers: Sequence[Crawler]
@@ -90,7 +88,6 @@ class Judge:
     max_bytes: int | None = MAX_BYTES
     overrides: Overrides = field(default_factory=Overrides)
     now: float = 0.0
-    purposes: Sequence[str] = ()
     _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
 
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
@@ -129,26 +126,30 @@ class Judge:
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
         """Return what alone decides about URLs that begin like that.
 
-        It is None if they may be of several sites, or if overrides or purposes count, too. They are
-        of one if `beginning` is scheme, authority and a slash, and clients read it as written.
+        It is None if they may be of several sites, or if an override counts. They are of one site
+        if `beginning` is scheme, authority and a slash, and clients read it as written.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
         origin = _origin_of(beginning)
-        if origin is None or self.purposes or self.overrides.of(origin, self.now) is not None:
+        if origin is None or self.overrides.of(origin, self.now) is not None:
             return None
         return _basis_of(self._decision(origin, robots))
 
     def _judge_paths(self, answers: _Answers, basis: _Basis) -> None:
-        """Change the answers to paths that are not allowed."""
+        """Set the answers to paths, which are YES so far.
+
+        `basis` is one answer to all of them, or the text of rules: what these disallow gets NO.
+        """
         if isinstance(basis, int):
-            refused_by = [set(answers)] * len(self.crawlers)
+            paths_by_crawler = [set(answers)] * len(self.crawlers)
             answer = basis
         else:
-            refused_by = [disallowed_of_a_site(rules, answers) for rules in self._rules(basis)]
+            rules_by_crawler = self._rules(basis)
+            paths_by_crawler = [disallowed_of_a_site(rules, answers) for rules in rules_by_crawler]
             answer = NO
-        for number, refused in enumerate(refused_by):
-            for path in refused:
+        for number, paths in enumerate(paths_by_crawler):
+            for path in paths:
                 # the path of a robots.txt, which is never disallowed (RFC 9309 2.2.2)
                 if path.startswith(ROBOTS_PATH) and origin_of_robots_txt(_ANY_SITE + path):
                     continue
@@ -167,23 +168,16 @@ class Judge:
         if override is None:
             decision = self._decision(origin, robots)
             basis = _basis_of(decision)
-            if isinstance(basis, bytes):
-                return [self._one(url, rules) for rules in self._rules(basis)]
-            return [(basis, Verdict(basis == YES, None, decision.why))] * len(self.crawlers)
-        if override.robotstxt is None:
-            is_allowed = override.action is Action.IGNORE
-            verdict = Verdict(is_allowed, None, override.why)
-            answers = [(int(is_allowed), verdict)] * len(self.crawlers)
+            if not isinstance(basis, bytes):
+                return [(basis, Verdict(basis == YES, None, decision.why))] * len(self.crawlers)
+            verdicts = [verdict_on_all_forms(rules, url) for rules in self._rules(basis)]
+        elif override.robotstxt is None:
+            verdict = Verdict(override.action is Action.IGNORE, None, override.why)
+            verdicts = [override.named(verdict)] * len(self.crawlers)
         else:
             rules = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
-            answers = [self._one(url, of_one) for of_one in rules]
-        return [(answer, override.named(verdict)) for answer, verdict in answers]
-
-    def _one(self, url: str, rules: Rules) -> tuple[int, Verdict]:
-        verdict = verdict_on_all_forms(rules, url)
-        if self.purposes and verdict.allowed:
-            verdict = refusal(self.purposes, preferences_of(rules, url)) or verdict
-        return int(verdict.allowed), verdict
+            verdicts = [override.named(verdict_on_all_forms(of_one, url)) for of_one in rules]
+        return [(int(verdict.allowed), verdict) for verdict in verdicts]
 
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
         if isinstance(robots, Decision):
@@ -206,13 +200,14 @@ class Judge:
 
 
 def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
-    """Return what an answer to a request for a robots.txt means if nothing else is known.
+    """Return the decision on a response to a request for a robots.txt, if nothing else is known.
 
-    The `body` is content-decoded. The `status` is None if there was no answer.
+    The `body` is content-decoded. The `status` is None if no response came.
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        # A wall that is no refusal allows everything, as a file without a line for a crawler does.
+        # With "allow" a wall need not be told apart: it allows everything, and so does its text as
+        # rules, since it has no line for a crawler.
         has_wall = policy.refused != "allow" and wall_of(status, {}, body) != ""
         if meaning_of(status) is Fetched and not has_wall:  # as most
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
@@ -277,7 +272,7 @@ def judge(
         decisions: dict[Origin, Decision] = {}
         for key, value in robots.items():
             origin = key if isinstance(key, Origin) else Origin.of(key)
-            decisions[origin] = decision_by(*_answer_in(value))
+            decisions[origin] = decision_by(*_response_in(value))
         columns = judges.judged(texts, decisions)
     else:
         columns = _judged_by_rows(judges, texts, robots)
@@ -312,7 +307,7 @@ def _judged_by_rows(
         raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
     rows_by_answer: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
     for row, value in enumerate(robots):
-        rows_by_answer[_answer_in(value)].append(row)
+        rows_by_answer[_response_in(value)].append(row)
     columns = [bytearray(len(urls)) for _ in judges.crawlers]
     for (status, body), rows in rows_by_answer.items():
         decision = decision_on(status, body, judges.policy)
@@ -323,7 +318,7 @@ def _judged_by_rows(
     return columns
 
 
-def _answer_in(robots: Robots) -> tuple[int | None, bytes]:
+def _response_in(robots: Robots) -> tuple[int | None, bytes]:
     """Return the status and the body that a value says were served."""
     if _is_missing(robots):
         return None, b""

@@ -39,7 +39,7 @@ class UrlList:
     """
 
     def __init__(self, file: Any, name: str) -> None:
-        """Take an open file, and its name for people."""
+        """Take an open file, and its name, which says the format and stands in messages."""
         self._file = file
         self._name = name
         self.names = [URL]
@@ -142,7 +142,7 @@ class UrlList:
 
 
 def _finite(number: str) -> float | None:
-    """Return a number, or None for one, such as 1e400, that Python reads as infinite."""
+    """Return a number, or None for one that Python reads as infinite, such as 1e400."""
     read = float(number)
     return read if isfinite(read) else None
 

@@ -70,7 +70,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="write only the URLs that two versions of a robots.txt judge differently: "
         "files or URLs",
     )
-    add_shared(parser, "--as", "--purpose")
+    add_shared(parser, "--as")
     parser.add_argument(
         "--format",
         choices=("text", "jsonl", "csv"),
@@ -104,7 +104,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         max_bytes=gbot.max_bytes,
         overrides=overrides,
         now=time.time(),
-        purposes=options.purposes,
     )
     with opened(options.urls) as file:
         audit = _Audit(options, judge, UrlList(file, options.urls), out, err)

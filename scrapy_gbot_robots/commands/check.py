@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import lru_cache
 from itertools import product
@@ -19,10 +19,8 @@ from scrapy.settings import Settings
 
 from ..core.asker import Asker, checked_url, group_in_words, group_line, verdict_on
 from ..core.lines import split_lines
-from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..experimental.preferences import refusal, word_on
 from ..obeying.answer import CachedAnswer, answer_of
 from ..policy.outages import REFUSALS, Kind, State, span
 from ..settings import GbotSettings
@@ -43,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="URL",
         help="an absolute URL; with --robots also a path that begins with /",
     )
-    add_shared(parser, "--as", "--purpose", "--json")
+    add_shared(parser, "--as", "--json")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--robots", **SOURCE)
     add_shared(source, "--fresh")
@@ -61,7 +59,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     parse = lru_cache(GbotSettings.of(settings).parse)
     status = FINE
     for number, (url, asker) in enumerate(product(options.urls, askers)):
-        check = _checked(url, asker, states[url], parse(states[url].rules), options.purposes)
+        check = _checked(url, asker, states[url], parse(states[url].rules))
         out.json(check.facts)
         if number:
             out.say()
@@ -73,14 +71,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return status
 
 
-def _checked(
-    url: str, asker: Asker, state: RobotsState, robotstxt: RobotsTxt, purposes: Sequence[str]
-) -> Check:
+def _checked(url: str, asker: Asker, state: RobotsState, robotstxt: RobotsTxt) -> Check:
     """Check a URL by a robots.txt and, for a site, as a crawl would.
 
     `robotstxt` has its rules, if rules decide.
     """
-    crawler, override, speaking = asker.crawler, state.override, robotstxt
+    crawler, override = asker.crawler, state.override
     verdict = decided = verdict_on(url, crawler, robotstxt)
     if verdict.reason == ROBOTS_TXT_ITSELF:
         return Check(url, asker, state, robotstxt, verdict, verdict)
@@ -89,19 +85,10 @@ def _checked(
         answer.add_rules(robotstxt, [crawler])
         verdict = decided = answer.verdict(url, crawler)
         if override is not None:
-            speaking = override.robotstxt or robotstxt
             answer = answer_of(override, state.origin)
-            answer.add_rules(speaking, [crawler])
+            answer.add_rules(override.robotstxt or robotstxt, [crawler])
             decided = override.named(answer.verdict(url, crawler))
-    stated = speaking.preferences(url, crawler)
-    refused = refusal(purposes, stated)
-    if refused is not None and decided.allowed:
-        if override is None:
-            verdict = decided = refused._replace(group=verdict.group)
-        elif override.robotstxt is not None:
-            decided = override.named(refused)
-    words = {purpose: word_on(purpose, stated) for purpose in purposes}
-    return Check(url, asker, state, robotstxt, verdict, decided, stated, words)
+    return Check(url, asker, state, robotstxt, verdict, decided)
 
 
 class Check(NamedTuple):
@@ -111,11 +98,8 @@ class Check(NamedTuple):
     asker: Asker
     state: RobotsState
     robotstxt: RobotsTxt  # with the rules, if rules decide
-    verdict: Verdict  # by the robots.txt and, without an override, by the purposes
+    verdict: Verdict  # by the robots.txt
     decided: Verdict  # that counts in a crawl, by the override, too
-    # what the site or, in its place, an override says about the use of the URL's content
-    stated: Preferences = NOTHING_SAID
-    words: Mapping[str, str] = {}  # the same in words, by what the crawl would be for
 
     @property
     def unreachable(self) -> bool:
@@ -153,9 +137,6 @@ class Check(NamedTuple):
         if self.decided.override is not None:
             facts["override"] = self.decided.override
             robots_txt |= {"allowed": verdict.allowed, "reason": verdict.reason}
-        if self.words:
-            said = {"use": self.stated.use, "lines": self.stated.lines}
-            facts["preferences"] = {**self.words, **said}
         return facts
 
 
@@ -220,11 +201,6 @@ def _show(check: Check, out: Terminal) -> None:
     out.fact("crawler", str(check.asker))
     if check.state.decision.state is State.RULES and check.verdict.reason != ROBOTS_TXT_ITSELF:
         out.fact("group", check.group)
-    lines = ""
-    if check.stated.lines:
-        lines = f" (line {', '.join(map(str, check.stated.lines))})"
-    for purpose, word in check.words.items():
-        out.fact(purpose, word + lines)
     if check.state.origin is not None:
         for name, text in entry_in_words(check.state):
             out.fact(name, text)

@@ -20,7 +20,6 @@ from ..core.asker import NAMED, Asker, hints_on, names_in
 from ..core.crawlers import Crawler, cut_token
 from ..core.lint import no_robots_file
 from ..core.urls import Origin, as_text
-from ..experimental.preferences import PURPOSES
 from ..obeying.identity import of_project
 from ..policy.outages import Kind, Policy, State
 from ..settings import GbotSettings
@@ -63,14 +62,6 @@ _SHARED: dict[str, dict[str, Any]] = {
     },
     "--fresh": {"action": "store_true", "help": "fetch the robots.txt even if the storage has it"},
     "--json": {"action": "store_true", "help": "write JSON, one object per line"},
-    "--purpose": {
-        "dest": "purposes",
-        "action": "append",
-        "default": [],
-        "choices": PURPOSES,
-        "help": "what the crawl is for; a URL is disallowed if its site refuses that; "
-        "may be repeated (experimental)",
-    },
 }
 
 

@@ -3,7 +3,7 @@
 core/preferences.py reads the lines of a robots.txt. Here are the headers of pages, what lint says
 of the lines, and the check of a crawl. A purpose is a label of the drafts, such as "train-ai". It
 is refused only if the site says so. A crawl says its purposes by `GBOT_ROBOTS_PURPOSES`, and by
-`GBOT_ROBOTS_PREFERENCES` whether a refusal is only noted; the command has `--purpose`.
+`GBOT_ROBOTS_PREFERENCES` whether a refusal is only noted.
 
 The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page
 only. The more restrictive of both counts. A crawl without a purpose uses nothing of this module.

@@ -157,7 +157,7 @@ class Occupancy:
             self._tell()
 
     def move(self, site: Site, standing: Standing) -> None:
-        """Let `site` stand otherwise."""
+        """Give `site` another standing, and count its requests there."""
         self._by_standing[site.standing] -= site.size
         self._by_standing[standing] += site.size
         site.standing = standing

@@ -440,6 +440,7 @@ class Room:
         self._late.pop(site, None)
         if answer is None:
             return
+        # until one of its requests goes on: look-ups are not to run far ahead of pages
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._receive(site, answer)

@@ -118,6 +118,8 @@ class SitemapFeed:
     def home(self) -> Mapping[Origin, None]:
         """The origins of the spider's `start_urls`, else of its `allowed_domains`, by https.
 
+        A spider without start requests starts from their robots.txt files, in this order.
+
         Raises:
             ValueError: one of these is no URL or domain.
         """

@@ -214,6 +214,9 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_listed(request: Request) -> bool:
-    """Whether a robots.txt or a sitemap index lists the sitemap. Nothing lists a guessed one."""
+    """Whether the plugin has fed the sitemap, or a sitemap index lists it.
+
+    One that a spider itself finds in a robots.txt is neither, nor is a guessed one.
+    """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))

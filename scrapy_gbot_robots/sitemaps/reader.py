@@ -200,7 +200,10 @@ class SitemapReader:
                 return
 
     def _ended(self, entry: _Entry) -> SitemapEntry | None:
-        """Return what an entry lists, if it has a URL; count what is broken of it."""
+        """Return what an entry lists, if it has a URL.
+
+        Note whether it is a sitemap, and count what is broken of it.
+        """
         if entry.kind != "entry":  # an Atom entry may have several links
             self.broken += entry.surplus
         loc = entry.values.get("loc") or entry.values.get("guid")

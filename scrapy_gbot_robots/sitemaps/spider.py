@@ -119,8 +119,9 @@ class RobotsSitemapSpider(SitemapSpider):
         if self.since and day_of(self.since) != self.since:
             raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
         self._guesses = guesses_of(self.guess)
-        # Hosts as written whose robots.txt has neither answered nor failed. If a crawl is resumed,
-        # the request for it may be dropped, since it still is in the queue, and answered later.
+        # Hosts as written that `start` counts as under way, up to `_MOST_ASKED`: their robots.txt
+        # has neither answered nor failed. In a resumed crawl the duplicate filter drops the request
+        # for a host that still is in the queue: `_request_dropped` takes that host out of here.
         self._asked: set[str] = set()
 
     @classmethod
@@ -286,20 +287,23 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._guess(**guess)
 
     async def _parse_sitemap(self, response: Response, **guess: Any) -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for what a sitemap lists."""
+        """Yield requests for what a sitemap lists; if a guessed one lists nothing, the next guess.
+
+        `guess` has the arguments of `_guess`; it is empty for a sitemap that was not guessed.
+        """
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
             yield request
         count(self.crawler, "read")
         count(self.crawler, "entries/broken", reader.broken)
         if not guess:
-            self._tell_of(reader, response.url)
+            self._report_unread(reader, response.url)
         elif not reader.entries:
             guess["why"] += "lists nothing"
             for request in self._guess(**guess):
                 yield request
 
-    def _tell_of(self, reader: SitemapReader, url: str) -> None:
+    def _report_unread(self, reader: SitemapReader, url: str) -> None:
         """Count and log what could not be read of a file."""
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
         if reader.trouble:

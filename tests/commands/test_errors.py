@@ -172,7 +172,6 @@ def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_pa
     ("diff a b c", "unrecognized arguments: c"),
     ("check /x --robots r --fresh", "not allowed with argument"),
     ("check /x -s nonsense", "Invalid -s value"),
-    ("check /x --purpose training", "train-ai"),
     ("lint - --ignore crawl-delay", ", path-not-escaped"),
     ("lint - --ignore bad-sitemaps", 'there is no "bad-sitemaps", but bad-sitemap'),
     ("lint - --fail-on eror", 'there is no "eror", but error'),
