@@ -10,8 +10,8 @@ goes. It knows no crawl and no network.
 
 XML is read tag by tag: what is broken in it costs the entry around it and no other.
 Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
-"Entity escaping"; for charsets XML 1.0, appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate"
-and "guid"; RSS 1.0, which is RDF.
+"Entity escaping"; for charsets XML 1.0, appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate";
+RSS 1.0, which is RDF.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 # the date. These count if they have the prefix of the entry. Sitemaps may stand among pages.
 _LISTED = {"loc": "loc", "lastmod": "lastmod"}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
-_OF_RSS = {"item": {"link": "loc", "guid": "guid", "pubdate": "lastmod", "dc:date": "lastmod"}}
+_OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod"}}
 _ENTRIES: Mapping[str, Kinds] = {
     "urlset": _OF_SITEMAPS,
     "sitemapindex": _OF_SITEMAPS,
@@ -88,7 +88,7 @@ _ENTRIES: Mapping[str, Kinds] = {
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
 # Keys that no other element may have: Scrapy has a list for "alternate", made of links.
-_TAKEN = frozenset({"loc", "lastmod", "link", "alternate", "guid"})
+_TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 
 class SitemapReader:
@@ -206,12 +206,11 @@ class SitemapReader:
         """
         if entry.kind != "entry":  # an Atom entry may have several links
             self.broken += entry.surplus
-        loc = entry.values.get("loc") or entry.values.get("guid")
-        if not loc:
+        if not entry.values.get("loc"):
             self.broken += 1
             return None
         self.is_index = entry.kind == "sitemap"
-        return {**entry.values, "loc": loc}
+        return entry.values
 
 
 class _Entry:
@@ -256,10 +255,8 @@ class _Entry:
         if is_link:
             text = _target(element)
         value = _usable(text)
-        if is_link or key in {"loc", "guid"}:
+        if is_link or key == "loc":
             value = _url(value)
-        if key == "guid":
-            value = _permalink(element, value)
         if not key and element.local not in _TAKEN:
             key = element.local
         if key and not self.values.get(key):
@@ -275,13 +272,6 @@ def _target(link: Tag) -> str:
     if link.attributes.get("rel", "alternate") != "alternate":
         return ""
     return link.attributes["href"]
-
-
-def _permalink(guid: Tag, url: str) -> str:
-    """The URL that a `guid` is, unless it says that it is none."""
-    if guid.attributes.get("isPermaLink", "").lower() == "false" or not _ABSOLUTE.fullmatch(url):
-        return ""
-    return url
 
 
 def _url(value: str) -> str:
