@@ -11,14 +11,13 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from functools import cached_property, partial
 from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
-from scrapy.http import Response
 from scrapy.spiders import CrawlSpider, SitemapSpider
 from typing_extensions import Self
 
@@ -224,11 +223,9 @@ class SitemapFeed:
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
             raise Refused("refused/follow", url)
-        parse = sitemap_callback(self._spider)
-        listed_by = Response(sitemap.robotstxt, request=Request(sitemap.robotstxt))
-        made = made_for(self._spider, url, parse, {"loc": url}, "robotstxt", listed_by)
         source = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
-        made.meta.update({**self.request_meta, "is_start_request": True, SITEMAP: source})
+        meta = {**self.request_meta, "is_start_request": True, SITEMAP: source}
+        made = Request(url, sitemap_callback(self._spider), meta=meta)
         request = await self._show(sitemap, made)
         if request is None:
             raise Refused("refused/vetoed", url)
@@ -299,34 +296,3 @@ def allowed_domains_of(spider: Spider) -> list[str]:
     if isinstance(domains, str):
         domains = [domains]
     return list(filter(None, domains))
-
-
-def made_for(
-    spider: SitemapSpider,
-    url: str,
-    callback: Callable[..., Any],
-    entry: Mapping[str, Any],
-    source: str,
-    response: Response,
-) -> Request:
-    """Make the spider's request for what a file lists, by its hook if it has one.
-
-    Source: Scrapy's pull request 8175.
-
-    Raises:
-        Refused: the hook makes none ("vetoed").
-    """
-    make = getattr(spider, "sitemap_request", None)
-    if make is None:
-        return Request(url, callback)
-    request: Request | None = make(url, callback, entry, source=source, response=response)
-    if request is None:
-        raise Refused("refused/vetoed", url)
-    forget_file(request)
-    return request
-
-
-def forget_file(request: Request) -> None:
-    """Remove from a new request what code may copy of the meta of the file that lists its URL."""
-    if request.meta.pop(SITEMAP, None) is not None:
-        request.meta.pop("allow_offsite", None)

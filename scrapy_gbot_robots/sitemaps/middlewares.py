@@ -37,7 +37,6 @@ from .discovery import (
     count,
     feeds,
     feeds_itself,
-    forget_file,
     reads_sitemap,
 )
 from .urls import Refused, UrlCheck
@@ -97,7 +96,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         is_sitemap = reads_sitemap(self.crawler, request)
         try:
             _, _, origin = check.listed(request.url, response.url)
-            forget_file(request)
+            _forget_file(request)
             if is_sitemap:
                 request.meta[SITEMAP] = source = check.below(request.url, response)
                 # sitemaps.org, "Sitemap index files"
@@ -220,3 +219,9 @@ def _is_listed(request: Request) -> bool:
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))
+
+
+def _forget_file(request: Request) -> None:
+    """Remove from a new request what code may copy of the meta of the file that lists its URL."""
+    if request.meta.pop(SITEMAP, None) is not None:
+        request.meta.pop("allow_offsite", None)

@@ -30,7 +30,7 @@ from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden
-from .discovery import SitemapDiscovery, count, made_for
+from .discovery import SitemapDiscovery, count
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import Refused, covers, given_in, guesses_of, origins_of, scope_of
 
@@ -58,7 +58,6 @@ _FATES = {
     "host": "on other hosts than scope = 'hosts' allows",
     "rules": "in no sitemap_rules",
     "follow": "not in sitemap_follow",
-    "vetoed": "vetoed",
     "malformed": "malformed",
     "scheme": "of other schemes",
     "private": "on private hosts",
@@ -374,7 +373,7 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_of(
         self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
     ) -> Request:
-        """Return the request for one URL of a file, made by the spider's hook if it has one.
+        """Return the request for one URL of a file.
 
         Raises:
             Refused: it must not be followed.
@@ -384,17 +383,13 @@ class RobotsSitemapSpider(SitemapSpider):
             meta = {**self._meta, SITEMAP: self._feed.check.below(url, response)}
             if not follows_sitemap(self, whole):
                 raise Refused("refused/follow", url)
-            kind = "sitemapindex"
             callback: Any = self._parse_sitemap
         else:
             if self.scope == "hosts" and not covers(self._scope, origin):
                 raise Refused("refused/host", url, "scope = 'hosts'")
-            kind = "urlset"
             callback = page_callback(self, whole)
             if callback is None:
                 raise Refused("rules", url, "the spider's sitemap_rules")
             meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
-        request = made_for(self, url, callback, entry, kind, response)
-        request.meta.update(meta)
         count(self.crawler, "entries/sitemap", is_sitemap)
-        return request
+        return Request(url, callback, meta=meta)

@@ -40,7 +40,7 @@ RULES = {
     "refused/follow": "the spider's sitemap_follow",
     "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "refused/scheme": "the scheme of its URL",
-    "refused/vetoed": "the spider's sitemap_request or a handler of sitemap_found",
+    "refused/vetoed": "a handler of sitemap_found",
     "refused/malformed": "the form of its URL, which must be absolute",
 }
 

@@ -10,7 +10,6 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from scrapy.spiders import SitemapSpider
 from scrapy.utils.request import request_from_dict
 from scrapy.utils.test import get_crawler
 
@@ -26,11 +25,9 @@ from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 from ..support.crawls import as_scrapy_runs_it, crawl, errors, in_reactor, stats
 from ..support.rows import table
 from ..support.sitemap_web import (
-    Hosts,
     Links,
     Sitemaps,
     found,
-    given,
     index,
     parsed,
     sitemap_lines,
@@ -207,45 +204,6 @@ async def test_request_for_a_sitemap_is_what_the_spider_itself_would_send(site: 
     again = request_from_dict(json.loads(json.dumps(as_dict)), spider=spider)
     assert (again.url, again.callback, again.meta) == (request.url, request.callback, request.meta)
     assert parsed(crawler)[site.url("/page")].meta["depth"] == 1
-
-
-@pytest.mark.parametrize("spider", [Sitemaps, Hosts])
-@in_reactor
-async def test_spiders_hook_makes_requests_and_may_leave_some_out(spider: Any, site: Site) -> None:
-    made: dict[str, Request] = {}
-
-    class Making(spider):  # type: ignore[misc]
-        """Has the hook of Scrapy's pull request 8175, which copies the meta of the file, as its documentation does."""
-
-        def sitemap_request(
-            self, loc: str, callback: Any, entry: Any, *, source: str, response: Response
-        ) -> Request | None:
-            if "no" in loc:
-                return None
-            made_from = [source, response.url, entry["loc"], entry.get("lastmod")]
-            meta = {**response.meta, "made_from": made_from}
-            made[loc] = Request(loc, callback, meta=meta, priority=7)
-            return made[loc]
-
-    robots_url, url, part, listed = map(site.url, ("/robots.txt", "/s.xml", "/part.xml", "/page"))
-    site.pages["/robots.txt"] = sitemap_lines(site.url("/no.xml"), url)
-    site.pages["/s.xml"] = xml(index(site.url("/no/part.xml"), part))
-    site.pages["/part.xml"] = xml(urlset(site.url("/no/page"), listed, lastmod="2026-01-02"))
-    crawler = await crawl(Making, **given(spider, site))
-    assert made[url].meta["made_from"] == ["robotstxt", robots_url, url, None]
-    assert (made[url].priority, made[url].meta["gbot_robots_sitemap"]["line"]) == (7, 2)
-    page = parsed(crawler)[listed]
-    assert "gbot_robots_sitemap" not in page.meta
-    assert "allow_offsite" not in page.meta
-    counted = sitemap_stats(crawler)
-    assert (counted["fed"], counted["refused/vetoed"]) == (1, 1)
-    assert "/no.xml" not in site.paths()
-    if spider is Hosts or hasattr(SitemapSpider, "sitemap_request"):
-        assert made[part].meta["made_from"][0] == "sitemapindex"
-        assert page.meta["made_from"] == ["urlset", part, listed, "2026-01-02"]
-    if spider is Hosts:
-        assert not {"/no/part.xml", "/no/page"} & {*site.paths()}
-        assert counted["entries/vetoed"] == 2
 
 
 @in_reactor
