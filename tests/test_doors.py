@@ -43,7 +43,7 @@ DOORS = {
     "pages": _WORDS | {"policy", "obeying"},
     "report": _BELOW_REPORT,
     "addon": _BELOW_REPORT | {"pages", "report"},
-    "bulk": {"core", "experimental", "policy"},
+    "bulk": {"core", "policy"},
     "commands": _ALL - {"commands"},
     "__main__": {"commands"},
 }
