@@ -1,7 +1,6 @@
 """Columns of URLs and robots.txt files in, columns of answers out."""
 
 import random
-import tracemalloc
 from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
@@ -18,6 +17,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, Policy, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 
+from ..support.bounds import memory_below
 from ..support.oracle import verdict_of
 from ..support.rows import table
 
@@ -146,12 +146,8 @@ def test_rules_are_kept_for_the_next_urls_as_far_as_memory_is_bounded() -> None:
     with patch.object(RobotsTxt, "parse", wraps=RobotsTxt.parse) as parse:
         judged(1, 2, 1, 2, 1, 2, 1, 2)
     assert parse.call_count == 2
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    judged(*range(200))
-    held = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert held < 6_000_000  # of 20,000,000
+    with memory_below(6_000_000):  # of 20,000,000
+        judged(*range(200))
 
 
 def test_each_body_is_read_once_however_many_origins_serve_it() -> None:

@@ -1,6 +1,5 @@
 """Entries to store: some by hand, and strategies by which hypothesis makes others."""
 
-import tracemalloc
 import zlib
 
 from hypothesis import strategies as st
@@ -11,6 +10,7 @@ from scrapy_gbot_robots.storage.base import Storage
 from scrapy_gbot_robots.storage.codec import VERSION, encode
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
+from .bounds import memory_below
 from .rows import row
 
 NOW = 1_700_000_000.25
@@ -70,12 +70,8 @@ def with_body(body: bytes) -> bytes:
 
 def assert_miss_that_takes_little_memory(storage: Storage) -> None:
     """The entry of `ORIGIN` does not count, and no more than 2 MiB are taken to find that out."""
-    tracemalloc.start()
-    try:
+    with memory_below(2 * 2**20):
         assert storage.get(ORIGIN) is None
-        assert tracemalloc.get_traced_memory()[1] < 2 * 2**20
-    finally:
-        tracemalloc.stop()
 
 
 class Leasing(MemoryStorage):
