@@ -83,6 +83,9 @@ def test_plain_token_is_not_cut_however_long() -> None:
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 NEXUS = "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P)"
+ANDROID = f"Mozilla/5.0 (Linux; Android 6.0) {KHTML} Chrome/1"
+MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1"
+GOOGLEBOT_DESKTOP = f"{KHTML[:-1]}; compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
 
 @table(
@@ -98,28 +101,14 @@ NEXUS = "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P)"
     row("compatible", "Mozilla/5.0 (compatible; Bot/2.1; +http://e.com)", "Bot"),
     row("compatible-no-version", "Mozilla/5.0 (compatible; Bytespider; x@bytedance.com)", "Bytespider"),
     row("googlebot-smartphone", GOOGLEBOT_SMARTPHONE, "Googlebot"),
-    row(
-        "googlebot-desktop",
-        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/W.X.Y.Z Safari/537.36",
-        "Googlebot",
-    ),
+    row("googlebot-desktop", f"Mozilla/5.0 {GOOGLEBOT_DESKTOP} Chrome/W.X.Y.Z Safari/537.36", "Googlebot"),
     row("googleother", f"{NEXUS} {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; GoogleOther)", "GoogleOther"),
-    row(
-        "storebot",
-        f"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) {KHTML} Chrome/79.0 Safari/537.36",
-        "Storebot-Google",
-    ),
-    row(
-        "adsbot-mobile",
-        f"Mozilla/5.0 (Linux; Android 6.0) {KHTML} Chrome/1 Mobile Safari/537.36 (compatible; AdsBot-Google-Mobile; +http://x)",
-        "AdsBot-Google-Mobile",
-    ),
+    row("storebot", f"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) {KHTML} Chrome/79.0 Safari/537.36",
+        "Storebot-Google"),
+    row("adsbot-mobile", f"{ANDROID} Mobile Safari/537.36 (compatible; AdsBot-Google-Mobile; +http://x)",
+        "AdsBot-Google-Mobile"),
     row("inspection", f"{CHROME} (compatible; Google-InspectionTool/1.0;)", "Google-InspectionTool"),
-    row(
-        "applebot",
-        "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_5) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.1.1 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)",
-        "Applebot",
-    ),
+    row("applebot", f"{MAC} Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)", "Applebot"),
     row("feature-phone", "SAMSUNG-SGH-E250/1.0 UP.Browser/6.2 (GUI) MMP/2.0 (compatible; Googlebot-Mobile/2.1; +http://x)", "Googlebot-Mobile"),
     row("phones", "(Various mobile device types) (compatible; Mediapartners-Google/2.1; +http://x)", "Mediapartners-Google"),
     row("after-the-browser", f"{CHROME} MyScraper/1.0 (+http://e.com)", "MyScraper"),
