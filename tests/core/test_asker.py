@@ -60,9 +60,7 @@ def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -
     ("yandex", ("yandex",)),
     ("bot2000", ("bot",)),
 )
-def test_well_known_crawler_falls_back_and_no_token_has_digits(
-    name: str, tokens: tuple[str, ...]
-) -> None:
+def test_crawler_falls_back_and_no_token_has_digits(name: str, tokens: tuple[str, ...]) -> None:
     assert Asker.of(name, "--as").crawler.tokens == tokens
 
 

@@ -13,7 +13,7 @@ from ..support.rows import row, table
 
 
 @table(
-    "numbers, crawler, allowed, disallowed",
+    "name, crawler, free, refused",
     ("E5", "Googlebot", ["/includes/a.css", "/"], []),
     ("E5", "other", ["/"], ["/includes/a.css"]),
     ("E6.1", "a", ["/d", "/g"], ["/c"]),
@@ -68,15 +68,13 @@ from ..support.rows import row, table
     ("E12-16", "Storebot-Google", ["/cats", "/cats/x"], ["/", "/x"]),
     ("S12.5", "other", ["/File.asp"], ["/file.asp"]),
 )  # fmt: skip
-@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
-def test_example(
-    numbers: str, crawler: str, allowed: list[str], disallowed: list[str], line_end: str
-) -> None:
-    robots = RobotsTxt.parse(EXAMPLES[numbers.split(" ", 1)[0]].replace("\n", line_end).encode())
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])  # of each line
+def test_example(name: str, crawler: str, free: list[str], refused: list[str], end: str) -> None:
+    robots = RobotsTxt.parse(EXAMPLES[name.split(" ", 1)[0]].replace("\n", end).encode())
     asker = Crawler.of(crawler)
-    urls = [f"https://example.com{path}" for path in allowed + disallowed]
-    assert [url for url in urls if robots.allowed(url, asker)] == urls[: len(allowed)]
-    assert [url for url in urls if robots.verdict(url, asker).allowed] == urls[: len(allowed)]
+    urls = [f"https://example.com{path}" for path in free + refused]
+    assert [url for url in urls if robots.allowed(url, asker)] == urls[: len(free)]
+    assert [url for url in urls if robots.verdict(url, asker).allowed] == urls[: len(free)]
 
 
 # S7.3: the order of groups does not count

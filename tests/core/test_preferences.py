@@ -76,7 +76,7 @@ BODIES = {
 
 
 @table(
-    "body, agent, path, expected",
+    "body, agent, path, said",
     ("draft", "bot", "/test", (False, None, None, None, (4,))),
     ("draft", "bot", "/ai-ok/test", (True, None, None, None, (5,))),
     ("draft", "bot", "/never/test", (None, None, None, None, ())),
@@ -102,12 +102,10 @@ BODIES = {
     ("uses", "a", "/", (None, None, None, "immediate", (2,))),
     ("unknown-use", "a", "/", (None, None, None, None, ())),
 )
-def test_statement_counts_for_its_crawlers_and_paths(
-    body: str, agent: str, path: str, expected: tuple[object, ...]
-) -> None:
+def test_statement_is_for_crawler_and_path(body: str, agent: str, path: str, said: object) -> None:
     robots = RobotsTxt.parse(BODIES[body])
     for _ in range(6):
-        assert robots.preferences(f"https://e.com{path}", agent) == expected
+        assert robots.preferences(f"https://e.com{path}", agent) == said
 
 
 def test_headers_speak_of_a_response() -> None:

@@ -150,12 +150,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("asked_before", [0, 30])
+@pytest.mark.parametrize("times", [0, 30])
 @pytest.mark.parametrize("disallows", [shape for shape in SHAPES if shape != "index"])
 @pytest.mark.parametrize("allows", SHAPES)
-def test_several_urls_have_the_answers_of_each(
-    allows: str, disallows: str, asked_before: int
-) -> None:
+def test_several_urls_have_the_answers_of_each(allows: str, disallows: str, times: int) -> None:
     source = random.Random(allows + disallows)
     letters = ["a", "b", "/", "*", "$", "index.html", "%7ea", "~a", "?a="] * 3
     letters += ["?", ";", "/..", "/.", "%61", "#f", " ", "\n"]
@@ -167,7 +165,7 @@ def test_several_urls_have_the_answers_of_each(
         paths += ["/a/", "/ab", "/7/"]
         groups = groups_of(RobotsTxt.parse(body))
         asked = RobotsTxt.parse(body).rules_for("a")
-        for _ in range(asked_before):
+        for _ in range(times):
             assert asked.allowed(paths[0]) == asked.allowed(paths[0].encode())
         for some in (paths, paths[:1], paths[:9]):
             disallowed = set()

@@ -78,9 +78,7 @@ def test_gzip_member_may_begin_at_any_byte_round_a_boundary(boundary: int, at: i
 @table(
     "coding, encode", *(CODINGS[name] for name in ("gzip", "zlib", "raw-deflate", "brotli", "zstd"))
 )
-def test_cut_body_is_an_early_end_or_a_beginning(
-    coding: str, encode: Callable[[bytes], bytes]
-) -> None:
+def test_cut_body_ends_early_or_begins(coding: str, encode: Callable[[bytes], bytes]) -> None:
     cuts = [(TEXT, encode(TEXT)[:size]) for size in range(1, len(encode(TEXT)))]
     for text, part in [*cuts, (LARGE, encode(LARGE)[:-1000])]:
         with pytest.raises(DecodeError, match="ends too early"):
@@ -164,9 +162,7 @@ def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, 
 
 
 @table("coding, modules", ("zstd", "compression.zstd backports.zstd"), ("br", "brotli brotlicffi"))
-def test_coding_without_module_fails(
-    coding: str, modules: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_absent_module_fails(coding: str, modules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in modules.split():
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(DecodeError, match=f"no module for {coding}"):

@@ -74,9 +74,7 @@ def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     row("utf-16-be", UTF_16_BE, "UTF-16 text", "UTF-16 text"),
     row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text", "no text"),
 )
-def test_other_data_is_named_and_any_other_file_kept(
-    body: bytes, instead: str, hidden: str
-) -> None:
+def test_other_data_is_named_and_another_file_kept(body: bytes, instead: str, hidden: str) -> None:
     assert hides_rules(body) == hidden
     answer = outcome(200, {}, body)
     assert isinstance(answer, Fetched)
@@ -117,9 +115,7 @@ CLOUDFLARE = {"cf-mitigated": "challenge"}
     row("byte-order-mark", 200, {}, b"\xef\xbb\xbf\n" + PAGE % b"Request Rejected", "F5"),
     row("long", 200, {}, MOMENT + b"<!-- navigator.userAgent -->" * 20_000, "Cloudflare"),
 )
-def test_wall_is_known_by_marks(
-    status: int, headers: dict[str, str], body: bytes, whose: str
-) -> None:
+def test_wall_is_known(status: int, headers: dict[str, str], body: bytes, whose: str) -> None:
     assert whose in wall_of(status, headers, body)
     answer = outcome(status, headers, body)
     assert isinstance(answer, Unavailable)
@@ -157,9 +153,7 @@ def test_what_is_a_sites_own_is_no_wall(status: int, headers: dict[str, str], bo
     row("404", 404, b"", False),
     row("empty", 200, b"", False),
 )
-def test_refusal_means_what_the_policy_says_for_as_long_as_the_answer_is_fresh(
-    status: int, body: bytes, refused: bool
-) -> None:
+def test_refusal_counts_while_answer_is_fresh(status: int, body: bytes, refused: bool) -> None:
     allowing, strict = Policy(), Policy(refused="disallow")
     entry = renew(None, outcome(status, {}, body), 0.0, strict)
     assert decide(entry, 1.0, allowing).state in {State.FULL_ALLOW, State.RULES}

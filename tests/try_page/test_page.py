@@ -279,9 +279,7 @@ def test_page_without_javascript_names_the_command(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("policy", ["script-src 'self' 'unsafe-inline'", "worker-src 'none'"])
-def test_header_that_forbids_it_names_a_command(
-    visit: Visit, server: SiteServer, policy: str
-) -> None:
+def test_forbidding_header_names_a_command(visit: Visit, server: SiteServer, policy: str) -> None:
     server.headers["Content-Security-Policy"] = policy
     page = visit()
     page.page.focus("#try-robots")
@@ -304,9 +302,7 @@ def test_axe_finds_nothing(visit: Visit, scheme: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_pages_of_the_site(
-    visit: Visit, server: SiteServer, scheme: str
-) -> None:
+def test_axe_finds_nothing_on_other_pages(visit: Visit, server: SiteServer, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = visit(color_scheme=scheme).page
     paths = [*(f"/{page.stem}/" for page in sorted((HOME / "docs").glob("*.md"))), "/404.html"]
