@@ -120,17 +120,6 @@ def test_long_paths_at_once_take_few_steps_whatever_the_first_one_is(first: str)
     assert instructions(lambda: disallowed_among(robots, paths)) < 4_000_000
 
 
-def agents_and_delays(many: int) -> bytes:
-    agents = [b"user-agent: a%c%c\n" % (97 + n % 26, 97 + n // 26) for n in range(many)]
-    return b"".join([*agents, b"crawl-delay: 1\n" * many])
-
-
-def groups_with_names(many: int) -> bytes:
-    group = b"user-agent: x%c%c\ndisallow: /q\n"
-    groups = [group % (97 + n % 26, 97 + n // 26) for n in range(many)]
-    return b"".join([b"user-agent: *\ndisallow: /p\n", *groups])
-
-
 def test_rules_are_looked_through_once_however_many_match(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up = Mock(wraps=precedence_of)  # after a search for the line
     monkeypatch.setattr(patterns, "precedence_of", looked_up)
@@ -150,9 +139,9 @@ def test_rules_are_looked_through_once_however_many_match(monkeypatch: pytest.Mo
 )
 @table(
     "body_of",
-    row("agents-then-delays", agents_and_delays),
+    row("agents-then-delays", lambda many: b"".join([*AGENTS[:many], b"crawl-delay: 1\n" * many])),
     row("group-starts", lambda many: b"user-agent: a\nallow: /\n" * many),
-    row("groups", groups_with_names),
+    row("groups", lambda many: of_all(b"disallow: /p\n", b"disallow: /q\n".join(AGENTS[:many]))),
     row("sitemaps", lambda many: b"sitemap: http://e.com/\nsitemap: x\n" * many),
 )
 def test_twice_as_many_lines_take_twice_as_much_work(

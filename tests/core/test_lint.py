@@ -282,131 +282,114 @@ def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
     assert found(HEAD + b"disallow: /x", truncated=True) == [(2, "cut")]
 
 
-# By the kind of finding: the lines after "user-agent: *", and the line that the finding is about.
+# The lines after "user-agent: *", a kind of finding, and the line that such a finding is about.
 COMPARED = r"""
-whole site disallowed
-    disallow: /    2
-    disallow: *    2
-    disallow: /*    2
-    allow:|disallow: /    3
-    disallow: /|user-agent: b|disallow: /    2
-    disallow: /|user-agent: a|disallow:    2
-    disallow: /|user-agent: gptbot|disallow: /x    2
-    disallow: /*|allow: /    2
-    disallow: /|disallow: /*|allow: /    3
-    disallow: /|allow: products/|allow: $    2
-    disallow: /|allow: /robots.txt    2
-    disallow: /|allow: /robots.txt$    2
-    disallow: /*|disallow: /|allow: /|allow: /ads.txt
-    disallow: /*|allow: /|user-agent: bingbot|disallow: /*|allow: /*
-    disallow: /*|allow: /$
-    disallow: /$
-    disallow: /|allow: /open/
-    disallow: /|user-agent: bingbot|disallow: /x
-    disallow: /|user-agent: *|allow: /x
-    allow: /|user-agent: a|disallow: /
-group without rules
-    disallow: /x|user-agent: a    3
-    disallow: /x|user-agent: *
-shadowed rule
-    disallow: /a|allow: /a    2
-    allow: /a|disallow: /a    3
-    disallow: /a/|allow: /a/*    2
-    allow: /a|disallow: /a*    2
-    disallow: /xab|allow: /*ab    2
-    disallow: /a*b$|allow: /*a*b$    2
-    disallow: /d/$|allow: /d/index.html    2
-    allow: /xab|disallow: /*ab
-    disallow: /abc|allow: /a*
-    disallow: /a|allow: /a/b
-    disallow: /a|allow: /a*$x
-    disallow: /a*$|allow: /a*b
-    disallow: /a|disallow: /a*
-own group
-    disallow: /a|disallow: /b|user-agent: Googlebot|disallow: /b    4
-    disallow: /a|disallow: /b|user-agent: AdsBot-Google|disallow: /x    4
-    disallow: /a|disallow: /b|user-agent: Googlebot|disallow:
-    disallow: /a|disallow: /b|user-agent: Googlebot|allow: /|disallow: /x
-    disallow: /a|disallow: /b|user-agent: badbot|disallow: /
-    disallow: /a|disallow: /b|user-agent: Googlebot|allow: /a|disallow: /b
-    disallow: /a|disallow: /b|user-agent: *|disallow: /x
-    disallow: /|user-agent: Googlebot|disallow: /x
-preferences not repeated
-    content-usage: train-ai=n|allow: /|user-agent: own|allow: /    4
-    content-signal: ai-train=no|allow: /|user-agent: own|allow: /    4
-    content-signal: ai-train=no|allow: /|user-agent: own|disallow: /
-style or script
-    disallow: /css/    2
-    disallow: /js/    2
-    disallow: /JS    2
-    disallow: /js*    2
-    disallow: /static/js/    2
-    disallow: /assets/css    2
-    disallow: */css/*    2
-    disallow: /js/vendor/    2
-    disallow: /javascripts/    2
-    disallow: /stylesheets/    2
-    disallow: *.mjs$    2
-    disallow: /*.cjs    2
-    disallow: /*.js?v=    2
-    disallow: /*.css*    2
-    disallow: /_next/    2
-    disallow: /_next/static/    2
-    disallow: */_nuxt/*    2
-    disallow: /WP-Includes    2
-    disallow: /wp-content/    2
-    disallow: /wp-content/themes/    2
-    disallow: /wp-content/plugins/    2
-    disallow: /js/|allow: /js/public/|allow: /*.css    2
-    disallow: /css/|allow: /*.js    2
-    disallow: /*.js?|allow: /*.js$    2
-    disallow: /js/|user-agent: bingbot|allow: /js/    2
-    disallow: /js/|user-agent: bingbot|disallow: /    2
-    disallow: /x|user-agent: googlebot|disallow: /js/    4
-    allow: /|disallow: /js/|disallow: /*.pdf$    3
-    disallow: /_next/data/
-    disallow: /wp-includes/certificates/
-    disallow: /_next/|allow: /_next/static/
-    disallow: /wp-includes/|allow: /wp-includes/js/
-    disallow: /wp-content/|allow: /wp-content/themes/
-    disallow: /wp-content/uploads/
-    disallow: /jsonfeed/
-    disallow: /csstricks/
-    disallow: /nodejs/
-    disallow: /js-guide/
-    disallow: /js.php
-    disallow: /js$
-    disallow: /js?
-    disallow: /js/*.pdf$
-    disallow: /js/guide
-    disallow: /*.json$
-    allow: /js/
-    disallow: /js/|allow: /js/
-    disallow: /js/|allow: /js/*.js$
-    disallow: /js/|allow: /*.js$
-    disallow: */js/|allow: /*/js/*.js
-    disallow: /js/vendor/|allow: /js/vendor/*.js
-    disallow: /css|allow: /css/
-    disallow: *.css$|allow: /*.css$
-    disallow: /*.mjs|allow: /*.mjs$
-    disallow: /|disallow: /js/
-    disallow: /x|user-agent: bingbot|disallow: /js/
-    disallow: /x|user-agent: googlebot|disallow: /js/|disallow: /
+disallow: /    whole site disallowed    2
+disallow: *    whole site disallowed    2
+disallow: /*    whole site disallowed    2
+allow:|disallow: /    whole site disallowed    3
+disallow: /|user-agent: b|disallow: /    whole site disallowed    2
+disallow: /|user-agent: a|disallow:    whole site disallowed    2
+disallow: /|user-agent: gptbot|disallow: /x    whole site disallowed    2
+disallow: /*|allow: /    whole site disallowed    2
+disallow: /|disallow: /*|allow: /    whole site disallowed    3
+disallow: /|allow: products/|allow: $    whole site disallowed    2
+disallow: /|allow: /robots.txt    whole site disallowed    2
+disallow: /|allow: /robots.txt$    whole site disallowed    2
+disallow: /*|disallow: /|allow: /|allow: /ads.txt    whole site disallowed
+disallow: /*|allow: /|user-agent: bingbot|disallow: /*|allow: /*    whole site disallowed
+disallow: /*|allow: /$    whole site disallowed
+disallow: /$    whole site disallowed
+disallow: /|allow: /open/    whole site disallowed
+disallow: /|user-agent: bingbot|disallow: /x    whole site disallowed
+disallow: /|user-agent: *|allow: /x    whole site disallowed
+allow: /|user-agent: a|disallow: /    whole site disallowed
+disallow: /x|user-agent: a    group without rules    3
+disallow: /x|user-agent: *    group without rules
+disallow: /a|allow: /a    shadowed rule    2
+allow: /a|disallow: /a    shadowed rule    3
+disallow: /a/|allow: /a/*    shadowed rule    2
+allow: /a|disallow: /a*    shadowed rule    2
+disallow: /xab|allow: /*ab    shadowed rule    2
+disallow: /a*b$|allow: /*a*b$    shadowed rule    2
+disallow: /d/$|allow: /d/index.html    shadowed rule    2
+allow: /xab|disallow: /*ab    shadowed rule
+disallow: /abc|allow: /a*    shadowed rule
+disallow: /a|allow: /a/b    shadowed rule
+disallow: /a|allow: /a*$x    shadowed rule
+disallow: /a*$|allow: /a*b    shadowed rule
+disallow: /a|disallow: /a*    shadowed rule
+disallow: /a|disallow: /b|user-agent: Googlebot|disallow: /b    own group    4
+disallow: /a|disallow: /b|user-agent: AdsBot-Google|disallow: /x    own group    4
+disallow: /a|disallow: /b|user-agent: Googlebot|disallow:    own group
+disallow: /a|disallow: /b|user-agent: Googlebot|allow: /|disallow: /x    own group
+disallow: /a|disallow: /b|user-agent: badbot|disallow: /    own group
+disallow: /a|disallow: /b|user-agent: Googlebot|allow: /a|disallow: /b    own group
+disallow: /a|disallow: /b|user-agent: *|disallow: /x    own group
+disallow: /|user-agent: Googlebot|disallow: /x    own group
+content-usage: train-ai=n|allow: /|user-agent: own|allow: /    preferences not repeated    4
+content-signal: ai-train=no|allow: /|user-agent: own|allow: /    preferences not repeated    4
+content-signal: ai-train=no|allow: /|user-agent: own|disallow: /    preferences not repeated
+disallow: /css/    style or script    2
+disallow: /js/    style or script    2
+disallow: /JS    style or script    2
+disallow: /js*    style or script    2
+disallow: /static/js/    style or script    2
+disallow: /assets/css    style or script    2
+disallow: */css/*    style or script    2
+disallow: /js/vendor/    style or script    2
+disallow: /javascripts/    style or script    2
+disallow: /stylesheets/    style or script    2
+disallow: *.mjs$    style or script    2
+disallow: /*.cjs    style or script    2
+disallow: /*.js?v=    style or script    2
+disallow: /*.css*    style or script    2
+disallow: /_next/    style or script    2
+disallow: /_next/static/    style or script    2
+disallow: */_nuxt/*    style or script    2
+disallow: /WP-Includes    style or script    2
+disallow: /wp-content/    style or script    2
+disallow: /wp-content/themes/    style or script    2
+disallow: /wp-content/plugins/    style or script    2
+disallow: /js/|allow: /js/public/|allow: /*.css    style or script    2
+disallow: /css/|allow: /*.js    style or script    2
+disallow: /*.js?|allow: /*.js$    style or script    2
+disallow: /js/|user-agent: bingbot|allow: /js/    style or script    2
+disallow: /js/|user-agent: bingbot|disallow: /    style or script    2
+disallow: /x|user-agent: googlebot|disallow: /js/    style or script    4
+allow: /|disallow: /js/|disallow: /*.pdf$    style or script    3
+disallow: /_next/data/    style or script
+disallow: /wp-includes/certificates/    style or script
+disallow: /_next/|allow: /_next/static/    style or script
+disallow: /wp-includes/|allow: /wp-includes/js/    style or script
+disallow: /wp-content/|allow: /wp-content/themes/    style or script
+disallow: /wp-content/uploads/    style or script
+disallow: /jsonfeed/    style or script
+disallow: /csstricks/    style or script
+disallow: /nodejs/    style or script
+disallow: /js-guide/    style or script
+disallow: /js.php    style or script
+disallow: /js$    style or script
+disallow: /js?    style or script
+disallow: /js/*.pdf$    style or script
+disallow: /js/guide    style or script
+disallow: /*.json$    style or script
+allow: /js/    style or script
+disallow: /js/|allow: /js/    style or script
+disallow: /js/|allow: /js/*.js$    style or script
+disallow: /js/|allow: /*.js$    style or script
+disallow: */js/|allow: /*/js/*.js    style or script
+disallow: /js/vendor/|allow: /js/vendor/*.js    style or script
+disallow: /css|allow: /css/    style or script
+disallow: *.css$|allow: /*.css$    style or script
+disallow: /*.mjs|allow: /*.mjs$    style or script
+disallow: /|disallow: /js/    style or script
+disallow: /x|user-agent: bingbot|disallow: /js/    style or script
+disallow: /x|user-agent: googlebot|disallow: /js/|disallow: /    style or script
 """
 
 
-def compared() -> list[tuple[str, str, str]]:
-    every, kind = [], ""
-    for line in COMPARED.strip().splitlines():
-        if line[:1] == " ":
-            text, at, _ = cells(line)
-            every.append((text, kind, at))
-        else:
-            kind = line
-    return every
-
-
-@pytest.mark.parametrize(("text", "kind", "line"), compared())
+@pytest.mark.parametrize(("text", "kind", "line"), rows(COMPARED))
 def test_groups_and_rules_are_compared_with_each_other(text: str, kind: str, line: str) -> None:
     assert kind in KINDS
     told = found(HEAD + body_of(text))

@@ -1,8 +1,4 @@
-"""Google's own parser is the judge: each question of the reference data has the same answer here, by the same line.
-
-The synthetic part and the unit vectors are in tests/data. The larger part, other projects' test inputs and real files,
-is read from the directory that the environment variable GBOT_ROBOTS_REFERENCE names.
-"""
+"""Google's own parser is the judge: each question of the reference data has the same answer here, by the same line."""
 
 import re
 from base64 import b64decode, b64encode

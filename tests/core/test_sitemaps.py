@@ -14,11 +14,8 @@ E10B = "Sitemap: https://example.com/sitemap.xml\nSitemap: http://www.example.co
     row("E5", EXAMPLES["E5"], ["https://example.com/sitemap.xml"]),
     row("E6.3", EXAMPLES["E6.3"], ["https://example.com/sitemap.xml"]),
     row("E6.4", EXAMPLES["E6.4"], ["http://www.example.com/sitemap.xml"]),
-    row("E10", EXAMPLES["E10"], [
-                "https://example.com/sitemap.xml",
-                "https://cdn.example.org/other-sitemap.xml",
-                "https://ja.example.org/テスト-サイトマップ.xml",
-            ]),
+    row("E10", EXAMPLES["E10"], ["https://example.com/sitemap.xml", "https://cdn.example.org/other-sitemap.xml",
+                                 "https://ja.example.org/テスト-サイトマップ.xml"]),
     row("E10b", E10B, ["https://example.com/sitemap.xml", "http://www.example.com/sitemap.xml"]),
     row("S10.8-value-case", "SITEMAP: HTTPS://E.com/S.xml", ["HTTPS://E.com/S.xml"]),
     row("S10.11", "site-map: http://e.com/1\nsitemaps: http://e.com/2\nsitemap: http://e.com/3", ["http://e.com/1", "http://e.com/2", "http://e.com/3"]),

@@ -16,10 +16,10 @@ PAGE = (SOURCE.parent / "try.md").read_text(encoding="utf-8")
 EXAMPLES = {title: code for code, title in re.findall(r'<a href="#1\.([^"]*)">(.*)</a>', PAGE)}
 
 
-def verdicts(body: bytes, urls: str = "", crawlers: str = "a", **more: Any) -> dict[str, Any]:
-    options = {"other": None, **more}
-    answer = questions().verdicts(body, options["other"], urls.encode(), crawlers)
-    return dict(json.loads(answer))
+def verdicts(
+    body: bytes, urls: str = "", crawlers: str = "a", other: bytes | None = None
+) -> dict[str, Any]:
+    return dict(json.loads(questions().verdicts(body, other, urls.encode(), crawlers)))
 
 
 def example(title: str) -> dict[str, Any]:
