@@ -46,6 +46,7 @@ def judge_batch(
     Raises:
         BulkError: a ValueError. A column is missing or is there twice, `url` or `body` is neither
             text nor binary, or a column has the name of a crawler.
+        ValueError: a word is none of its setting's.
         TypeError: `batch` is no record batch, such as a table, or a status is no number.
     """
     import pyarrow as pa  # noqa: PLC0415
@@ -53,10 +54,14 @@ def judge_batch(
     if not isinstance(batch, pa.RecordBatch):
         what = f"{type(batch).__name__}; a Table has to_batches()"
         raise TypeError(f"judge_batch takes a RecordBatch, not {what}")
-    need(batch.schema.names, [URL, BODY], "the batch")
-    names = [name for name in batch.schema.names if name != BODY]
-    served: list[Any] = _bytes_in(batch, BODY)
+    names = batch.schema.names
+    needed = [URL, BODY]
     if STATUS in names:
+        needed.append(STATUS)
+    need(names, needed, "the batch")
+    names.remove(BODY)
+    served: list[Any] = _bytes_in(batch, BODY)
+    if STATUS in needed:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
     answers = judge(
         _bytes_in(batch, URL),
@@ -77,7 +82,7 @@ def judge_batch(
 
 
 def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
-    """Return what a column of text or bytes in any form holds, each different one once in memory.
+    """Return the values of a column of text or bytes; equal ones, such as bodies, are one object.
 
     Raises BulkError if it holds something else.
     """

@@ -63,7 +63,7 @@ def origins_of(urls: Sequence[str]) -> set[Origin]:
 
 
 def _origin_of(url: str) -> Origin | None:
-    """Return the origin that a client asks for `url`."""
+    """Return the origin that a client asks for `url`; None if it asks none."""
     try:
         return Origin.of(url)
     except ValueError:
@@ -91,16 +91,18 @@ class Judge:
     _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
 
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
-        """Return for each crawler the answers to URLs, a byte each, in their order.
+        """Return for each crawler the answers to `urls`, a byte each, in their order.
 
-        They are by one robots.txt or by their origins'. URLs with one basis are judged together,
-        by their paths, each once.
+        `robots` is one decision for all URLs, or one for each origin. Many sites serve the same
+        file: URLs with one basis are judged together, each path once. A URL without a basis is
+        judged alone, by `explained`.
         """
         allowed = bytes([YES]) * len(self.crawlers)
         answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
         sites: dict[str, tuple[_Answers, int]] = {}
         answers_of_each: list[_Answers] = []
         keys: list[str] = []
+        # sort the URLs by their basis
         for url in urls:
             beginning = url[: url.find("/", _BEHIND_SCHEME) + 1]
             site = sites.get(beginning)
@@ -114,17 +116,19 @@ class Judge:
             answers[key] = allowed
             answers_of_each.append(answers)
             keys.append(key)
+        # judge each path once
         for basis, answers in answers_by_basis.items():
             if basis is not None:
                 self._judge_paths(answers, basis)
                 continue
             for url in answers:
                 answers[url] = bytes([answer for answer, _ in self.explained(url, robots)])
+        # lay the answers out by crawler
         row_by_row = bytearray().join(map(getitem, answers_of_each, keys))
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
-        """Return what alone decides about URLs that begin like that.
+        """Return what alone decides about all URLs that begin with `beginning`.
 
         It is None if they may be of several sites, or if an override counts. They are of one site
         if `beginning` is scheme, authority and a slash, and clients read it as written.
@@ -180,6 +184,7 @@ class Judge:
         return [(int(verdict.allowed), verdict) for verdict in verdicts]
 
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
+        """Return the decision for `origin`: as for no response if `robots` has none."""
         if isinstance(robots, Decision):
             return robots
         decision = robots.get(origin)
@@ -188,7 +193,7 @@ class Judge:
         return decision
 
     def _rules(self, body: bytes) -> list[Rules]:
-        """Return the rules that each crawler follows."""
+        """Return each crawler's rules in a robots.txt, which is parsed unless they are kept."""
         rules = self._rules_read.get(body)
         if rules is None:
             parsed = RobotsTxt.parse(body, max_bytes=self.max_bytes)
@@ -209,7 +214,7 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
         # With "allow" a wall need not be told apart: it allows everything, and so does its text as
         # rules, since it has no line for a crawler.
         has_wall = policy.refused != "allow" and wall_of(status, {}, body) != ""
-        if meaning_of(status) is Fetched and not has_wall:  # as most
+        if meaning_of(status) is Fetched and not has_wall:  # as most: a short cut
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
         outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxied=False, headers={})
@@ -265,17 +270,17 @@ def judge(
     several = [agents] if isinstance(agents, (str, bytes, Crawler)) else agents
     crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
-    texts = list(map(_as_text, urls))
-    judges = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
+    texts = list(map(_url_text, urls))
+    panel = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
     decision_by = cache(lambda status, body: decision_on(status, body, policy))
     if isinstance(robots, Mapping):
         decisions: dict[Origin, Decision] = {}
         for key, value in robots.items():
             origin = key if isinstance(key, Origin) else Origin.of(key)
             decisions[origin] = decision_by(*_response_in(value))
-        columns = judges.judged(texts, decisions)
+        columns = panel.judged(texts, decisions)
     else:
-        columns = _judged_by_rows(judges, texts, robots)
+        columns = _judged_by_rows(panel, texts, robots)
     return {
         crawler.name or "*": list(map(_MEANING.__getitem__, column))
         for crawler, column in zip(crawlers, columns, strict=True)
@@ -294,24 +299,26 @@ def _check_columns(urls: object, robots: object) -> None:
 
 
 def _crawler_of(agent: Agent) -> Crawler:
+    """Return the crawler that `agent` is or names."""
     if isinstance(agent, Crawler):
         return agent
     return Crawler.of(agent)
 
 
-def _judged_by_rows(
-    judges: Judge, urls: Sequence[str], robots: Sequence[Robots]
-) -> list[bytearray]:
-    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`."""
+def _judged_by_rows(panel: Judge, urls: Sequence[str], robots: Sequence[Robots]) -> list[bytearray]:
+    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`.
+
+    Raises ValueError if the columns differ in length.
+    """
     if len(robots) != len(urls):
         raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
-    rows_by_answer: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
+    rows_by_response: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
     for row, value in enumerate(robots):
-        rows_by_answer[_response_in(value)].append(row)
-    columns = [bytearray(len(urls)) for _ in judges.crawlers]
-    for (status, body), rows in rows_by_answer.items():
-        decision = decision_on(status, body, judges.policy)
-        answers_of_rows = judges.judged([urls[row] for row in rows], decision)
+        rows_by_response[_response_in(value)].append(row)
+    columns = [bytearray(len(urls)) for _ in panel.crawlers]
+    for (status, body), rows in rows_by_response.items():
+        decision = decision_on(status, body, panel.policy)
+        answers_of_rows = panel.judged([urls[row] for row in rows], decision)
         for column, answers in zip(columns, answers_of_rows, strict=True):
             for row, answer in zip(rows, answers, strict=True):
                 column[row] = answer
@@ -319,7 +326,10 @@ def _judged_by_rows(
 
 
 def _response_in(robots: Robots) -> tuple[int | None, bytes]:
-    """Return the status and the body that a value says were served."""
+    """Return the status and the body that a value says were served.
+
+    Raises TypeError for a value of another type.
+    """
     if _is_missing(robots):
         return None, b""
     if isinstance(robots, _BYTES):
@@ -339,7 +349,10 @@ def _is_missing(value: object) -> bool:
 
 
 def _status_of(status: object) -> int | None:
-    """Return a status as a number: some tables have text or floats. None: there was no answer."""
+    """Return a status as a number: some tables have text or floats. None: there was no response.
+
+    Raises TypeError for anything else.
+    """
     if type(status) is int:  # most are
         return status
     if _is_missing(status):
@@ -350,7 +363,8 @@ def _status_of(status: object) -> int | None:
     return int(number[1])
 
 
-def _as_text(url: object) -> str:
+def _url_text(url: object) -> str:
+    """Return a URL as text; "", which is no URL, for what is neither text nor bytes."""
     if isinstance(url, str):
         return url
     if isinstance(url, bytes):

@@ -21,7 +21,7 @@ from .judging import BulkError
 Row: TypeAlias = "dict[str, Any]"  # cells by the names of their columns
 
 URL = "url"
-MAX_URL = 16_384  # bytes
+MAX_URL = 16_384  # characters
 
 _BLOCK = 131_072  # bytes that are read at a time
 _MOST_LINE = 2**20  # bytes of a line
@@ -35,7 +35,8 @@ class UrlList:
     Attributes:
         names: the columns of the list, those of its first line, in their order. They are known as
             soon as the first piece is read. Later objects of JSON lines may have others.
-        left_out: how many rows have no URL, or one that is longer than `MAX_URL` bytes.
+        left_out: how many rows have no URL, or one of more than `MAX_URL` characters. The caller
+            adds those whose text is no URL.
     """
 
     def __init__(self, file: Any, name: str) -> None:
@@ -45,7 +46,7 @@ class UrlList:
         self.names = [URL]
         self.left_out = 0
         self._number = 0  # of the line that was read last
-        self._has_to_wait = False  # whether all lines that have come are read
+        self._is_block_read = False  # with all of its whole lines
 
     def pieces(self) -> Iterator[list[Row]]:
         """Yield the rows of each block that was read, which may be none.
@@ -65,7 +66,7 @@ class UrlList:
                     piece.append(row)
                 elif row:
                     self.left_out += 1
-                if self._has_to_wait:
+                if self._is_block_read:
                     yield piece
                     piece = []
         except csv.Error as error:
@@ -74,7 +75,7 @@ class UrlList:
             raise BulkError(f"{self._name}: {error.strerror}") from None
         yield piece
 
-    # Rows of each format. An empty line makes an empty row.
+    # Rows of each format. An empty line makes an empty row, which is neither kept nor counted.
 
     def _rows_of_text(self) -> Iterator[Row]:
         for line in self._lines():
@@ -121,7 +122,14 @@ class UrlList:
         self.names = list(names)
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield each line with its end, and nothing, b"", after those that have come."""
+        """Yield each line with its end, and b"" after the last whole line of each block.
+
+        The b"" becomes an empty row, at which `pieces` gives out what it has before it waits for
+        the next block.
+
+        Raises:
+            BulkError: the file is UTF-16, or a line is too long.
+        """
         rest = b""
         block = self._file.read1(_BLOCK).removeprefix(_BOM)
         if block.startswith(_UTF_16):
@@ -133,9 +141,9 @@ class UrlList:
             for line in lines:
                 self._number += 1
                 yield line + b"\n"
-            self._has_to_wait = True
+            self._is_block_read = True
             yield b""
-            self._has_to_wait = False
+            self._is_block_read = False
             block = self._file.read1(_BLOCK)
         self._number += 1
         yield rest
@@ -148,7 +156,10 @@ def _finite(number: str) -> float | None:
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that each column that is needed is there once. Raises BulkError that says which not."""
+    """Check that each column that is needed is there once.
+
+    Raises BulkError that names one that is not.
+    """
     for name in needed:
         if names.count(name) != 1:
             there = ", ".join(map(repr, names)) or "none"

@@ -278,7 +278,7 @@ class _Audit:
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:
-            why = f"no URL of at most {MAX_URL:,} bytes{self._example}"
+            why = f"no URL of at most {MAX_URL:,} characters{self._example}"
             err.say((f"{count(invalid, 'line')} left out: {why}", "warning"))
         rows = []
         for column, name in enumerate(self._names):

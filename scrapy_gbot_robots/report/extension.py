@@ -89,7 +89,6 @@ def page(counts: CrawlCounts, spider: Spider) -> str:
     off = ""
     if not counts.crawler.settings.getbool("ROBOTSTXT_OBEY"):
         off = _OFF
-    rules = counts.rules.most_common(_ROWS)
     origins = counts.most_blocking()[:_ROWS]
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     return Template(template).substitute(
@@ -98,9 +97,8 @@ def page(counts: CrawlCounts, spider: Spider) -> str:
         off=off,
         lines="".join(f"<li>{_text(line)}</li>" for line in counts.lines()),
         reasons=_bars(counts.reasons.most_common(_BARS)),
-        bars_of_rules=_bars([(str(rule), blocked) for rule, blocked in rules[:_BARS]]),
         most=f"{_ROWS:,}",
-        rules="\n".join(_row_of_rule(counts, rule) for rule, _ in rules),
+        rules="\n".join(_row_of_rule(counts, rule) for rule, _ in counts.rules.most_common(_ROWS)),
         origins="\n".join(_row_of_origin(counts, origin) for origin in origins),
         nonce=token_hex(16),  # that no text from outside could have known
     )

@@ -48,7 +48,7 @@ class SitemapDiscovery:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension.
+        """Make the extension. It listens unless the spider requests its hosts' sitemaps by itself.
 
         Raises:
             NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
@@ -67,7 +67,7 @@ class SitemapDiscovery:
 
         The last 16 MiB of URLs are kept. Origins that list no sitemap are left out.
         """
-        return {robots_url: [*urls] for robots_url, urls in self.feed.listed.items() if urls}
+        return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
 
 class SitemapFeed:
@@ -78,17 +78,18 @@ class SitemapFeed:
     Attributes:
         may_feed: whether the spider is of a class that may be fed.
         check: which URLs may be followed.
-        listed: by the URL of a robots.txt, those of the sitemaps that it lists or did list before:
-            `_MOST_CHARS` in all. What was met last comes last.
+        chosen: by the URL of a robots.txt, those of its sitemaps that were chosen so far:
+            `_MOST_CHARS` in all. The robots.txt that was met first comes first.
         request_meta: the meta of each request for a sitemap file.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
+        """Make the feed; the spider's method `sitemap_found`, if any, hears that signal."""
         self._crawler = crawler
         self._mode = settings.sitemaps
-        self.may_feed = feeds(crawler, settings)
+        self.may_feed = may_be_fed(crawler, settings)
         self.check = UrlCheck.of(settings, crawler.settings)
-        self.listed: dict[str, tuple[str, ...]] = {}
+        self.chosen: dict[str, tuple[str, ...]] = {}
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
@@ -105,7 +106,7 @@ class SitemapFeed:
         """Whether a SitemapSpider is fed the sitemaps that its crawl finds.
 
         With "feed" it always is. With "auto" it is, unless it names a sitemap that is no
-        robots.txt, or is a CrawlSpider, too, and names none: it finds its pages by links.
+        robots.txt, or is a CrawlSpider, too, and names none: it finds its pages in another way.
         """
         if self._mode == "feed":
             return True
@@ -125,7 +126,7 @@ class SitemapFeed:
         urls = self._spider.start_urls
         if not urls:
             urls = [f"https://{domain}" for domain in allowed_domains_of(self._spider)]
-        return dict.fromkeys(map(Origin.of, urls))
+        return dict.fromkeys(map(Origin.of, urls))  # a set in order
 
     @cached_property
     def _named(self) -> frozenset[Origin | None]:
@@ -135,13 +136,19 @@ class SitemapFeed:
     def robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
     ) -> Coroutine[Any, Any, None] | None:
-        """Return what reads the sitemap lines of a robots.txt, None if it has none, as most."""
+        """Handle the signal of this name: return a coroutine that takes the sitemap lines.
+
+        Return None if there is none, as in most robots.txt files: then no coroutine has to run.
+        """
         if not may_list_sitemaps(robotstxt):
             return None
         return self._take_known(origin, robotstxt, request)
 
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
-        """Feed the spider what a robots.txt lists, or only show it to handlers."""
+        """Feed the spider what a robots.txt lists, or only show it to handlers.
+
+        What a spider misses that is not fed is counted, less what it names itself.
+        """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
         new = await self.take(origin, robotstxt, is_fed=is_fed)
@@ -150,10 +157,11 @@ class SitemapFeed:
             count(self._crawler, "not_fed", len(others))
 
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
-        """Whether the spider is to read the sitemaps of `origin`, and does not do so by itself.
+        """Whether the spider should be fed the sitemaps of `origin`.
 
-        If there are no `allowed_domains`, the crawl is open to an origin that it does not visit
-        only to fetch a sitemap that another origin's robots.txt lists.
+        It should not if it reads them by itself. `allowed_domains` decide if there are any. Else
+        it should, unless the crawl has come to `origin` only for a sitemap that another origin
+        lists, and does not start from there. `request` made the crawl ask for the robots.txt.
         """
         if not self.may_feed or origin in self._named:
             return False
@@ -171,25 +179,27 @@ class SitemapFeed:
     async def take(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool
     ) -> list[FoundSitemap]:
-        """Read the sitemap lines of the robots.txt of `origin`.
+        """Choose from the sitemap lines of the robots.txt of `origin`, and remember the choice.
 
-        Return the sitemaps that no earlier call has read. Schedule requests for them if the spider
-        `is_fed`; else they are only shown to the handlers of `sitemap_found`. If the sitemaps are
-        asked for, what is left out is counted, and the first call logs it.
+        Schedule requests for the chosen sitemaps if the spider `is_fed`; else only show them to the
+        handlers of `sitemap_found`. Return those that no earlier call has chosen.
+
+        What is left out is counted only if the user wants sitemaps: the spider is fed, or the
+        setting is "collect". The first call for this robots.txt also logs it.
         """
         robots_url = origin.robots_url
-        before = self.listed.get(robots_url, ())
+        before = self.chosen.get(robots_url, ())
         choose = partial(self.check.choose, robots_url, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
-            new, counts, first = await run_in_thread(choose)
+            new, counts, first_left_out = await run_in_thread(choose)
         else:
-            new, counts, first = choose()
-        is_asked_for = is_fed or self._mode == "collect"
-        if first and is_asked_for and robots_url not in self.listed:
+            new, counts, first_left_out = choose()
+        is_wanted = is_fed or self._mode == "collect"
+        if first_left_out and is_wanted and robots_url not in self.chosen:
             number = counts.total() - counts["found"] - counts["duplicate"]
-            logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first)
+            logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first_left_out)
         for name, number in counts.items():
-            if is_asked_for or name == "found":
+            if is_wanted or name == "found":
                 count(self._crawler, name, number)
         self._remember(robots_url, tuple(sitemap.url for sitemap in new))
         for sitemap in new:
@@ -203,18 +213,18 @@ class SitemapFeed:
         return new
 
     def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
-        """Note what a robots.txt lists; forget what was met longest ago if that is too much."""
-        if robots_url not in self.listed:
-            self.listed[robots_url] = ()
+        """Note what was chosen; if it is too much, forget the robots.txt that was met first."""
+        if robots_url not in self.chosen:
+            self.chosen[robots_url] = ()
             self._chars += len(robots_url)
-        self.listed[robots_url] += urls
+        self.chosen[robots_url] += urls
         self._chars += sum(map(len, urls))
         while self._chars > _MOST_CHARS:
-            oldest = next(iter(self.listed))
-            self._chars -= len(oldest) + sum(map(len, self.listed.pop(oldest)))
+            oldest = next(iter(self.chosen))
+            self._chars -= len(oldest) + sum(map(len, self.chosen.pop(oldest)))
 
     async def _schedule(self, sitemap: FoundSitemap) -> None:
-        """Schedule a request for a sitemap.
+        """Show a sitemap to the handlers, then schedule and count a request for it.
 
         Raises:
             Refused: the spider or a handler leaves it out.
@@ -277,21 +287,24 @@ def feeds_itself(crawler: Crawler) -> bool:
     return bool(getattr(crawler.spidercls, "_feeds_itself", False))
 
 
-def feeds(crawler: Crawler, settings: GbotSettings) -> bool:
-    """Whether the crawl's spider may be fed, and what it makes of a sitemap is checked."""
+def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
+    """Whether the crawl's spider may be fed; if so, middlewares check its files and requests."""
     if settings.sitemaps not in {"auto", "feed"}:
         return False
     return issubclass(crawler.spidercls, SitemapSpider) and not feeds_itself(crawler)
 
 
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
-    """Whether a SitemapSpider's code reads what comes, as a sitemap or robots.txt."""
+    """Whether the response to `request` goes to the method that reads sitemaps.
+
+    Scrapy's own method reads robots.txt files, too. The crawl's spider is a SitemapSpider.
+    """
     spider: Any = crawler.spider
     return request is not None and request.callback == sitemap_callback(spider)
 
 
 def allowed_domains_of(spider: Spider) -> list[str]:
-    """The spider's `allowed_domains`, as far as they are any."""
+    """The spider's `allowed_domains` without empty ones. A single domain may be a plain text."""
     domains = getattr(spider, "allowed_domains", None) or ()
     if isinstance(domains, str):
         domains = [domains]

@@ -32,7 +32,7 @@ Attributes: TypeAlias = Mapping[str, str]
 class Tag(NamedTuple):
     """A tag, with the text before it.
 
-    An element that ends with its start tag has an end tag, too.
+    Of an element that ends with its start tag, as `<a/>`, `tags_of` yields both tags.
     """
 
     name: str  # with its prefix; an end tag's with its slash
@@ -48,11 +48,15 @@ class Tag(NamedTuple):
 
 
 def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
-    """Yield the tags of XML, each when what follows it has begun; the length of each piece."""
+    """Yield the tags of XML, and after each piece of `texts` its length.
+
+    A tag comes once the next "<" is read. The lengths let a caller pause, and end a text in which
+    no tag comes: all of it is kept in memory until one does.
+    """
     rest = ""  # what stands behind the last "<": the next piece may go on with it
     end = ""  # what ends the part without tags that is being read
     before: list[str] = []  # the text since the last tag
-    for piece in chain(texts, ("<",)):
+    for piece in chain(texts, ("<",)):  # which ends the last tag
         *parts, rest = (rest + piece).split("<")
         for part in parts:
             if end or part.startswith(("!", "?")):
@@ -62,7 +66,7 @@ def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
             words, closed, text = part.partition(">")
             name, *more = words.removesuffix("/").split(None, 1) or [""]
             if not (closed and name):
-                before.append(SPOILT)  # a bare "<"
+                before.append(SPOILT)  # a bare "<", or what stands before the first one
                 continue
             prefix, _, local = name.removeprefix("/").rpartition(":")
             local = local.lower()
@@ -75,7 +79,7 @@ def tags_of(texts: Iterator[str]) -> Iterator[Tag | int]:
 
 
 def _verbatim(part: str, end: str) -> tuple[str, str]:
-    """Read a part without tags: of a comment, an instruction or CDATA.
+    """Read a part without tags: of a comment, an instruction, a declaration or CDATA.
 
     Args:
         part: the text behind a "<", up to the next one.
@@ -93,7 +97,7 @@ def _verbatim(part: str, end: str) -> tuple[str, str]:
         part = part.removeprefix(beginning)
     inside, is_over, text = part.partition(end)
     if end == _CDATA_ENDS:
-        text = inside.replace("&", "&amp;") + text
+        text = inside.replace("&", "&amp;") + text  # `unescaped` turns these back
     if is_over:
         end = ""
     return end, text
@@ -109,7 +113,10 @@ def _attributes(text: str) -> Attributes:
 
 
 def unescaped(text: str) -> str:
-    """Undo XML's escapes; an ampersand that a sitemap should have escaped stays."""
+    """Undo XML's escapes. An ampersand that should have been escaped stays.
+
+    An escape of what is no character of XML becomes `SPOILT`.
+    """
     if "&" not in text:
         return text
     return NO_CHARACTER.sub(SPOILT, _ESCAPE.sub(lambda escape: html.unescape(escape[0]), text))

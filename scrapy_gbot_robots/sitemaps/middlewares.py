@@ -35,8 +35,8 @@ from ..settings import GbotSettings
 from .discovery import (
     SitemapDiscovery,
     count,
-    feeds,
     feeds_itself,
+    may_be_fed,
     reads_sitemap,
 )
 from .urls import Refused, UrlCheck
@@ -69,7 +69,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Start a spider without start requests from the robots.txt files of its `start_urls`.
 
-        If it has none, those of its `allowed_domains` are requested, by https.
+        If it has none, those of its `allowed_domains` are requested, by https: Scrapy's code would
+        request nothing. A spider that is not to be fed stays without.
         """
         has_requests = False
         async for output in start:
@@ -84,14 +85,17 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Let pass what may be followed of what the spider's code makes of a sitemap or robots.txt.
+        """Pass on a request that the spider's code makes of a sitemap or robots.txt, if it may be.
 
-        A sitemap may be offsite if a robots.txt lists it, or its sitemap index on the same host.
+        Note in the meta of a request for a sitemap which file lists it. Let the sitemap be offsite
+        if that is a robots.txt, or a sitemap index on the sitemap's own host. Count and log what is
+        dropped. All other requests pass as they are.
         """
         check = self._feed.check
         if response is None or not reads_sitemap(self.crawler, response.request):
             return request
-        if response.url.partition(":")[0] not in check.schemes:  # the spider's local file lists all
+        # what a local file of the spider's lists is not checked
+        if response.url.partition(":")[0] not in check.schemes:
             return request
         is_sitemap = reads_sitemap(self.crawler, request)
         try:
@@ -118,7 +122,8 @@ class SitemapDownloaderMiddleware:
     It counts sitemaps that are disallowed or could not be fetched. A robots.txt for which a
     SitemapSpider itself asks gets the sitemap lines that this plugin finds in it.
 
-    It must stand before the middlewares that retry or redirect. The add-on puts it there.
+    It must stand before the middlewares that retry or redirect: then it sees the URL of each
+    redirect, and only the last response to a request. The add-on puts it there.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -134,15 +139,15 @@ class SitemapDownloaderMiddleware:
             NotConfigured: no sitemaps are fed to this spider, and it is no RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
-        if not (feeds(crawler, settings) or feeds_itself(crawler)):
+        if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):
             raise NotConfigured
         return cls(crawler, settings)
 
     async def process_request(self, request: Request) -> None:
-        """Check the place of a sitemap that a file lists, or that a redirect leads to.
+        """Check where a sitemap lies that a file lists, or that a redirect leads to.
 
         Raises:
-            IgnoreRequest: the sitemap may not lie there.
+            IgnoreRequest: the sitemap may not lie there; it is counted and logged.
         """
         source = request.meta.get(SITEMAP, {})
         if not source and not reads_sitemap(self.crawler, request):
@@ -161,6 +166,11 @@ class SitemapDownloaderMiddleware:
             raise _LeftOut(str(refusal)) from None
 
     async def _check_address(self, url: str, found_at: str) -> None:
+        """Check that a URL from a public host does not lead to a private address.
+
+        Raises:
+            Refused: it does ("private"), or its name takes too long to resolve.
+        """
         if not self._check.refuses_private:
             return
         try:
@@ -171,15 +181,21 @@ class SitemapDownloaderMiddleware:
             raise Refused("refused/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Count a listed sitemap that its server does not send; read a robots.txt for a spider."""
+        """Count a listed sitemap that comes with an error status; rewrite a robots.txt.
+
+        A robots.txt that the spider's code reads keeps its sitemap lines alone, as `_sitemap_lines`
+        gives them; none, if the feed has them. Lines that are left out are counted.
+        """
         if response.status not in _OK:
-            if _is_listed(request):
+            if _is_fed_or_of_an_index(request):
                 count(self.crawler, "failed")
             return response
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        if SITEMAP not in request.meta or ANSWERED not in response.flags:  # else they are fed
+        if (
+            SITEMAP not in request.meta or ANSWERED not in response.flags
+        ):  # else the feed has its lines
             lines, refusals = await run_in_thread(self._sitemap_lines, response)
             for refusal in refusals:
                 count(self.crawler, refusal.stat)
@@ -188,7 +204,7 @@ class SitemapDownloaderMiddleware:
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Refused]]:
-        """The sitemap lines that this plugin finds in a robots.txt, with URLs as requested.
+        """The sitemap lines of a robots.txt, with URLs as requested, and what is left out.
 
         Scrapy's reader misses some lines of the original, and fails on others. As in Scrapy, there
         may be any number of them on any host, and a relative URL is resolved.
@@ -205,14 +221,14 @@ class SitemapDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Count a listed sitemap that is disallowed or could not be fetched."""
-        if _is_listed(request):
+        if _is_fed_or_of_an_index(request):
             if isinstance(exception, ForbiddenByRobotsTxt):
                 count(self.crawler, "disallowed")
             elif not isinstance(exception, _LeftOut):
                 count(self.crawler, "failed")
 
 
-def _is_listed(request: Request) -> bool:
+def _is_fed_or_of_an_index(request: Request) -> bool:
     """Whether the plugin has fed the sitemap, or a sitemap index lists it.
 
     One that a spider itself finds in a robots.txt is neither, nor is a guessed one.

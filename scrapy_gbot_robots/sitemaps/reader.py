@@ -97,21 +97,25 @@ class SitemapReader:
     After a None it is time to let the reactor run.
 
     Attributes:
-        is_index: whether the entry that was read last is a sitemap and not a page.
+        is_sitemap: whether the entry that was read last is a sitemap and not a page.
         entries: how many entries have been read.
-        broken: how many entries, and values of `loc` beyond the first, could not be read so far.
+        broken: how many entries could not be read so far, and values of `loc` that are surplus or
+            stand in no entry.
         trouble: why reading ended before the end of the file; empty if it did not.
     """
 
     def __init__(self, body: bytes) -> None:
         self._body = body
-        self.is_index = False
+        self.is_sitemap = False
         self.entries = self.broken = 0
         self.trouble = ""
         self._barren = 0  # characters since the last entry
 
     def __iter__(self) -> Entries:
-        """Yield the entries, and None now and then, for the reactor; set `trouble`."""
+        """Yield the entries, and None now and then, for the reactor; set `trouble`.
+
+        The root element tells the format. A file that does not begin with markup is a list of URLs.
+        """
         texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
         root = _XML_START.search(head)
@@ -136,7 +140,7 @@ class SitemapReader:
                     self.trouble = f'it is no sitemap, and begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
-        """Pass on the first `MAX_BYTES`, and end early where decompressing fails."""
+        """Pass on the first `MAX_BYTES`, or up to where decompressing fails; set `trouble` then."""
         left = MAX_BYTES
         try:
             for piece in pieces:
@@ -153,7 +157,7 @@ class SitemapReader:
         rest = ""
         for text in texts:
             *lines, rest = (rest + text).replace("\r", "\n").split("\n")
-            rest = rest[: MOST_URL_CHARS + 1]
+            rest = rest[: MOST_URL_CHARS + 1]  # a longer line is broken, so its rest is not kept
             yield from map(self._line, lines)
             yield None
         if not self.trouble:  # else the last line may be cut
@@ -162,7 +166,7 @@ class SitemapReader:
     def _line(self, line: str) -> SitemapEntry | None:
         """Read a line, which is broken unless it is empty or an absolute URL.
 
-        So is a relative URL: what a headline or a column would be resolved to is a guess.
+        A relative URL is broken, too: else any headline of a text would be taken for one.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -171,7 +175,11 @@ class SitemapReader:
         return None
 
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
-        """Read XML. An entry that is never closed ends where the next one begins."""
+        """Yield the entries of XML, and None for each piece and each broken entry.
+
+        The element of an entry has one of the `prefixes`: the root's, or none. An entry that is
+        never closed ends where the next one begins. A `loc` that stands in no entry is broken.
+        """
         entry: _Entry | None = None  # that is being read
         for tag in tags_of(self._up_to_barren(texts)):
             if not isinstance(tag, Tag):
@@ -192,7 +200,7 @@ class SitemapReader:
             yield self._ended(entry)
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
-        """Pass texts on until so many characters in a row have completed no entry."""
+        """Pass texts on, until too many characters in a row complete no entry; set `trouble`."""
         for text in texts:
             yield text
             if self._barren > _MOST_BARREN:
@@ -209,7 +217,7 @@ class SitemapReader:
         if not entry.values.get("loc"):
             self.broken += 1
             return None
-        self.is_index = entry.kind == "sitemap"
+        self.is_sitemap = entry.kind == "sitemap"
         return entry.values
 
 
@@ -246,7 +254,11 @@ class _Entry:
             self._child = child._replace(text=SPOILT)
 
     def _add(self, element: Tag, text: str) -> None:
-        """Add what an element says: its text, or where a link with an `href` leads."""
+        """Add the value of an element: its text, or where a link with an `href` leads.
+
+        Its key is that of `_keys`, by its name with the prefix if that is not the entry's; else
+        its own name, unless that is taken. A link without a key is an "alternate".
+        """
         name = element.local
         if element.prefix != self._prefix:
             name = f"{element.prefix}:{name}"
@@ -268,7 +280,8 @@ class _Entry:
 
 
 def _target(link: Tag) -> str:
-    """Where a link with an `href` leads, if to the same page in another form or language."""
+    """Where a link with an `href` leads; "" if its `rel` says that this is no form of the page."""
+    # a link without `rel` is an "alternate" (RFC 4287 4.2.7.2)
     if link.attributes.get("rel", "alternate") != "alternate":
         return ""
     return link.attributes["href"]
@@ -299,11 +312,19 @@ def _cut(pieces: Iterable[bytes]) -> Pieces:
             yield piece[start : start + _PIECE]
 
 
+def _bounded(pieces: Pieces) -> Pieces:
+    """Pass on `_MOST_PIECES`; raise EOFError if there are more: empty ones cost work, too."""
+    for number, piece in enumerate(pieces):
+        if number == _MOST_PIECES:
+            raise EOFError(f"it has more than {_MOST_PIECES} gzipped parts")
+        yield piece
+
+
 def _unpacked(body: bytes) -> Pieces:
     """Remove gzip, if the file begins with it."""
     pieces = _cut((body,))
     if body.startswith(_GZIP):
-        pieces = _cut(islice(gunzipped(pieces), _MOST_PIECES))
+        pieces = _cut(_bounded(gunzipped(pieces)))
     return pieces
 
 
@@ -318,7 +339,7 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
 
 def _charset_of(first: bytes) -> str:
-    """The charset that a file's mark, its first two characters or its declaration say."""
+    """The charset that a file's mark, first two characters or declaration say; else UTF-8."""
     charset, _ = read_bom(first)
     if charset is not None:
         return charset
@@ -336,15 +357,15 @@ def _charset_of(first: bytes) -> str:
 def day_of(text: str) -> str:
     """The day, month or year that a date names, as in "2026-01-31"; empty if `text` is no date.
 
-    The day is taken as it is written, whatever the time zone. A number, such as a Unix time, is no
-    date, nor is an impossible one, such as 2026-02-30.
+    The day is taken as it is written, whatever the time zone. A longer number, such as a Unix time,
+    is no date, nor is an impossible one, such as 2026-02-30.
     """
     match = _DATE.fullmatch(text.strip())
     try:
         if match is None:
             return parsedate_to_datetime(text).date().isoformat()
         parts = [part for part in match.groups() if part]
-        date(*map(int, [*parts, "1", "1"][:3]))
+        date(*map(int, [*parts, "1", "1"][:3]))  # raises if there is no such day
     except (ValueError, OverflowError):
         return ""
     return "-".join(parts)

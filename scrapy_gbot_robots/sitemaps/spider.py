@@ -135,7 +135,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Make the spider.
+        """Make the spider, and let it hear the signals of `_HEARD`.
 
         Raises:
             ValueError: as `__init__`.
@@ -146,20 +146,20 @@ class RobotsSitemapSpider(SitemapSpider):
         return spider
 
     async def _spider_opened(self) -> None:
-        """Prepare what the crawl needs before its first request."""
+        """Take the feed of the crawl, bound the size of sitemap files, and read the scope."""
         self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
-        if discovery is None:
+        if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or there is no add-on
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        self._meta = self._feed.request_meta  # the feed's own requests get these limits, too
+        self._meta = self._feed.request_meta  # the feed's own requests get this limit, too
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
         self.crawler.signals.connect(self._request_forbidden, request_forbidden)
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
     def _spider_closed(self) -> None:
-        """Say what became of the hosts, and of each URL that their sitemaps list."""
+        """Log how many hosts lead to no sitemap, and what became of the URLs of the others."""
         stats = self.crawler.stats.get_stats()
         number = stats.get("gbot_robots/sitemaps/entries", 0)
         fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
@@ -175,22 +175,25 @@ class RobotsSitemapSpider(SitemapSpider):
         )
 
     def _response_received(self, request: Request) -> None:
+        """Count a page that a sitemap lists as crawled."""
         count(self.crawler, "entries/crawled", LISTED in request.meta)
 
     def _request_forbidden(self, request: Request) -> None:
+        """Count a page that a sitemap lists as blocked."""
         count(self.crawler, "entries/blocked", LISTED in request.meta)
 
     def _names(self) -> Iterator[str]:
-        """Yield the hosts as written: robots.txt files in `sitemap_urls`, `hosts`, `hosts_file`."""
+        """Yield the hosts as written: robots.txt files in `sitemap_urls` first, then the others."""
         yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
-        """Request each host's robots.txt, up to a hundred at a time."""
+        """Request the sitemaps that the user names, then robots.txt files, a hundred at a time."""
         for url in self.sitemap_urls:
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
+            # in an idle crawl no response will come that takes a host out of `_asked`
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -217,6 +220,7 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: `host` is no host.
         """
         origins = origins_of(host)
+        # PROBE: a host that does not answer by one of several schemes is not waited for
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
@@ -228,6 +232,12 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, **_: Any
     ) -> AsyncIterator[Request]:
+        """Feed the sitemaps that a host's robots.txt lists; if it lists none, yield the guess.
+
+        Report the host. It leads to no sitemap if its robots.txt means full disallow, or if its
+        server fails. Flags of the response say what the robots.txt means to this crawl. Without the
+        flag `ANSWERED` nothing has judged it, and the status alone decides.
+        """
         origin = Origin.of(response.url)
         why = f"its robots.txt is HTTP {response.status}"
         has_failed = response.status in _TROUBLE
@@ -251,6 +261,7 @@ class RobotsSitemapSpider(SitemapSpider):
             yield guess
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
+        """Try the host's next origin; if there is none, report why it leads to no sitemap."""
         host = failure.request.cb_kwargs["host"]
         number = failure.request.cb_kwargs["number"] + 1
         if number < len(origins_of(host)):
@@ -276,11 +287,12 @@ class RobotsSitemapSpider(SitemapSpider):
             self._parse_sitemap,
             errback=self._guess_failed,
             meta={**self._meta, SITEMAP: {"robotstxt": Origin.of(url).robots_url, "line": 0}},
-            cb_kwargs={"host": host, "why": f"{why}; {url} ", "urls": others},
+            cb_kwargs={"host": host, "why": f"{why}; {url} ", "urls": others},  # its fate follows
             dont_filter=True,  # a site may redirect several guesses to the same page
         )
 
     def _guess_failed(self, failure: Any) -> Iterator[Request]:
+        """Note why a guess failed, and try the next one."""
         guess = failure.request.cb_kwargs
         guess["why"] += f"could not be fetched: {failure.value}"
         return self._guess(**guess)
@@ -303,7 +315,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield request
 
     def _report_unread(self, reader: SitemapReader, url: str) -> None:
-        """Count and log what could not be read of a file."""
+        """Log what could not be read of a file; count the file as failed if reading ended early."""
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
         if reader.trouble:
             count(self.crawler, "failed")
@@ -312,7 +324,7 @@ class RobotsSitemapSpider(SitemapSpider):
             logger.info("%s: %s", url, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host, and say why it leads to no sitemap.
+        """Count a host, let `start` ask another one, and say why this one leads to no sitemap.
 
         The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host
         may be "without" after it was "guessed".
@@ -323,9 +335,9 @@ class RobotsSitemapSpider(SitemapSpider):
             self.host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Count a listed URL that was seen before, and wait for no robots.txt that was.
+        """Count a listed URL that the duplicate filter drops; do not wait for a robots.txt.
 
-        It may have been requested in an earlier run.
+        An earlier run may have requested it.
         """
         if request.callback == self._parse_robots_txt:
             self._asked.discard(request.cb_kwargs["host"])
@@ -351,7 +363,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 continue
             for loc in self._locs(entry):
                 try:
-                    request = self._request_of(loc, entry, response, is_sitemap=reader.is_index)
+                    request = self._request_of(loc, entry, response, is_sitemap=reader.is_sitemap)
                 except Refused as refusal:
                     count(self.crawler, f"entries/{refusal.reason}")
                     logger.debug("%s: %s", response.url, refusal)
@@ -360,7 +372,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield request
 
     def _locs(self, entry: SitemapEntry) -> list[str]:
-        """The URLs of an entry; none if it is too old."""
+        """Count the URLs of an entry and return them; return none if it is older than `since`."""
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
@@ -373,7 +385,9 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_of(
         self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
     ) -> Request:
-        """Return the request for one URL of a file.
+        """Return the request for one URL of a file; count it if it is for a sitemap.
+
+        The spider's patterns see the URL as the file has it, as in Scrapy.
 
         Raises:
             Refused: it must not be followed.

@@ -66,6 +66,7 @@ class Refused(ValueError):  # noqa: N818  it says what became of the URL
     """
 
     def __init__(self, stat: str, url: str, rule: str = "") -> None:
+        """Take the stat, the URL, and the rule in words if `RULES` has none for the stat."""
         self.stat = stat
         self.reason = stat.rpartition("/")[2]
         if not rule:
@@ -111,12 +112,13 @@ class UrlCheck(NamedTuple):
         costs no other.
 
         Returns:
-            The sitemaps, the counts of lines by the name of the stat, and in words the first line
-            that is left out; empty if there is none.
+            The sitemaps, the counts of lines by the name of the stat ("found" has those, too, that
+            are then left out by host or number), and in words the first line that is left out;
+            empty if there is none.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
-        first = ""
+        first_left_out = ""
         listed = {*before}
         for line in sitemap_lines_of(robotstxt):
             text = line.raw.decode("utf-8", "replace")
@@ -131,13 +133,14 @@ class UrlCheck(NamedTuple):
                 self._check_number(url, len(before) + len(chosen))
             except Refused as refusal:
                 counts[refusal.stat] += 1
-                if not first:
-                    first = f"line {line.line} {refusal}"
+                if not first_left_out:
+                    first_left_out = f"line {line.line} {refusal}"
             else:
                 chosen.append(FoundSitemap(url, robots_url, line.line))
-        return chosen, counts, first
+        return chosen, counts, first_left_out
 
     def _check_number(self, url: str, number: int) -> None:
+        """Raise Refused if `number` sitemaps are all that GBOT_ROBOTS_SITEMAPS_MAX allows."""
         if number >= self.most:
             raise Refused("capped", url)
 
@@ -175,9 +178,10 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def below(self, url: str, file: Response) -> dict[str, Any]:
-        """Return the `meta.SITEMAP` of the sitemap `url` in `file`.
+        """Return the `meta.SITEMAP` of the sitemap `url`: which file lists it, at which level.
 
-        The file is a sitemap index or a robots.txt that the spider has named.
+        `file` is a sitemap index, or a robots.txt that the spider's code reads. Such a robots.txt
+        stands as an index of level 0; if the spider has named it, the sitemap may be on any host.
 
         Raises:
             Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on
@@ -195,18 +199,22 @@ class UrlCheck(NamedTuple):
     def check_host(self, url: str, robots_url: str | None) -> None:
         """Check that a sitemap is where GBOT_ROBOTS_SITEMAPS_HOSTS lets a robots.txt list it.
 
+        If no robots.txt lists it, it may be anywhere.
+
         Raises:
             Refused: it is not ("host").
         """
         if self.hosts == "any" or not robots_url:
             return
         host = Origin.of(url).host
-        home = Origin.of(robots_url).host
-        if host != home and (self.hosts == "same-host" or _site(host) != _site(home)):
+        robots_host = Origin.of(robots_url).host
+        if host == robots_host:
+            return
+        if self.hosts == "same-host" or _domain_of(host) != _domain_of(robots_host):
             raise Refused("refused/host", url)
 
 
-def _site(host: str) -> str:
+def _domain_of(host: str) -> str:
     """The registered domain of `host`; `host` itself if it is an address or a single label."""
     parts = _SUFFIX_LIST.extract_str(host)
     if not parts.domain or not parts.suffix:
@@ -232,7 +240,7 @@ def origins_of(text: str) -> tuple[Origin, ...]:
         return (Origin.of(text),)
     https = Origin.of(f"https://{text}")
     http = Origin.of(f"http://{text}")
-    if str(https.port).endswith("443"):
+    if str(https.port).endswith("443"):  # by custom 8443, too
         return https, http
     return http, https
 
@@ -240,10 +248,10 @@ def origins_of(text: str) -> tuple[Origin, ...]:
 def scope_of(hosts: Iterable[str]) -> frozenset[str]:
     """Return the scope of a crawl: the places that `covers` looks up.
 
-    The scope is the hosts, with and without "www.", and their subdomains. What is left of a host
-    without "www." may be a public suffix, under which anybody has a site: then only the host itself
-    and its subdomains are in scope. The same name on another port than the scheme's default is
-    another host.
+    The scope is the hosts, with and without "www.", and their subdomains. If "www." stands before a
+    public suffix, as in www.gov.uk, only that host and its subdomains are in scope: anybody may
+    have a site under the suffix. The same name on another port than the scheme's default is another
+    host. A text that is no host is left out: `start` reports it.
     """
     scope = set()
     for text in hosts:
@@ -251,7 +259,7 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
             place = _place(origins_of(text)[0])
             name = place.removeprefix("www.")
             if _SUFFIX_LIST.extract_str(name).domain:
-                place = name  # else it is as with www.gov.uk: the rest is a public suffix
+                place = name
             scope.add(place)
     return frozenset(scope)
 
@@ -287,7 +295,7 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
 
 
 def guesses_of(guess: Any) -> tuple[str, ...]:
-    """The paths that the attribute `guess` names.
+    """The paths that a spider's `guess` names: /sitemap.xml for a yes, none for a no.
 
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.

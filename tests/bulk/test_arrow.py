@@ -69,6 +69,12 @@ def test_missing_column_is_named_with_those_there_are() -> None:
         judge_batch(pa.record_batch({"url": ["x"], "robots": [b""]}), "a")
 
 
+def test_column_that_is_there_twice_is_named() -> None:
+    batch = pa.record_batch([["x"], [b""], [200], [200]], names=["url", "body", "status", "status"])
+    with pytest.raises(BulkError, match="^the batch must have one column 'status'; its columns"):
+        judge_batch(batch, "a")
+
+
 def test_column_that_is_called_like_a_crawler_is_refused() -> None:
     batch = pa.record_batch({"url": ["https://a.example/"], "body": [ROBOTS], "a": [1]})
     with pytest.raises(BulkError, match="^the batch has a column 'a', as a crawler is called: "):

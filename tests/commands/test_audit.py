@@ -36,7 +36,7 @@ __all__ = ["project"]
 OLD = b"user-agent: *\ndisallow: /a\ndisallow: /b\n\nuser-agent: googlebot\ndisallow: /g\n"
 NEW = b"user-agent: *\ndisallow: /a\nallow: /a/open\ndisallow: /c,\n"
 URLS = [f"https://example.com/{path}" for path in ("a", "a/open", "b", 'c,"d"', "g", "z")]
-LEFT_OUT = "1 line left out: no URL of at most 16,384 bytes"
+LEFT_OUT = "1 line left out: no URL of at most 16,384 characters"
 TO_FILE = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > $OUT', "sh"]
 
 
@@ -163,7 +163,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         run(*arguments, cwd=project, stdin=f"{a.url('/a')}\n{b.url('/a')}".encode())
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
     assert "5 URLs in" in ended.err
-    assert "2 lines left out: no URL of at most 16,384 bytes: nonsense" in ended.err
+    assert "2 lines left out: no URL of at most 16,384 characters: nonsense" in ended.err
 
 
 def test_urls_that_are_not_utf_8_are_judged_by_bytes_and_too_long_ones_left_out(

@@ -53,7 +53,7 @@ async def test_sitemap_is_new_once_however_often_its_robots_txt_is_read() -> Non
     feed = feed_with()
     news = [await read(feed, "e", *numbers) for numbers in ((1, 2), (1, 2), (2, 3), ())]
     assert [[int(sitemap.url[-1]) for sitemap in new] for new in news] == [[1, 2], [], [3], []]
-    assert feed.listed == {
+    assert feed.chosen == {
         "https://e/robots.txt": tuple(f"https://e/{number}" for number in (1, 2, 3))
     }
 
@@ -64,12 +64,12 @@ async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.Mon
     feed = feed_with()
     for host in "abc":
         await read(feed, host, 1)
-    assert list(feed.listed) == [f"https://{host}/robots.txt" for host in "abc"]
+    assert list(feed.chosen) == [f"https://{host}/robots.txt" for host in "abc"]
     await read(feed, "d", 1, 2)
-    assert list(feed.listed) == ["https://c/robots.txt", "https://d/robots.txt"]
+    assert list(feed.chosen) == ["https://c/robots.txt", "https://d/robots.txt"]
     for number in range(20):
         await read(feed, f"{number}", *())
-    assert len(feed.listed) < 6
+    assert len(feed.chosen) < 6
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -107,7 +107,7 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
 def test_format_is_told_by_the_content(body: bytes, paths: str) -> None:
     entries, reader = read(body)
     assert [entry["loc"] for entry in entries] == [f"http://e/{path}" for path in paths.split()]
-    assert reader.is_index is (body is INDEX)
+    assert reader.is_sitemap is (body is INDEX)
     assert (reader.entries, reader.broken, reader.trouble) == (len(entries), 0, "")
 
 
@@ -258,7 +258,7 @@ def test_element_says_what_is_a_sitemap_and_what_a_page_whatever_the_root(root: 
     loc = b"<loc>http://e/</loc>"
     body = b"<%s><url>%s</url><sitemap>%s</sitemap><url>%s</url></%s>" % (root, loc, loc, loc, root)
     reader = SitemapReader(body)
-    assert [reader.is_index for entry in reader if entry is not None] == [False, True, False]
+    assert [reader.is_sitemap for entry in reader if entry is not None] == [False, True, False]
 
 
 OTHERS = {
@@ -312,8 +312,9 @@ def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
 
 def test_file_of_more_gzip_members_than_files_have_is_not_read_to_its_end() -> None:
     members = [gzip.compress(b"http://e/%d\n" % number, 1) for number in range(3_300)]
-    entries, _ = read(b"".join(members))
+    entries, reader = read(b"".join(members))
     assert 1_500 < len(entries) < 3_300
+    assert reader.trouble == "it has more than 3200 gzipped parts"
 
 
 @table(
