@@ -97,7 +97,7 @@ class Answer:
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
     def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
-        """What the robots.txt says about the use of a page; nothing if `url` is disallowed."""
+        """What the robots.txt says about the use of `url`; nothing if that is disallowed."""
         if self.state is not State.RULES:
             return NOTHING_SAID
         return preferences_of(self._rules[agent], url)
@@ -144,10 +144,10 @@ class CachedAnswer(Answer):
         self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when it may be
-        # For `patience`, on the monotonic clock.
+        # For `patience`; times are on the monotonic clock.
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
-        self.asked_at = time.monotonic()  # as `given_at`
+        self.asked_at = time.monotonic()  # the same moment as `given_at`
         self.ask_again_at = self.asked_at + self.ask_at - self.given_at
         self.since = self.asked_at  # when this crawl first noticed the outage
         self.portion = 0  # so many requests may be given up now
@@ -166,7 +166,7 @@ class CachedAnswer(Answer):
         if before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
-            if self.source is not Source.FETCHED:  # another process fetches it, or has the same
+            if self.source is not Source.FETCHED:  # the pause after our last try to refresh goes on
                 self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
@@ -185,10 +185,11 @@ class CachedAnswer(Answer):
         return self.temporary and self.state is State.FULL_DISALLOW
 
     def is_waited_for(self, request: Request | None = None) -> bool:
-        """Whether requests should wait for a better answer.
+        """Whether `request` should wait for a better answer; None: whether any should.
 
-        One with meta.PROBE waits only if the server sent a response. A robots.txt for which this
-        crawl asks no server would not be asked for again, either.
+        Nothing waits if this crawl's own code drops the request for the robots.txt: the next one
+        would fare no better. A request with meta.PROBE only tries whether a server is there, so it
+        waits only if one has sent a response.
         """
         if not self.bars_for_now or self.failure in NOT_ASKED:
             return False
@@ -272,15 +273,16 @@ def answer_of(override: Override, origin: Origin) -> CachedAnswer:
 
     No request waits for it, and the site's own robots.txt is not fetched.
     """
-    ends_at = override.ends_at
-    decision = Decision(_OVERRIDDEN[override.action], override.why, False, ends_at, ends_at)
+    decision = Decision(
+        _OVERRIDDEN[override.action], override.why, False, override.ends_at, override.ends_at
+    )
     return CachedAnswer(origin, decision, source=Source.OVERRIDE, override=override)
 
 
 def failed_look_up(origin: Origin) -> CachedAnswer:
     """Make the answer if a fault of this plugin ended the look-up of `origin`.
 
-    It means full disallow, for a short time.
+    It disallows everything for a minute. Requests may wait for the next look-up.
     """
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"

@@ -44,7 +44,8 @@ class CrawlDelays:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
-        # What requests on their way to the downloader ask for, in seconds, and where.
+        # By request on its way to the downloader: the origin whose robots.txt asks for a delay,
+        # and for how many seconds.
         self._asked: WeakKeyDictionary[Request, tuple[Origin, float]] = WeakKeyDictionary()
         # The longest that was asked for, by slot.
         self._secs: LocalCache[str, float] = LocalCache(_MOST_SLOTS)
@@ -53,7 +54,10 @@ class CrawlDelays:
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self) -> None:
-        """Connect so late that other handlers, such as AutoThrottle's, are called first."""
+        """Raise delays again after each response: AutoThrottle may have lowered them.
+
+        Handlers are called in the order in which they were connected, so this one comes late.
+        """
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
     def note_delay(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
@@ -69,7 +73,10 @@ class CrawlDelays:
             meta[_OWN_SLOT] = ""  # the downloader chooses one
 
     def _reached_downloader(self, request: Request) -> None:
-        """Set the delay of the slot that `request` has reached, before it lets requests go."""
+        """Raise the delay of the slot that `request` has reached, if its robots.txt asks for more.
+
+        That comes before the slot lets requests go. The slot is noted as not chosen by the user.
+        """
         key = request.meta[_SLOT]
         if _OWN_SLOT in request.meta:
             request.meta[_OWN_SLOT] = key

@@ -71,7 +71,10 @@ class CrawlEvents:
         self._stats.inc_value(f"gbot_robots/{name}")
 
     def fetched(self, outcome: Outcome, secs: float) -> None:
-        """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds."""
+        """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds.
+
+        The log names a file that was cut, and a redirect that was not followed.
+        """
         stats = self._stats
         millisecs = round(secs * 1000)
         stats.inc_value("robotstxt/request_count")
@@ -164,7 +167,7 @@ class CrawlEvents:
             )
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
-        """Warn that a robots.txt has become unreachable, and say what `request` does."""
+        """Signal and warn that a robots.txt has become unreachable; say whether `request` waits."""
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=answer
         )
@@ -204,7 +207,10 @@ class CrawlEvents:
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
     def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
-        """Warn of what an answer means by a setting, if few have been in this `sentence`."""
+        """Warn of what `answer` means by a setting, unless this `sentence` was logged often.
+
+        `setting` is the value of that setting, and `rest` the end of the sentence.
+        """
         why = shown(answer.why)  # from the storage, to which others may write
         url = answer.origin.robots_url
         self._log(logging.WARNING, sentence, url, why, setting, answer.state.value, rest)

@@ -77,7 +77,10 @@ class RoomAsQueue:
         return self._room.occupancy.size
 
     def push(self, request: Request) -> None:
-        """Take in `request`, in the order of `ScrapyPriorityQueue`: start requests are last."""
+        """Take in `request`, in the order of `ScrapyPriorityQueue`.
+
+        Of equal priority, start requests go last.
+        """
         queue, is_start = self._queue, False
         if self._start_queue is not None and request.meta.get("is_start_request"):
             queue, is_start = self._start_queue, True
@@ -106,11 +109,12 @@ class Front:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
-        """Make a scheduler as the user's class would make it."""
+        """Make a scheduler as the user's class makes it, and give it the front."""
         scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
-        # To `isinstance`, whatever has the methods of a scheduler is one.
+        # Not `isinstance`: that is true of whatever has the methods of a scheduler.
         if cls not in type(scheduler).__mro__:
-            # The user's class has named itself. If it has slots, requests wait in the downloader.
+            # The user's `from_crawler` names its own class, and not `cls`. An object with
+            # `__slots__` keeps its class: then requests wait in the downloader.
             with suppress(TypeError):
                 scheduler.__class__ = cls
         return scheduler
@@ -126,6 +130,12 @@ class Front:
         return opened
 
     def _connect(self, room: Room, settings: BaseSettings) -> None:
+        """Fit `room` to the kind of the user's scheduler.
+
+        1. One that is not Scrapy's: the front looks ahead in it. Its order holds for all slots.
+        2. Scrapy's with its queue in memory: the room takes the place of that queue.
+        3. Scrapy's with a queue on disk: the queue counts what the room holds of each slot.
+        """
         scheduler: Any = self
         room.keeps_crawl_open = True
         self._most_usable = max(LOOK_AHEAD, USABLE * settings.getint("CONCURRENT_REQUESTS"))
@@ -137,8 +147,9 @@ class Front:
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            is_asked = self._theirs.next_request.__func__ is Scheduler.next_request
-            if kinds is not None and is_asked:
+            # a subclass with a `next_request` of its own may take requests from elsewhere
+            asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
+            if kinds is not None and asks_its_queue:
                 scheduler.mqs = RoomAsQueue(room, *kinds)
             elif scheduler.dqs is not None:
                 self._slots_on_disk = count_held(scheduler.dqs, room.occupancy.by_slot)
@@ -150,16 +161,19 @@ class Front:
             )
 
     def _holding(self) -> Room | None:
-        """The room, if it holds what was taken from the scheduler.
+        """The room, if it holds what the front takes from the scheduler; else None.
 
-        It may be the scheduler's queue instead, unless a subclass has replaced that.
+        None, too, if the room is the scheduler's own queue, unless a subclass has replaced that.
         """
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None
         return self._room
 
     def has_pending_requests(self) -> bool:
-        """Whether requests are held or scheduled, or wait in the downloader without a place."""
+        """Whether requests are held or scheduled, or wait in the downloader.
+
+        Scrapy closes the crawl if there are none.
+        """
         room = self._room
         if room is not None and (room.occupancy.size or room.in_place):
             return True
@@ -177,8 +191,13 @@ class Front:
         return bool(self._theirs.enqueue_request(request))
 
     def next_request(self) -> Request | None:
-        """Return the next request that need not wait; None if there is none for now."""
+        """Return the next request that need not wait; None if there is none for now.
+
+        Before that, move requests from the user's scheduler into the room, for `PULL_SECS` at
+        most. If the room holds far too many that can go on, some go back.
+        """
         room = self._holding()
+        # A crawl that was asked to stop too early is never closed: nothing is held in it.
         if room is None or not (room.occupancy.size or self._crawler.crawling):
             request: Request | None = self._theirs.next_request()
             return request
@@ -199,11 +218,12 @@ class Front:
         return request
 
     def _holds_enough(self, room: Room, ready: Request | None) -> bool:
-        """Whether no more is to be taken from the scheduler now, when one is `ready` to go on.
+        """Whether the front takes no more from the scheduler now.
 
-        Of sites in trouble up to `MOST_HELD` are held: otherwise a few dead hosts would block the
-        head of a line of first in, first out. Those whose look-up is late may turn out to be in
-        trouble: the longer they are late, the more of theirs is held.
+        `ready` is a request that can go on, or None. Of sites in trouble up to `MOST_HELD` are
+        held: otherwise a few dead hosts would block the head of a queue of first in, first out.
+        Sites whose look-up is late may turn out to be in trouble: the longer they are late, the
+        more of theirs is held.
         """
         most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
@@ -221,8 +241,9 @@ class Front:
     def _pull(self, room: Room, ready: Request | None) -> Request | None:
         """Take a request from the user's scheduler.
 
-        Return None if it has none, or fails while some are held. The one that is `ready` to go on
-        counts as held.
+        Return None if it has none, or fails while some are held: then it is asked again after
+        `ASK_AGAIN_SECS`. The one that is `ready` to go on counts as held. If none are held, this
+        raises what the scheduler raises.
         """
         holds_some = ready is not None or room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:
@@ -257,7 +278,7 @@ class Front:
             stop_at = float("inf")
             for request in room.take_all():
                 # Each call may end in a time-out.
-                if time.monotonic() >= stop_at or not self._takes_back(request):
+                if time.monotonic() >= stop_at or not self._give_back(request):
                     lost += 1
                     stop_at = min(stop_at, time.monotonic() + GIVE_BACK_SECS)
             if lost:
@@ -271,18 +292,22 @@ class Front:
         return getattr(self._theirs, "close", _do_nothing)(reason)
 
     def _give_back_surplus(self, room: Room) -> None:
-        """Give back what can go on beyond some seconds' work; what does not go back stays."""
+        """Give the scheduler back what can go on beyond `_most_usable` requests.
+
+        If the scheduler fails, the rest stays, and the scheduler is asked again later.
+        """
         for request in room.take_surplus(self._most_usable):
-            if not self._takes_back(request):
+            if not self._give_back(request):
                 room.put(request)
                 self._ask_at = time.monotonic() + ASK_AGAIN_SECS
                 return
 
-    def _takes_back(self, request: Request) -> bool:
-        """Give `request` back to the user's scheduler; return whether that worked."""
+    def _give_back(self, request: Request) -> bool:
+        """Give `request` back to the user's scheduler, marked; return whether that worked."""
         try:
             self._theirs.enqueue_request(returned(request))
         except Exception as error:
+            restore(request)
             self._last_error = error
             return False
         return True

@@ -28,7 +28,7 @@ class UserAgent(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """A warning for the user; "" if there is no need for one."""
+        """A warning if the text is no fit name for the user's crawler; "" if it is."""
         problem = problem_of(self.text)
         if not problem:
             return ""
@@ -75,8 +75,8 @@ class CrawlerIdentity:
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler whose rules count for `request`.
 
-        It is that of `ROBOTSTXT_USER_AGENT`, else of its User-Agent header, else of the header that
-        it will get.
+        It is that of `GBOT_ROBOTS_AGENTS`, else of `ROBOTSTXT_USER_AGENT`, else of its User-Agent
+        header, else of the header that it will get.
         """
         if self._asked_as is not None:
             return self._asked_as

@@ -71,7 +71,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     __eq__ = object.__eq__
 
     def add_agent(self, agent: RobotsAgent) -> None:
-        """Let the rules of `agent` be read, if it is one of the last few."""
+        """Let look-ups read the rules of `agent`, also one under way. The last few agents stay."""
         if agent in self.agents:
             self.agents.remove(agent)
         self.agents.append(agent)
@@ -88,7 +88,10 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """A request that waits where it is, in the downloader: it has come past the scheduler."""
+    """A request that waits where it is, in the downloader.
+
+    It has come past the scheduler, or has gone back to wait once and still has no answer.
+    """
 
     request: Request
     agent: RobotsAgent
@@ -145,7 +148,7 @@ class Occupancy:
         return self._by_standing[Standing.LATE]
 
     def add(self, line: SiteLine, number: int) -> None:
-        """Count so many requests of `line` more."""
+        """Count `number` more requests of `line`, for its site, too; fewer if it is below zero."""
         self.size += number
         self.by_slot[line.slot] += number
         if not self.by_slot[line.slot]:
@@ -180,7 +183,7 @@ class Handed(NamedTuple):
 class ReadyLines:
     """The lines whose first request may go on, and the requests that were handed out of them.
 
-    A request is on its way until our middleware or another one has ended that.
+    A request is on its way until it reaches our middleware, or another one drops it.
 
     Attributes:
         on_the_way: how many requests are on their way, by slot.
@@ -197,12 +200,12 @@ class ReadyLines:
 
     def hand_out(self, request: Request, handed: Handed) -> None:
         """Note that `request` was handed out."""
-        self.arrived(request)  # the same object may have been scheduled twice
+        self.end_way(request)  # the same object may have been scheduled twice
         self._handed[request] = handed
         self.on_the_way[handed.slot] += 1
 
-    def arrived(self, request: Request) -> Handed | None:
-        """What is known of `request`, which is no more on its way; None if it was not."""
+    def end_way(self, request: Request) -> Handed | None:
+        """End the way of `request`; return what is known of it, None if it was on none."""
         handed = self._handed.pop(request, None)
         if handed is not None:
             self.on_the_way[handed.slot] -= 1
@@ -211,13 +214,16 @@ class ReadyLines:
         return handed
 
     def forget_dropped(self) -> bool:
-        """Forget the requests that have gone elsewhere; return whether there were any."""
+        """Forget the requests that another middleware has ended; return whether there were any.
+
+        They would make their slots look busy for ever.
+        """
         under_way = in_progress(self._crawler)
         if under_way is None:
             return False
         dropped = [request for request in self._handed if request not in under_way]
         for request in dropped:
-            self.arrived(request)
+            self.end_way(request)
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
@@ -255,7 +261,8 @@ class ReadyLines:
     def _is_busy(self, key: str, under_way: int) -> bool:
         """Whether the slot with `key` could not use one more request soon."""
         slot = self._slots.of(key)
-        # Under asyncio Scrapy sends all that is queued in a slot as soon as one place is free.
+        # No more than the slot may send at a time: under asyncio Scrapy sends all that is queued in
+        # it as soon as one place is free.
         if under_way >= slot.concurrency:
             return True
         queued = self.on_the_way[key] + len(slot.queue)

@@ -87,7 +87,7 @@ class Lookup:
     def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
         """The answer for `origin` in memory; None unless it is good and knows `agent`'s rules.
 
-        The answer of an override is always known.
+        If an override counts for `origin`, its answer is made, cached, and told `agent`'s rules.
         """
         now = time.time()
         answer = self.last(origin)
@@ -142,7 +142,7 @@ class Lookup:
         pending = self._pending.get(origin)
         if pending is not None:
             pending.agents += agents
-            pending.then = pending.then or then
+            pending.then = pending.then or then  # a second one is of the same site, told once
             return
         pending = self._pending[origin] = PendingLookup(origin, request, agents, then)
         if self.is_closing:
@@ -214,10 +214,10 @@ class Lookup:
     # One fetch for all processes that share a storage.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
-        """A good entry, or the one that a fetch has led to.
+        """Return a good entry: one that is stored, or that this or another process now fetches.
 
-        If `pending` is ahead of time, an entry that is good does not keep this process from
-        fetching, but another process does.
+        A look-up ahead of time fetches though the stored entry is good, unless another process has
+        the lease: then the stored entry will do.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.then is None)
@@ -242,9 +242,10 @@ class Lookup:
     async def _fetch(
         self, origin: Origin, entry: Entry | None, request: Request
     ) -> tuple[Entry, Source]:
-        """Fetch with the lease of `StorageClient.find`.
+        """Fetch a robots.txt, and return what `entry`, the stored one, has become by that.
 
-        If this is cancelled, `StorageClient.close` gives the lease back.
+        It is stored, and the lease that `StorageClient.find` has taken is given back; by
+        `StorageClient.close`, if this is cancelled.
 
         That a middleware of this project has dropped the request, or that its own `Fetcher` has
         failed, is for this crawl alone, and is not stored.
@@ -268,9 +269,10 @@ class Lookup:
         return latest, Source.FETCHED
 
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
-        """Whether `entry` need not be fetched again; `ahead` of time: need not be refreshed."""
+        """Whether `entry` will do without a fetch; `ahead` of time: without a refresh."""
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
+        # an earlier run found no server: this one tries once
         if is_to_be_confirmed(decision, self._began_at):
             return False
         if ahead:

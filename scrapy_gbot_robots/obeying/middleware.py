@@ -100,14 +100,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> Request | Response | None:
         """Let `request` go on (None), or send it back to the scheduler (a Request: itself).
 
-        No robots.txt forbids the request for a robots.txt (RFC 9309 2.2.2). If that file is known,
-        a Response answers it.
+        No robots.txt forbids the request for a robots.txt (RFC 9309 2.2.2); an override may. If
+        that file is known, a Response answers it.
 
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
         restore(request)
-        handed = self.room.ready.arrived(request)
+        handed = self.room.ready.end_way(request)
         if not self.subject_to_robots(request):
             request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
             return None
@@ -163,11 +163,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                     return passed
             elif not handed.has_returned:
                 return None
-        has_place = handed is not None
-        return await self.room.answer_in_place(origin, agent, request, has_place=has_place)
+        keeps_place = handed is not None
+        return await self.room.answer_in_place(origin, agent, request, keeps_place=keeps_place)
 
     async def _judge(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
-        """Let `answer` decide about `request` by `agent`.
+        """Let `answer` decide about `request`, which `agent` sends.
+
+        If it goes on, its crawl-delay is noted, and its provenance in meta. Also noted are what the
+        site says of purposes, and the override that has decided.
 
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
@@ -226,9 +229,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, by the file that is known.
 
-        Return None if there is no such file, or only the beginning of one: then the request goes
-        to the server, which may have one for its headers. A request by this plugin, which has none
-        of its own, is answered by any status that is known.
+        Return None if no file is known, or only its beginning: then the request goes to the server,
+        which may send another file for the headers of the request. A request by this plugin has no
+        headers of its own: any status that is known answers it, and the beginning of a file.
 
         Raises:
             IgnoreRequest: it is a request by this plugin, and the server did not answer.
@@ -266,6 +269,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _forbidden(
         self, request: Request, verdict: Verdict, answer: CachedAnswer | None = None
     ) -> ForbiddenByRobotsTxt:
+        """Count, log and signal that `request` is refused; return the exception to raise.
+
+        `answer` has decided so; None: none has.
+        """
         error = ForbiddenByRobotsTxt(verdict)
         source = ""
         if answer is not None:
@@ -287,6 +294,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
+        """Name the storage and what is wrong in the settings, and open the room."""
         self._lookup.storage.report()
         settings = self.crawler.settings
         parser = settings["ROBOTSTXT_PARSER"]
@@ -306,9 +314,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         hint = of_project(settings, spider).hint
         if hint and self._settings.asked_as is None:
             logger.warning("%s", hint)
-        is_own = type(self).process_request is GbotRobotsTxtMiddleware.process_request
-        # The project's own code may exempt requests without `subject_to_robots`.
-        self.room.requests_see = not is_own or is_bypassed(self.crawler, self)
+        # The project's own code may exempt requests, and `subject_to_robots` does not know it.
+        is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
+        self.room.requests_see = is_overridden or is_bypassed(self.crawler, self)
         self.room.start()
 
     async def _spider_closed(self) -> None:

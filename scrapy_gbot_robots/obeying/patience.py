@@ -1,7 +1,7 @@
 """How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
 Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set
-back. Each answer here is that of an unreachable robots.txt.
+back. Each answer here is that of an unreachable robots.txt, but see `note`.
 
 * Requests of an origin wait for the *wait*. The first look-up after that decides, if it comes
   before twice the wait: if it fails, a portion of 64 requests is given up. Each later look-up that
@@ -54,10 +54,10 @@ class Patience:
         self._looked_gone: dict[Origin, float] = {}  # the last two that did, and when
 
     def note(self, answer: CachedAnswer, now: float) -> None:
-        """Note that requests have been told `answer`.
+        """Let `answer` give up another portion, if a wait has passed since its last one.
 
-        If a wait has passed since the last portion, another one may be given up. Two origins
-        without a server are remembered, so that each can be compared with another one.
+        The last two origins without a server are remembered: `is_gone` compares them. An answer
+        that is not of an unreachable robots.txt comes here, too; its portion counts for nothing.
         """
         if now >= answer.next_portion_at:
             answer.portion = GIVEN_UP
@@ -76,7 +76,7 @@ class Patience:
         return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the host does not exist, or has no server."""
+        """Whether the host does not exist, or has no server, and one's own network is up."""
         if _times_gone(answer) < TRIES:
             return False
         if self.answered_at > answer.since:
@@ -103,7 +103,7 @@ class Patience:
         return max(at, now + _SHORTEST_SECS)
 
     def _decided_at(self, answer: CachedAnswer) -> float:
-        """When the wait ends: at the first look-up after it, unless that comes too late."""
+        """When the wait counts as over: at the first look-up after it, unless that is too late."""
         end = answer.since + self._wait_secs
         if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:
             return answer.ask_again_at

@@ -7,7 +7,7 @@ The way of a request:
 1. `put` adds it to the line of its site and slot.
 2. `_may_go` says whether the first request of a line may go on. If so, the line is ready.
 3. Otherwise the line stands at its site, which is shut until it has an answer: one that is in
-   memory (`_settle`), or that of a look-up, for which the site queues (`_queue`).
+   memory (`_seek_answer`), or that of a look-up, for which the site queues (`_queue`).
 4. `_look_up_more` looks up the most urgent sites.
 5. `_receive` gets the answer. If that is unreachable, the site gets a date (`_due`) at which to
    look again. Otherwise it is open, and its lines are ready.
@@ -150,7 +150,7 @@ class Room:
         if answer is None:
             return False
         first = line[0]
-        if self._bars(answer, first.request):
+        if self._is_to_wait(answer, first.request):
             return self.requests_see and not line.has_returned  # it goes without an answer
         now = time.time()
         if answer.is_good(now):
@@ -158,8 +158,12 @@ class Room:
         has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
         return has_waited and now < answer.given_at + SERVED_SECS
 
-    def _bars(self, answer: CachedAnswer, request: Request) -> bool:
-        """Whether `request` waits for a better answer than `answer`."""
+    def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
+        """Whether `request` waits for a better answer than `answer`.
+
+        Once the wait is over, a portion of the requests is given up. The rest waits until the host
+        is dead or gone.
+        """
         if not answer.is_waited_for(request):
             return False
         now = time.monotonic()
@@ -172,8 +176,9 @@ class Room:
     def put(self, request: Request, *, is_start: bool = False, step: int = 1) -> None:
         """Take in `request`.
 
-        Of equal priority, requests that are no start requests come first, then those with `step` -1
-        as the last one first, and with 1 as the first one first.
+        Of equal priority, start requests go last. Of the others, and of start requests among
+        themselves, those with `step` -1 go first, the last one in before the others. Those with 1
+        go in the order in which they came.
         """
         has_returned = RETURNED in request.meta
         origin = None
@@ -200,16 +205,20 @@ class Room:
         request = self._next_ready()
         if request is None and self.ready.forget_dropped():
             request = self._next_ready()
-        if request is None and self._unused_answers:  # their slots keep their requests back
+        # the slots of these sites are busy, so others may be looked up meanwhile
+        if request is None and self._unused_answers:
             self._unused_answers.clear()
             self._look_up_more()
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
-        """Take out requests that can go on, the less urgent ones first, until `keep` are left."""
+        """Take out requests that can go on, until `keep` usable ones are left.
+
+        Of each line the last of its heap goes first: it is seldom urgent.
+        """
         for line in self._lines():
             while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
-                yield self._forget_queued(line, line.pop())  # a leaf of the heap
+                yield self._forget_queued(line, line.pop())
 
     def take_all(self) -> Iterator[Request]:
         """Take out all requests, whether they wait or not. Nothing is looked up any more."""
@@ -224,14 +233,13 @@ class Room:
     # What the middleware calls.
 
     async def answer_in_place(
-        self, origin: Origin, agent: RobotsAgent, request: Request, *, has_place: bool
+        self, origin: Origin, agent: RobotsAgent, request: Request, *, keeps_place: bool
     ) -> CachedAnswer | None:
-        """Return the answer for `request`, as soon as it is to wait no more.
+        """Return the answer for `request`, when it need wait no more; None: the crawl closes.
 
-        None: the crawl is closing.
-
-        It takes none of CONCURRENT_REQUESTS meanwhile, unless it comes from the scheduler and
-        `has_place`: all others may have been given out when it goes on.
+        One that came past the scheduler gives up its place among CONCURRENT_REQUESTS meanwhile:
+        many of them would stop the crawl. One from the scheduler keeps it (`keeps_place`): that
+        place may be taken when it goes on.
         """
         if self._lookup.is_closing:
             return None
@@ -239,16 +247,16 @@ class Room:
         site = self._sites[origin]
         site.add_agent(agent)
         site.waiters += (waiter,)
-        if site.answer is None:
+        if site.answer is None:  # the last one may be too old, but serves until a look-up has ended
             site.answer = self._lookup.last(origin)
         if site.standing is Standing.OPEN or site.queued_rank is not None:
-            self._settle(site, has_turn=True)
-        if site not in self._young:
+            self._seek_answer(site, has_turn=True)
+        if site not in self._young:  # else a better answer is near
             self._release(site)
         self.in_place.add(waiter)
         ended = maybe_deferred_to_future(waiter.ended)
         try:
-            if has_place or not self.keeps_crawl_open:
+            if keeps_place or not self.keeps_crawl_open:
                 return await ended
             with without_a_place(self._crawler, request):
                 return await ended
@@ -257,20 +265,20 @@ class Room:
             self._held_in_place.discard(waiter)
 
     def _release(self, site: Site) -> None:
-        """Let those go on that wait in the downloader for `site`, and are to wait no more."""
+        """Let requests go on that wait in the downloader for `site`, if they need wait no more."""
         waiters, site.waiters = site.waiters, ()
         for waiter in waiters:
-            if self._stays(waiter, site):
+            if self._keep(waiter, site):
                 site.waiters += (waiter,)
             else:
                 waiter.ended.callback(site.answer)
         self._forget_if_over(site)
 
-    def _stays(self, waiter: Waiter, site: Site) -> bool:
-        """Whether a request goes on waiting in the downloader, by the answer of its site.
+    def _keep(self, waiter: Waiter, site: Site) -> bool:
+        """Keep a request waiting in the downloader if it should, by the answer of its site.
 
-        For an unreachable robots.txt no more than a quarter of CONCURRENT_REQUESTS does, and none
-        when the wait is over.
+        Return whether. For an unreachable robots.txt up to a quarter of CONCURRENT_REQUESTS are
+        kept, until the wait is over. The others are given up.
         """
         answer = site.answer
         if answer is None or not answer.knows(waiter.agent):
@@ -288,12 +296,15 @@ class Room:
     # Lines.
 
     def _place(self, line: SiteLine) -> None:
-        """Let `line`, which has another first request, wait for its turn, or at its site."""
+        """Let `line` wait for its turn if its first request may go on, else at its site.
+
+        That request is a new one, or may go on no more.
+        """
         site = line.site
         if line.turn or self._may_go(line):
             self.ready.add(line)
         elif site.standing is Standing.OPEN:
-            self._settle(site)
+            self._seek_answer(site)
             self._look_up_more()
         elif site.queued_rank is not None and line[0].rank < site.queued_rank:
             self._queue(site, line)
@@ -313,11 +324,11 @@ class Room:
     def _hand_out(self, line: SiteLine) -> Request:
         request = self._forget_queued(line, heappop(line))
         answer = line.site.answer
-        if answer is not None and self._bars(answer, request):
+        if answer is not None and self._is_to_wait(answer, request):
             answer = None  # it goes to see whether it needs one
         elif answer is not None:
             answer.portion -= 1  # which counts if it is given up
-        self.download_slots.make(request)
+        self.download_slots.make(request)  # a slot that does not exist looks idle
         restore(request)
         handed = Handed(line.slot, answer, line.has_returned)
         self.ready.hand_out(request, handed)
@@ -370,7 +381,7 @@ class Room:
         """Do what is due for sites that wait.
 
         1. A look-up that takes long is late, and keeps back no other one.
-        2. Sites whose date has come are settled again.
+        2. Sites whose date has come seek an answer again.
         3. The most urgent sites are looked up, but not far ahead of the pages.
         """
         if self._is_busy:
@@ -385,9 +396,9 @@ class Room:
             self._late[site] = began_at + LATE_SECS
             if site.standing is Standing.ASKED:
                 self._stand(site, Standing.LATE)
-            self._release(site)
+            self._release(site)  # no better answer is near any more
         while self._due and self._due[0][0] <= now:
-            self._settle(heappop(self._due)[2])
+            self._seek_answer(heappop(self._due)[2])
         while self._to_ask and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
                 break
@@ -395,14 +406,14 @@ class Room:
                 break
             rank, _, site = heappop(self._to_ask)
             if site.queued_rank == rank:
-                self._settle(site, has_turn=True)
+                self._seek_answer(site, has_turn=True)
         self._is_busy = False
 
-    def _settle(self, site: Site, *, has_turn: bool = False) -> None:
-        """Let `site` have an answer: that in memory, or that of a look-up, when it has its turn.
+    def _seek_answer(self, site: Site, *, has_turn: bool = False) -> None:
+        """Let `site` get an answer: one in memory, or that of a look-up, when it has its turn.
 
-        The answer is looked up as the most urgent request would be fetched. One that waits in the
-        downloader is that, and has its turn at once: pages may wait for it.
+        The look-up is made as the most urgent request would be fetched. A request that waits in
+        the downloader is the most urgent, and has its turn at once: pages may wait for it.
         """
         line = site.most_urgent()
         if site.waiters:
@@ -473,14 +484,18 @@ class Room:
             if site.standing is Standing.OPEN or self._may_go(line):
                 self.ready.add(line)
         self._release(site)
-        if site.waiters and site.standing is Standing.OPEN:  # the rules of others have been read
-            self._settle(site)
+        # those are left whose agents' rules were not read
+        if site.waiters and site.standing is Standing.OPEN:
+            self._seek_answer(site)
         pull_soon(self._crawler)
 
     # The clock.
 
     def _tick(self) -> None:
-        """Look what is due, and whether the crawl is closing."""
+        """Do what is due, or close the room if the crawl is closing.
+
+        A line may be ready by now though nothing happened: a delay of its slot is over.
+        """
         if is_closing(self._crawler):
             self.close()
             return

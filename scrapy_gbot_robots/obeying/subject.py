@@ -19,7 +19,7 @@ _WEB_SOCKETS = {"ws": "http", "wss": "https"}
 
 
 def _scheme_of(url: str) -> tuple[str, str]:
-    """Split `url`, as it is sent, into the scheme whose robots.txt counts and the rest."""
+    """Split `url`, as it is sent, into the scheme whose robots.txt counts, and the rest."""
     scheme, _, rest = url.partition(":")
     scheme = scheme.lower()
     return _WEB_SOCKETS.get(scheme, scheme), rest
@@ -60,7 +60,10 @@ def is_unchecked_sitemap(request: Request) -> bool:
 
 
 def returned(request: Request) -> Request:
-    """Return `request` as it goes back to its scheduler, whose duplicate filter has seen it."""
+    """Mark `request` as it goes back to its scheduler, whose duplicate filter has seen it.
+
+    Return the same request.
+    """
     request.meta.setdefault(RETURNED, request.dont_filter)
     request.dont_filter = True
     return request

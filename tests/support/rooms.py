@@ -138,7 +138,7 @@ class World:
 
     def arrived(self, request: Request) -> Handed:
         """The request comes to the middleware, and is done with."""
-        handed = self.room.ready.arrived(request)
+        handed = self.room.ready.end_way(request)
         assert handed is not None
         self.in_progress.discard(request)
         return handed
