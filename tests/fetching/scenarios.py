@@ -231,13 +231,6 @@ def _outcome(scenario: Scenario, site: Site, crawler: Crawler) -> str:
     return outcomes.get((page, free), "/page alone")
 
 
-async def assert_rules_are_obeyed(site: Site, settings: dict[str, Any] | None = None) -> Crawler:
-    """Crawl /page, which RULES forbid, and /free; only that is crawled."""
-    crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/free")])
-    assert set(pages(crawler).crawled) == {site.url("/free")}
-    return crawler
-
-
 async def run_all(scenarios: list[Scenario], **settings: Any) -> dict[str, str]:
     """Crawl the servers of all `scenarios` in one crawl; what came of each, by its id."""
     timeouts = {"GBOT_ROBOTS_TIMEOUT_SECS": TIMEOUT_SECS, "DOWNLOAD_TIMEOUT": TIMEOUT_SECS}

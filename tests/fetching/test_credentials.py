@@ -2,12 +2,10 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.settings import default_settings
 
 from scrapy_gbot_robots import Fetcher, GbotRobotsTxtMiddleware, Origin
@@ -90,16 +88,6 @@ def with_domain(settings: dict[str, Any], site: Site) -> dict[str, Any]:
     return settings
 
 
-async def crawl_guarded(
-    spider: type[Pages], settings: dict[str, Any], site: Site, **more: Any
-) -> Crawler:
-    """Crawl two pages, with the port that Scrapy counts among a domain."""
-    domain = f"{NEAR}:{site.port}"
-    urls = [site.url("/page"), site.url("/free")]
-    settings = with_domain(settings, site)
-    return await crawl(spider, settings, urls=urls, http_auth_domain=domain, **more)
-
-
 def credentials(asked: Asked) -> set[str]:
     return {"authorization", "cookie"} & asked.headers.keys()
 
@@ -107,7 +95,7 @@ def credentials(asked: Asked) -> set[str]:
 @pytest.mark.parametrize(("spider", "settings"), WAYS)
 @pytest.mark.filterwarnings("ignore:Use the HTTPAUTH_USER")
 @in_reactor
-async def test_robots_txt_of_a_guarded_site_is_asked_for_with_the_projects_credentials(
+async def test_guarded_site_gets_the_projects_credentials_and_no_other_host_does_by_a_redirect(
     spider: type[Pages], settings: dict[str, Any]
 ) -> None:
     told: list[Request] = []
@@ -115,29 +103,24 @@ async def test_robots_txt_of_a_guarded_site_is_asked_for_with_the_projects_crede
     def hear(request: Request) -> None:
         told.append(request)
 
-    with Guarded({"/robots.txt": redirect("/1"), "/1": RULES, "*": b"ok"}, host=NEAR) as site:
-        crawler = await crawl_guarded(spider, settings, site, hears={robotstxt_served: hear})
-        assert set(pages(crawler).crawled) == {site.url("/free")}
-        assert site.paths() == ["/robots.txt", "/1", "/free"]
+    with (
+        Guarded({"/2": RULES, "*": b"ok"}, host=NEAR) as near,
+        Site({"*": redirect(near.url("/2"))}, host=FAR) as far,
+        Site({"*": redirect(far.url("/r"))}, host=NEAR) as port,
+    ):
+        near.pages |= {"/robots.txt": redirect("/1"), "/1": redirect(port.url("/r"))}
+        crawler = await crawl(
+            spider,
+            with_domain(settings, near),
+            hears={robotstxt_served: hear},
+            urls=[near.url("/page"), near.url("/free")],
+            http_auth_domain=f"{NEAR}:{near.port}",
+        )
+        assert set(pages(crawler).crawled) == {near.url("/free")}
+        assert near.paths() == ["/robots.txt", "/1", "/2", "/free"]
+        assert [credentials(asked) for asked in (*port.asked, *far.asked)] == [set(), set()]
     (request,) = told
     assert not {b"Authorization", b"Cookie"} & request.headers.keys()
-
-
-@pytest.mark.parametrize(("spider", "settings"), WAYS)
-@pytest.mark.filterwarnings("ignore:Use the HTTPAUTH_USER")
-@in_reactor
-async def test_no_other_host_gets_these_credentials_by_a_redirect_of_a_robots_txt(
-    spider: type[Pages], settings: dict[str, Any]
-) -> None:
-    with ExitStack() as stack:
-        far = stack.enter_context(Site({"*": RULES}, host=FAR))
-        port = stack.enter_context(Site({"*": redirect(far.url("/r"))}, host=NEAR))
-        guarded = Guarded({"/robots.txt": redirect(port.url("/r")), "*": b"ok"}, host=NEAR)
-        near = stack.enter_context(guarded)
-        crawler = await crawl_guarded(spider, settings, near)
-        assert set(pages(crawler).crawled) == {near.url("/free")}
-        assert credentials(near.asked[0])
-        assert [credentials(asked) for asked in (*port.asked, *far.asked)] == [set(), set()]
 
 
 @has_settings

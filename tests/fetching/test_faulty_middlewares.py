@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -19,36 +19,18 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.rows import row, table
 from ..support.web import Reply, Site, raw, redirect
-from .scenarios import RULES, assert_rules_are_obeyed
+from .scenarios import RULES
 
 
-class Faulty:
-    """Fails on each request for a robots.txt, as a middleware does that only knows pages."""
+def failing(error: Exception) -> type:
+    """A middleware that fails on each request for a robots.txt, as one does that only knows pages."""
 
-    error: ClassVar[Exception]
+    class Failing:
+        def process_request(self, request: Request) -> None:
+            if request.url.endswith("/robots.txt"):
+                raise error
 
-    def process_request(self, request: Request) -> None:
-        if request.url.endswith("/robots.txt"):
-            raise self.error
-
-
-class LacksAKey(Faulty):
-    """Looks for a meta key that pages have."""
-
-    def process_request(self, request: Request) -> None:
-        request.headers["X-Kind"] = request.meta["kind"]
-
-
-class HasNoDatabase(Faulty):
-    """Keeps its proxies in a database, which fails."""
-
-    error = sqlite3.OperationalError("no such table: proxies")
-
-
-class GetsNoToken(Faulty):
-    """Asks a service of its own for a token, which does not answer."""
-
-    error = TimeoutError("no token")
+    return Failing
 
 
 class ReturnsAText:
@@ -75,24 +57,26 @@ class FailsAtResponses:
         return response
 
 
+async def assert_rules_are_obeyed(site: Site, middleware: type) -> None:
+    """Crawl /page, which RULES forbid, and /free; only that is crawled."""
+    settings = {"DOWNLOADER_MIDDLEWARES": {middleware: 600}}
+    crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/free")])
+    assert set(pages(crawler).crawled) == {site.url("/free")}
+
+
 def faults(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-def for_pages(*urls: str) -> list[Request]:
-    return [Request(url, meta={"kind": "page"}, dont_filter=True) for url in urls]
+# Its class derives from one that is named Error.
+NO_TABLE = sqlite3.OperationalError("no such table: proxies")
 
 
 @table(
     "middleware, kind, why",
-    row("key-error", LacksAKey, KeyError, "KeyError: 'kind'"),
-    row(
-        "error-whose-class-derives-from-one-named-Error",
-        HasNoDatabase,
-        sqlite3.OperationalError,
-        "OperationalError: no such table: proxies",
-    ),
-    row("timeout-of-its-own", GetsNoToken, TimeoutError, "TimeoutError: no token"),
+    row("key-error", failing(KeyError("kind")), KeyError, "KeyError: 'kind'"),
+    row("class-of-an-Error", failing(NO_TABLE), type(NO_TABLE), "OperationalError: no such table"),
+    row("timeout-of-its-own", failing(TimeoutError("x")), TimeoutError, "TimeoutError: x"),
     row("wrong-type", ReturnsAText, None, "must return None, Response or"),
     row("at-a-failure", FailsAtFailures, AttributeError, "AttributeError: proxy"),
 )
@@ -106,7 +90,7 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
         faulty = {"DOWNLOADER_MIDDLEWARES": {middleware: 600}}
         settings = {**in_sqlite(path), **faulty, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 10}
         urls = [first.url("/free"), second.url("/free")]
-        crawler = await crawl(Pages, settings, urls=for_pages(*urls))
+        crawler = await crawl(Pages, settings, urls=urls)
         assert set(pages(crawler).refused) == set(urls)
         for error in pages(crawler).refused.values():
             assert isinstance(error, ForbiddenByRobotsTxt)
@@ -127,7 +111,7 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
 @in_reactor
 async def test_response_at_which_a_fault_happens_counts(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await assert_rules_are_obeyed(site, {"DOWNLOADER_MIDDLEWARES": {FailsAtResponses: 600}})
+        await assert_rules_are_obeyed(site, FailsAtResponses)
     (record,) = faults(caplog)
     assert "ZeroDivisionError: of no bytes" in record.getMessage()
 
@@ -240,22 +224,17 @@ class SendsOnAnother:
 @in_reactor
 async def test_robots_txt_request_without_its_meta_is_still_one() -> None:
     with Site({"/robots.txt": redirect("/1"), "/1": RULES, "*": b"ok"}) as site:
-        await assert_rules_are_obeyed(site, {"DOWNLOADER_MIDDLEWARES": {SendsOnAnother: 600}})
+        await assert_rules_are_obeyed(site, SendsOnAnother)
         assert site.paths() == ["/robots.txt", "/1", "/free"]
-
-
-class TimesOut(Faulty):
-    """Ends a request as a download may end."""
-
-    error = type("DownloadTimeoutError", (Exception,), {})("no proxy was free")  # as Scrapy's
 
 
 @in_reactor
 async def test_middleware_that_ends_a_request_as_a_download_may_end_is_not_at_fault(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    ended = type("DownloadTimeoutError", (Exception,), {})("no proxy was free")  # as Scrapy's
     with Site({}) as site:
-        settings = {"DOWNLOADER_MIDDLEWARES": {TimesOut: 600}}
+        settings = {"DOWNLOADER_MIDDLEWARES": {failing(ended): 600}}
         crawler = await crawl(Pages, settings, urls=[site.url("/free")])
         assert set(pages(crawler).refused) == {site.url("/free")}
     assert not faults(caplog)

@@ -38,20 +38,10 @@ from .scenarios import (
     RULES,
     ZIPPED,
     Scenario,
-    assert_rules_are_obeyed,
     coded,
-    endless,
     hops,
     run_all,
 )
-
-
-class Dropping:
-    """A user's middleware that drops what it does not know."""
-
-    def process_request(self, request: Request) -> None:
-        if request.url.endswith("/robots.txt"):
-            raise IgnoreRequest("not on my list")
 
 
 class Picky:
@@ -148,7 +138,6 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
         {"DOWNLOADER_MIDDLEWARES": {Rewriting: 50, Picky: 600}},
         [Scenario("rules", OBEY, RULES), Scenario("503", DISALLOW, Reply(503))],
     ),
-    ({"DOWNLOADER_MIDDLEWARES": {Dropping: 600}}, [Scenario("dropped", DISALLOW, RULES)]),
     ({"DOWNLOADER_MIDDLEWARES": {Serving: 600}}, [Scenario("served", OBEY, Reply(503))]),
     ({"DOWNLOADER_MIDDLEWARES": {MakingUp: 600}}, [Scenario("made-up", DISALLOW, raw())]),
     ({"DOWNLOADER_MIDDLEWARES": {Heading: 600}}, [Scenario("no-body", DISALLOW, RULES)]),
@@ -256,13 +245,6 @@ async def test_middleware_that_signs_requests_signs_a_robots_txt_and_each_hop_an
 
 
 @in_reactor
-async def test_retry_middleware_leaves_a_robots_txt_alone() -> None:
-    with Site({"/robots.txt": Reply(503)}) as site:
-        await crawl(Pages, {"RETRY_ENABLED": True, "RETRY_TIMES": 5}, urls=[site.url("/page")])
-        assert site.paths() == ["/robots.txt"]
-
-
-@in_reactor
 async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_request() -> None:
     hosts = ("a_b.example", "_x.example", "example.com.", "a-.example", "xn--exmple-cua.com")
     with Site({**{f"http://{host}/robots.txt": RULES for host in hosts}, "*": b"ok"}) as proxy:
@@ -274,14 +256,6 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
             asked = {url: host.removesuffix(".") for url, host in asked.items()}
         assert {each.path: each.headers["host"] for each in proxy.asked} == asked
         assert set(pages(crawler).crawled) == {f"http://{host}/free" for host in hosts}
-
-
-@in_reactor
-async def test_download_stops_at_the_limit_though_the_body_never_ends() -> None:
-    with Site({"/robots.txt": endless, "*": b"ok"}) as site:
-        crawler = await assert_rules_are_obeyed(site, {"GBOT_ROBOTS_TIMEOUT_SECS": 60})
-        assert stats(crawler)["gbot_robots/cut"] == 1
-        assert "gbot_robots/unreachable" not in stats(crawler)  # it did not wait for the time-out
 
 
 @pytest.mark.parametrize("fail", [True, False])

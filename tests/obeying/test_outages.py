@@ -8,15 +8,7 @@ import pytest
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
 from ..support.clock import DAY, Clock
-from ..support.crawls import (
-    Pages,
-    as_scrapy_runs_it,
-    crawl,
-    in_sqlite,
-    pages,
-    stats,
-    together,
-)
+from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_sqlite, pages, stats, together
 from ..support.redis_server import redis_server
 from ..support.rows import row, table
 from ..support.visits import visiting

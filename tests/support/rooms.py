@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeAlias
+from unittest.mock import Mock
 
 import pytest
 from scrapy import Request
@@ -33,18 +34,6 @@ SLOT = {"download_slot": "s"}
 STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
 
 
-class Idle:
-    """A looping call that makes none."""
-
-    running = False
-
-    def start(self, *args: object, **named: object) -> None:
-        self.running = True
-
-    def stop(self) -> None:
-        self.running = False
-
-
 class World:
     """A scheduler with the room in it, a downloader that only counts, look-ups that the test ends, and a clock."""
 
@@ -64,7 +53,7 @@ class World:
         monkeypatch.setattr(room_module, "time", clock)
         monkeypatch.setattr(front_module, "time", clock)
         # The test ticks.
-        monkeypatch.setattr(room_module, "create_looping_call", lambda look: Idle())
+        monkeypatch.setattr(room_module, "create_looping_call", lambda look: Mock())
         monkeypatch.setattr(answer_module, "time", clock)
         settings = {"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
         self.crawler: Any = get_crawler(settings_dict=settings)
