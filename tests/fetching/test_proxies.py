@@ -180,34 +180,6 @@ async def test_proxy_out_of_reach_makes_no_site_gone(scheme: str, proxy: str, wh
     assert refusal.__cause__ is None  # Scrapy's error for a page would speak of the site
 
 
-class Elsewhere:
-    """A user's middleware that sends each robots.txt by another way."""
-
-    def __init__(self, proxy: str | None) -> None:
-        self.proxy = proxy
-
-    @classmethod
-    def from_crawler(cls, crawler: Any) -> Elsewhere:
-        return cls(crawler.settings["TEST_PROXY"])
-
-    def process_request(self, request: Request) -> None:
-        if request.url.endswith("/robots.txt"):
-            request.meta["proxy"] = self.proxy
-
-
-@table("after", row("before-HttpProxyMiddleware", 740), row("after-HttpProxyMiddleware", 760))
-@pytest.mark.parametrize("other", [True, False], ids=["another-proxy", "no-proxy"])
-@in_reactor
-async def test_credentials_go_to_no_other_proxy_nor_to_the_site(other: bool, after: int) -> None:
-    with Site({"*": RULES}) as elsewhere, Proxy({"*": b"ok"}) as proxy:
-        url = "http://far.example" if other else elsewhere.url("")
-        by_way_of = elsewhere.url("") if other else None
-        settings = {"DOWNLOADER_MIDDLEWARES": {Elsewhere: after}, "TEST_PROXY": by_way_of}
-        await crawl(Pages, settings, urls=[passed(f"{url}/free", proxy)])
-        assert [asked.path.rpartition("/")[2] for asked in elsewhere.asked] == ["robots.txt"]
-        assert "proxy-authorization" not in elsewhere.asked[0].headers
-
-
 @in_reactor
 async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)

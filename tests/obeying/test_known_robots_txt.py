@@ -28,26 +28,25 @@ def asking(url: str) -> Request:
     return Request(url, dont_filter=True, meta={"handle_httpstatus_all": True})
 
 
+@table(
+    "served",
+    row("plain", RULES),
+    row("gzip", Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip"})),
+    row("behind-a-redirect", redirect("/elsewhere")),
+)
 @in_reactor
-async def test_robots_txt_that_is_known_is_not_fetched_again(site: Site) -> None:
+async def test_known_robots_txt_comes_decoded_and_is_neither_fetched_again_nor_kept_by_the_http_cache(
+    served: Content, site: Site, tmp_path: Path
+) -> None:
+    site.pages |= {"/robots.txt": served, "/elsewhere": RULES}
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
     urls = [site.url("/yes"), *[asking(site.url("/robots.txt"))] * 3, site.url("/no")]
-    crawler = await crawl(Pages, urls=urls)
+    crawler = await crawl(Pages, settings, urls=urls)
     response = pages(crawler).crawled[site.url("/robots.txt")]
     assert (response.status, response.body) == (200, RULES)
     assert response.flags == ["gbot_robots", "rules"]
     assert site.paths().count("/robots.txt") == 1
     assert set(pages(crawler).refused) == {site.url("/no")}
-
-
-@in_reactor
-async def test_decoded_body_is_what_the_spider_gets_and_what_the_http_cache_does_not_keep(
-    site: Site, tmp_path: Path
-) -> None:
-    zipped = gzip.compress(RULES)
-    site.pages["/robots.txt"] = Reply(200, zipped, {"Content-Encoding": "gzip"})
-    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
-    crawler = await crawl(Pages, settings, urls=[site.url("/robots.txt"), site.url("/yes")])
-    assert pages(crawler).crawled[site.url("/robots.txt")].body == RULES
     assert [path.read_bytes() for path in tmp_path.rglob("response_body")] == [b"ok"]
 
 
@@ -153,14 +152,6 @@ async def test_sitemap_spider_that_names_a_robots_txt_reads_it_with_its_own_head
         crawler = await crawl(NamesOne, site=site)
         assert isinstance(crawler.spider, NamesOne)
         assert crawler.spider.crawled == [site.url("/page")]
-
-
-@in_reactor
-async def test_redirected_robots_txt_comes_under_the_url_that_was_asked_for() -> None:
-    with Site({"/robots.txt": redirect("/elsewhere"), "/elsewhere": RULES}) as site:
-        crawler = await crawl(Pages, urls=[site.url("/robots.txt")])
-        assert pages(crawler).crawled[site.url("/robots.txt")].body == RULES
-        assert site.paths() == ["/robots.txt", "/elsewhere"]
 
 
 @in_reactor
