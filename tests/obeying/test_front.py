@@ -16,9 +16,9 @@ from scrapy_gbot_robots.meta import RETURNED
 from scrapy_gbot_robots.obeying import front
 from scrapy_gbot_robots.obeying.front import with_front
 
-from ..support.crawls import own_warnings
+from ..support.crawls import errors, own_warnings
 from ..support.rooms import NewWorld, World, path_of
-from ..support.rows import table
+from ..support.rows import row, table
 from ..support.schedulers import Fifo, OwnPriorityQueue, Prefetches, ReplacesItsQueue
 
 CONCURRENT = 4
@@ -125,13 +125,49 @@ def test_of_a_queue_that_may_be_shared_twenty_are_held_while_one_goes_on(shared:
     assert len(ahead) == 20
 
 
-def test_last_one_held_goes_on_as_the_scheduler_fails(shared: World, away: Away) -> None:
+def test_engine_does_not_wait_while_the_front_takes_what_has_to_wait(
+    shared: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time for one request is over at once here, so one is taken at a time."""
+    monkeypatch.setattr(front, "PULL_SECS", 0.0)
+    asked_to_come_again = Mock()
+    shared.crawler.engine._slot.nextcall.schedule = asked_to_come_again
+    fill(shared, "a", pages=5)
+    for taken in (1, 2, 3, 4, 5):
+        assert shared.next() is None
+        assert (shared.room.occupancy.size, asked_to_come_again.call_count) == (taken, taken)
+
+
+def test_empty_scheduler_is_asked_for_no_request_while_some_are_held(
+    shared: World, away: Away
+) -> None:
+    """It may wait for a request, as that of scrapy-redis: all that is held would wait, too."""
     shared.push("a.x/1")
-    assert shared.pull() == []
+    assert held(shared) == 1
+    asked = away("next_request")
+    assert held(shared) == 1
     shared.end("a.x")
-    away("has_pending_requests")
-    away("next_request")
     assert shared.pull(1) == ["a.x/1"]
+    assert asked.call_count == 0
+
+
+def test_scheduler_that_fails_is_asked_again_each_five_seconds_while_what_is_held_goes_on(
+    shared: World, away: Away, caplog: pytest.LogCaptureFixture
+) -> None:
+    shared.push("a.x/1", "a.x/2", "b.x/1")
+    assert held(shared) == 3
+    away("next_request")
+    asked = away("has_pending_requests")
+    for times in (1, 2, 3):
+        for _ in range(10):
+            assert held(shared) == 3
+            assert asked.call_count == times
+            shared.waits(0.49)
+        shared.waits(0.11)
+    shared.end("a.x")
+    assert shared.pull(2) == ["a.x/1", "a.x/2"]
+    (warning,) = own_warnings(caplog)
+    assert warning.startswith("The scheduler failed: ConnectionError('the queue is away'). 3 of")
 
 
 def test_scrapys_files_are_left_while_one_goes_on(on_disk: World) -> None:
@@ -183,6 +219,33 @@ def test_what_the_scheduler_raises_goes_to_scrapy_while_none_of_its_requests_is_
     away("next_request")
     with pytest.raises(ConnectionError, match="the queue is away"):
         shared.next()
+
+
+@table(
+    "failures, tried_for_secs, tries, lost",
+    row("those-that-fail", 3, 10.0, 20, 3),
+    row("all-after-a-failure-if-the-time-is-over", 1, 0.0, 1, 20),
+)
+def test_what_cannot_go_back_as_the_crawl_closes_is_counted_in_the_log(
+    failures: int,
+    tried_for_secs: float,
+    tries: int,
+    lost: int,
+    shared: World,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(front, "GIVE_BACK_SECS", tried_for_secs)
+    fill(shared, "a", pages=20)
+    assert held(shared) == 20
+    outcomes = [*[ConnectionError("the queue is away")] * failures, *[True] * 20]
+    takes_back = Mock(side_effect=outcomes)
+    monkeypatch.setattr(Fifo, "enqueue_request", takes_back)
+    shared.scheduler.close("finished")
+    (error,) = errors(caplog)
+    lost_ones = f"{lost} requests that waited for their robots.txt are lost"
+    assert error.endswith(f" {lost_ones}: ConnectionError('the queue is away')")
+    assert takes_back.call_count == tries
 
 
 # Scrapy's scheduler.

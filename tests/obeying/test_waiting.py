@@ -25,7 +25,6 @@ from ..support.crawls import (
     as_scrapy_runs_it,
     crawl,
     crawl_until,
-    has_crawled,
     in_reactor,
     pages,
     stats,
@@ -35,7 +34,6 @@ from ..support.crawls import (
     waiting,
 )
 from ..support.fleet import Worker
-from ..support.random_worlds import SCHEDULERS
 from ..support.rows import row, table
 from ..support.schedulers import Fifo
 from ..support.until import FAR_TOO_LONG_SECS, block_until, until
@@ -168,23 +166,6 @@ async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_c
         names = ("gbot_robots/given_up", "gbot_robots/held", "scheduler/enqueued")
         assert [counts[name] for name in names] == [100] * 3
         assert counts["finish_reason"] == "finished"
-
-
-@table("kind", "default", "fifo", "named-aware", "named-priority", "own-priority", "duck")
-@as_scrapy_runs_it
-async def test_requests_that_wait_keep_no_healthy_host_waiting(kind: str, site: Site) -> None:
-    gate = Gate("")
-    with Site({"/robots.txt": gate, "*": b"ok"}, host="0.0.0.0") as ill:
-        bad = [f"{host}/{number}" for number in range(12) for host in hosts(5, ill)]
-        good = [site.url(f"/{number}") for number in range(30)]
-        settings = {**SCHEDULERS[kind], "CONCURRENT_REQUESTS": 4}
-        crawler = await crawl_until(has_crawled(30), gate.open, Pages, settings, urls=bad + good)
-    crawled = list(pages(crawler).crawled)
-    assert set(crawled[: len(good)]) == set(good)
-    assert set(crawled) == {*bad, *good}
-    # The last one in is the first one out of the duck.
-    assert 60 * (kind != "duck") <= stats(crawler)["gbot_robots/waiting_most"] <= 90
-    assert kind != "default" or stats(crawler)["scheduler/enqueued"] == 90
 
 
 class Exempting:
