@@ -93,9 +93,10 @@ class Judge:
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return for each crawler the answers to `urls`, a byte each, in their order.
 
-        `robots` is one decision for all URLs, or one for each origin. Many sites serve the same
-        file: URLs with one basis are judged together, each path once. A URL without a basis is
-        judged alone, by `explained`.
+        `robots` is one decision for all URLs, or one for each origin. The basis of a site is what
+        alone decides about its URLs: the text of its robots.txt, or one answer to all of them. Many
+        sites have the same basis: their URLs are judged together, each path once. A URL without a
+        basis, as where an override counts, is judged alone, by `explained`.
         """
         allowed = bytes([YES]) * len(self.crawlers)
         answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
@@ -271,16 +272,16 @@ def judge(
     crawlers = dict.fromkeys(map(_crawler_of, several))
     policy = Policy(unreachable, soft_404=soft_404, refused=refused)
     texts = list(map(_url_text, urls))
-    panel = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
+    judge_of_all = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
     decision_by = cache(lambda status, body: decision_on(status, body, policy))
     if isinstance(robots, Mapping):
         decisions: dict[Origin, Decision] = {}
         for key, value in robots.items():
             origin = key if isinstance(key, Origin) else Origin.of(key)
             decisions[origin] = decision_by(*_response_in(value))
-        columns = panel.judged(texts, decisions)
+        columns = judge_of_all.judged(texts, decisions)
     else:
-        columns = _judged_by_rows(panel, texts, robots)
+        columns = _judged_by_rows(judge_of_all, texts, robots)
     return {
         crawler.name or "*": list(map(_MEANING.__getitem__, column))
         for crawler, column in zip(crawlers, columns, strict=True)
@@ -305,7 +306,9 @@ def _crawler_of(agent: Agent) -> Crawler:
     return Crawler.of(agent)
 
 
-def _judged_by_rows(panel: Judge, urls: Sequence[str], robots: Sequence[Robots]) -> list[bytearray]:
+def _judged_by_rows(
+    judge_of_all: Judge, urls: Sequence[str], robots: Sequence[Robots]
+) -> list[bytearray]:
     """Return for each crawler the answers to URLs, each by what stands beside it in `robots`.
 
     Raises ValueError if the columns differ in length.
@@ -315,10 +318,10 @@ def _judged_by_rows(panel: Judge, urls: Sequence[str], robots: Sequence[Robots])
     rows_by_response: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
     for row, value in enumerate(robots):
         rows_by_response[_response_in(value)].append(row)
-    columns = [bytearray(len(urls)) for _ in panel.crawlers]
+    columns = [bytearray(len(urls)) for _ in judge_of_all.crawlers]
     for (status, body), rows in rows_by_response.items():
-        decision = decision_on(status, body, panel.policy)
-        answers_of_rows = panel.judged([urls[row] for row in rows], decision)
+        decision = decision_on(status, body, judge_of_all.policy)
+        answers_of_rows = judge_of_all.judged([urls[row] for row in rows], decision)
         for column, answers in zip(columns, answers_of_rows, strict=True):
             for row, answer in zip(rows, answers, strict=True):
                 column[row] = answer

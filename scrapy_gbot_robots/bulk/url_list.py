@@ -46,7 +46,7 @@ class UrlList:
         self.names = [URL]
         self.left_out = 0
         self._number = 0  # of the line that was read last
-        self._is_block_read = False  # with all of its whole lines
+        self._is_block_read = False  # all of its whole lines: `pieces` gives out what it has
 
     def pieces(self) -> Iterator[list[Row]]:
         """Yield the rows of each block that was read, which may be none.
@@ -75,9 +75,11 @@ class UrlList:
             raise BulkError(f"{self._name}: {error.strerror}") from None
         yield piece
 
-    # Rows of each format. An empty line makes an empty row, which is neither kept nor counted.
+    # Rows of each format. An empty line makes an empty row, which is neither kept nor counted, but
+    # wakes `pieces`: `_lines` gives an empty line, too, where a block ends.
 
     def _rows_of_text(self) -> Iterator[Row]:
+        """Yield a row for each line; an empty one for an empty line."""
         for line in self._lines():
             text = as_text(line).strip()
             if text:
@@ -86,6 +88,10 @@ class UrlList:
                 yield {}
 
     def _rows_of_csv(self) -> Iterator[Row]:
+        """Take the names of the first line; yield a row for each other, an empty one for an empty.
+
+        Raises BulkError if the file is empty, or a line has more or fewer columns.
+        """
         lines = csv.reader(map(as_text, self._lines()))
         names = next(filter(None, lines), None)
         if not names:
@@ -99,6 +105,10 @@ class UrlList:
             yield dict(zip(names, cells, strict=False))
 
     def _rows_of_json(self) -> Iterator[Row]:
+        """Yield a row for each object, the first of which names the columns; an empty one, too.
+
+        Raises BulkError if a line is no object.
+        """
         is_first = True
         for line in self._lines():
             if not line.strip():
@@ -150,7 +160,7 @@ class UrlList:
 
 
 def _finite(number: str) -> float | None:
-    """Return a number, or None for one that Python reads as infinite, such as 1e400."""
+    """Return a number; None, as JSON has no infinity, for one such as 1e400."""
     read = float(number)
     return read if isfinite(read) else None
 

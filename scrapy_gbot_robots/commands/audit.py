@@ -95,7 +95,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     askers, gbot = crawlers_named(options.agents, settings, err), GbotSettings.of(settings)
-    overrides = Overrides()
+    overrides = Overrides()  # they speak of sites, not of versions that the user names
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
     judge = Judge(

@@ -49,7 +49,7 @@ class RobotsCommand(ScrapyCommand):
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Add the options that stand before the sub-command: Scrapy's own, and `--version`."""
+        """Add Scrapy's own options, `--version`, and the sub-command with all that follows it."""
         super().add_options(parser)
         parser.add_argument(
             "--version", action="version", version=f"scrapy-gbot-robots {__version__}"

@@ -190,12 +190,13 @@ class ProjectCrawl:
         return dict(zip(origins, states, strict=True))
 
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
+        """Look up a robots.txt: in the storage, or at its server if it shall be `fresh`."""
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
-        storage: str | None = self._settings.storage
+        storage: str | None = self._settings.storage  # its name, if the answer is from there
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            await self._storage.store_and_release(str(origin), entry)
+            await self._storage.store_and_release(str(origin), entry)  # there is no lease
             storage = None
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:

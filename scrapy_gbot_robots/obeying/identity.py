@@ -62,15 +62,16 @@ class CrawlerIdentity:
     Their rules count, in robots.txt files and on pages.
 
     Args:
-        asked_as: the crawler of `GBOT_ROBOTS_AGENTS`; None if the user agent of each request
-        counts.
+        asked_as: the crawler of `GBOT_ROBOTS_AGENTS`; None: that of `ROBOTSTXT_USER_AGENT` counts,
+            else the user agent of each request.
     """
 
     def __init__(self, crawler: Crawler, asked_as: RobotsAgent | None) -> None:
         self._crawler = crawler
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        self._default: str | None = None  # known once there is a spider
+        # It counts if `_name` is set, or a request has no User-Agent; known once there is a spider.
+        self._default: str | None = None
 
     def agent(self, request: Request) -> RobotsAgent:
         """The crawler whose rules count for `request`.

@@ -96,6 +96,8 @@ class Patience:
         if now < decided_at:
             at = min(at, decided_at)
         if _times_gone(answer) >= TRIES:
+            # It looks gone, unless one's own network is down. `is_gone` can tell when the doubt has
+            # lasted; as long as other origins look gone, too, the doubt begins anew.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS

@@ -188,7 +188,7 @@ class SitemapReader:
             elif tag.local in kinds and tag.prefix in prefixes:
                 if entry is not None:
                     self._barren = 0
-                    yield self._ended(entry)
+                    yield self._finish(entry)
                     entry = None
                 if not tag.is_end:
                     entry = _Entry(tag, kinds[tag.local])
@@ -197,7 +197,7 @@ class SitemapReader:
             elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
                 self.broken += 1
         if entry is not None:
-            yield self._ended(entry)
+            yield self._finish(entry)
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
         """Pass texts on, until too many characters in a row complete no entry; set `trouble`."""
@@ -207,7 +207,7 @@ class SitemapReader:
                 self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
                 return
 
-    def _ended(self, entry: _Entry) -> SitemapEntry | None:
+    def _finish(self, entry: _Entry) -> SitemapEntry | None:
         """Return what an entry lists, if it has a URL.
 
         Note whether it is a sitemap, and count what is broken of it.
@@ -339,7 +339,10 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
 
 def _charset_of(first: bytes) -> str:
-    """The charset that a file's mark, first two characters or declaration say; else UTF-8."""
+    """The charset that a file's mark, first two characters or declaration say; else UTF-8.
+
+    A declared charset in which markup is not ASCII, such as UTF-7, does not count.
+    """
     charset, _ = read_bom(first)
     if charset is not None:
         return charset
