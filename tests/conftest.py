@@ -1,5 +1,6 @@
 """Fixtures and options of all tests. In CI (`CI=true`) a test fails where elsewhere it is skipped."""
 
+import logging
 import os
 import signal
 import sys
@@ -73,6 +74,13 @@ def _settings_module() -> Generator[None]:
     os.environ.pop("SCRAPY_SETTINGS_MODULE", None)
     if before is not None:
         os.environ["SCRAPY_SETTINGS_MODULE"] = before
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """What a crawl logs, at INFO and above."""
+    caplog.set_level(logging.INFO)
+    return caplog
 
 
 def pytest_runtest_setup() -> None:

@@ -64,17 +64,14 @@ class OwnScheduler(BaseScheduler):
 
 
 @pytest.mark.parametrize("obey", [True, False])
-def test_scheduler_of_a_project_gets_a_front_to_obey(
-    obey: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_scheduler_of_a_project_gets_a_front_to_obey(obey: bool, log: Any) -> None:
     queue = "scrapy.pqueues.ScrapyPriorityQueue"
     own = {"SCHEDULER": OwnScheduler, "SCHEDULER_PRIORITY_QUEUE": queue}
-    with caplog.at_level("INFO", "scrapy_gbot_robots"):
-        settings = switched_on(**own, ROBOTSTXT_OBEY=obey).settings
+    settings = switched_on(**own, ROBOTSTXT_OBEY=obey).settings
     assert issubclass(settings["SCHEDULER"], OwnScheduler)
     assert (settings["SCHEDULER"] is OwnScheduler) is not obey
     assert settings["SCHEDULER_PRIORITY_QUEUE"] == queue, "as the project has it"
-    assert "SCHEDULER_PRIORITY_QUEUE" not in caplog.text
+    assert "SCHEDULER_PRIORITY_QUEUE" not in log.text
 
 
 def test_each_component_has_the_place_that_the_page_gives() -> None:
@@ -104,7 +101,7 @@ class OfTheUser(GbotRobotsTxtMiddleware):
 
 
 @table(
-    "configured, expected, said",
+    "given, expected, said",
     ({OURS: 90, STOCK: None}, [GbotRobotsTxtMiddleware], ""),
     ({OURS: 90}, [GbotRobotsTxtMiddleware], ""),
     ({STOCK: 90}, [GbotRobotsTxtMiddleware], ""),
@@ -117,11 +114,9 @@ class OfTheUser(GbotRobotsTxtMiddleware):
     ({STOCK: None, OfAProject: None}, [], "so robots.txt is not obeyed"),
     ({STOCK: None, OfAProject: 100}, [OfAProject], f"as {__name__}.OfAProject does"),
 )
-def test_middleware_settings_of_the_user_are_respected(
-    configured: dict[Any, Any], expected: list[type], said: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=configured)) == expected
-    assert [said in warning for warning in own_warnings(caplog)] == [True] * bool(said)
+def test_middleware_settings_are_respected(given: Any, expected: Any, said: str, log: Any) -> None:
+    assert middlewares(switched_on(DOWNLOADER_MIDDLEWARES=given)) == expected
+    assert [said in warning for warning in own_warnings(log)] == [True] * bool(said)
 
 
 @pytest.mark.parametrize("stock", [STOCK, RobotsTxtMiddleware])
@@ -137,17 +132,14 @@ def test_component_that_is_off_need_not_exist(setting: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("by_spider", [False, True])
-def test_obey_false_is_respected_and_a_warning_unless_the_spider_has_decided_so(
-    by_spider: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_obey_false_is_a_warning_unless_by_the_spider(by_spider: bool, log: Any) -> None:
     class Free(Pages):
         custom_settings = {"ROBOTSTXT_OBEY": False} if by_spider else None
 
-    with caplog.at_level("INFO"):
-        crawler = get_crawler(Free, {"ADDONS": {Addon: 500}, "ROBOTSTXT_OBEY": False})
+    crawler = get_crawler(Free, {"ADDONS": {Addon: 500}, "ROBOTSTXT_OBEY": False})
     assert middlewares(crawler) == []
-    assert "ROBOTSTXT_OBEY is False" in caplog.text
-    assert len(own_warnings(caplog)) == (not by_spider)
+    assert "ROBOTSTXT_OBEY is False" in log.text
+    assert len(own_warnings(log)) == (not by_spider)
 
 
 @pytest.mark.parametrize("name", ["SitemapDiscovery", "RobotsReport"])

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable
+from typing import Any
 
 import pytest
 
@@ -65,9 +66,7 @@ async def test_time_in_which_a_limit_is_lifted_does_not_count() -> None:
 
 
 @as_scrapy_runs_it
-async def test_background_work_that_ends_in_any_way_is_followed_by_what_must_happen(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_background_work_is_followed_by_what_must_happen_however_it_ends(log: Any) -> None:
     background, followed = Background(), list[str]()
     background.start(pause(0), then=lambda: followed.append("done"))
     background.start(fail(), then=lambda: followed.append("failed"))
@@ -76,7 +75,7 @@ async def test_background_work_that_ends_in_any_way_is_followed_by_what_must_hap
     background.cancel()
     await background.ended()
     assert sorted(followed) == ["cancelled", "done", "failed"]
-    (error,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    (error,) = [record.getMessage() for record in log.records if record.levelno >= logging.ERROR]
     assert error.endswith("the crawl goes on: by nothing")
 
 

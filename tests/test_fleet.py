@@ -56,9 +56,7 @@ def reports_of_whole_crawls(crew: list[Worker], all_sites: list[Site]) -> list[d
     return reports
 
 
-def test_processes_with_one_storage_fetch_each_robots_txt_once(
-    start: Start, tmp_path: Path
-) -> None:
+def test_processes_with_one_storage_fetch_each_file_once(start: Start, tmp_path: Path) -> None:
     with sites(20) as all_sites:
         crew = [start(urls_of(all_sites), in_sqlite(tmp_path / "robots.sqlite")) for _ in range(3)]
         reports = reports_of_whole_crawls(crew, all_sites)
@@ -69,9 +67,7 @@ def test_processes_with_one_storage_fetch_each_robots_txt_once(
 
 
 @pytest.mark.parametrize("topology", [sentinels, cluster])
-def test_server_that_dies_in_a_crawl_loses_nothing(
-    start: Start, topology: Callable[[], Any]
-) -> None:
+def test_server_that_dies_in_a_crawl_loses_none(start: Start, topology: Any) -> None:
     with topology() as servers, sites(16) as all_sites:
         # One page after another, so that there is time for something to happen. A lease that a dead master handed on
         # lasts for two time-outs.

@@ -6,6 +6,7 @@ scrapy-redis has a file of its own. Where a plugin needs a remote service, a ser
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -184,9 +185,7 @@ def test_command_of_scrapy_shows_what_may_be_fetched_and_says_why_not(
     row("parse", "parse", ("--spider=titles",)),
     row("check", "check", ("titles", "--loglevel", "INFO")),
 )
-def test_commands_for_one_page_do_not_wait_for_an_unreachable_robots_txt(
-    command: str, more: tuple[str, ...], crawling: Path
-) -> None:
+def test_command_for_one_page_waits_for_none(command: str, more: Any, crawling: Path) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
         spider = crawling / "shop" / "spiders" / "titles.py"
         contract = f'    def parse(self, response):\n        """@url {ill.url("/")}"""\n'

@@ -50,9 +50,7 @@ def refuse(*_: object) -> None:
     raise PermissionError(13, why)
 
 
-def test_files_open_elsewhere_are_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_open_elsewhere_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage, report = tmp_path / "robots.sqlite", tmp_path / "report.html"
     SqliteStorage(storage).close()
     storage.write_bytes(broken := storage.read_bytes()[:100] + b"x" * 4000)

@@ -45,9 +45,7 @@ SETTINGS = {
 
 @pytest.mark.crawl
 @pytest.mark.parametrize("way", ways_to_run())
-def test_crawl_is_the_same_under_every_reactor_and_none(
-    way: dict[str, object], tmp_path: Path
-) -> None:
+def test_crawl_is_the_same_under_every_reactor(way: dict[str, object], tmp_path: Path) -> None:
     with (
         Site({"/robots.txt": Reply(200, RULES, after_secs=0.2), "*": b"ok"}) as slow,
         Site(

@@ -83,9 +83,7 @@ WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bo
     ("ARCHIVE", ARCHIVE_RULE, (7, *WRONG_ARCHIVES)),
     ("AGENTS", AGENTS_RULE, WRONG_AGENTS),
 )
-def test_wrong_value_names_setting_rule_and_value(
-    name: str, rule: str, values: tuple[object, ...]
-) -> None:
+def test_wrong_value_is_named_with_rule(name: str, rule: str, values: tuple[object, ...]) -> None:
     for value in values:
         with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_{name} must be ") as error:
             read(**{name: value})
@@ -121,9 +119,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_sqlite_lives_in_the_data_directory_of_a_project_even_if_that_cannot_be_made(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path, monkeypatch: Any) -> None:
     def read_only(path: object) -> str:
         raise OSError(errno.EROFS, "Read-only file system")
 
@@ -137,16 +133,14 @@ def test_sqlite_lives_in_the_data_directory_of_a_project_even_if_that_cannot_be_
 
 
 @table(
-    "path, absolute",
+    "path, whole",
     ("deep/here.html", "{project}/deep/here.html"),
     ("/else/where.html", "/else/where.html"),
     ("~/here.html", "/home/of/mine/here.html"),
 )
-def test_paths_begin_at_the_project(
-    path: str, absolute: str, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_begin_at_the_project(path: str, whole: str, project: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("HOME", "/home/of/mine")
-    assert read(REPORT=path).report == Path(absolute.format(project=project))
+    assert read(REPORT=path).report == Path(whole.format(project=project))
 
 
 LOCAL = "redis://localhost:6379/0"
@@ -162,9 +156,7 @@ OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
     ({"GBOT_ROBOTS_REDIS_URL": "redis://own/1", "REDIS_HOST": "a"}, "redis://own/1", None),
     ({"GBOT_ROBOTS_REDIS_CLIENT": "own.client", "REDIS_HOST": "a"}, LOCAL, "own.client"),
 )
-def test_redis_is_that_of_scrapy_redis(
-    settings: dict[str, Any], url: str, client: str | None
-) -> None:
+def test_redis_is_that_of_scrapy_redis(settings: Any, url: str, client: str | None) -> None:
     own = GbotSettings.of(Settings(settings))
     assert (own.redis_url, own.redis_client) == (url, client)
 

@@ -166,9 +166,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
     assert "2 lines left out: no URL of at most 16,384 characters: nonsense" in ended.err
 
 
-def test_urls_that_are_not_utf_8_are_judged_by_bytes_and_too_long_ones_left_out(
-    files: Path,
-) -> None:
+def test_urls_not_in_utf_8_are_judged_by_bytes_and_too_long_ones_left_out(files: Path) -> None:
     (files / "latin.txt").write_bytes(b"user-agent: *\ndisallow: /caf\xe9\n")
     longest = b"https://a.example/".ljust(16_384, b"d")
     urls = (b"https://a.example/caf\xe9/x", b"https://a.example/caf%C3%A9", longest, longest + b"d")
@@ -350,9 +348,7 @@ LONG = "x" * 2_000_000
     ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
     pytest.param("/proc/self/mem", "", "mem: Input/output error\n", marks=needs_proc),
 )
-def test_unreadable_list_is_one_line_and_status_2(
-    name: str, text: str | bytes, said: str, files: Path
-) -> None:
+def test_unreadable_list_is_one_line(name: str, text: str | bytes, said: str, files: Path) -> None:
     if name.startswith("u"):
         (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     ended = audit(files, f"--urls {name} --robots none.txt")

@@ -60,9 +60,7 @@ Disallow: /
     ("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never"),  # S8.10
     ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
 )
-def test_group_and_reason_are_said(
-    tmp_path: Path, url: str, agent: str, status: int, said: str
-) -> None:
+def test_reasons_are_given(tmp_path: Path, url: str, agent: str, status: int, said: str) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     ended = run_here("check", url, "--as", agent, "--robots", "robots.txt", cwd=tmp_path)
     assert (ended.status, ended.err) == (status, "")
@@ -268,21 +266,19 @@ def test_no_control_character_reaches_the_output(tmp_path: Path) -> None:
 
 
 @table(
-    "variable, value, has_colour",
+    "name, value, colour",
     ("LANG", "C", True),
     ("NO_COLOR", "1", False),
     ("TERM", "dumb", False),
 )
-def test_colour_is_for_terminals_and_says_nothing_that_words_do_not(
-    variable: str, value: str, has_colour: bool, tmp_path: Path
-) -> None:
+def test_colour_adds_nothing_to_words(name: str, value: str, colour: bool, tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     words = "check https://example.com/cart/1 --as testbot --robots robots.txt".split()
-    command = ["env", f"{variable}={value}", *COMMAND]
+    command = ["env", f"{name}={value}", *COMMAND]
     shown = run_on_terminal(*words, cwd=tmp_path, command=command)
     plain = run_here(*words, cwd=tmp_path)
     assert (without_colour(shown.out), shown.status) == (plain.out, 1)
-    assert ("\x1b[" in shown.out, "\x1b" in plain.out) == (has_colour, False)
+    assert ("\x1b[" in shown.out, "\x1b" in plain.out) == (colour, False)
 
 
 @pytest.mark.parametrize("command", ["check {}", "lint {}", "test - --robots {}"])
@@ -331,9 +327,7 @@ SELECT = ("-s", "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor")
     row("sigterm", signal.SIGTERM, (), 143),
     row("sigterm-another-reactor", signal.SIGTERM, SELECT, 143),
 )
-def test_signals_end_a_fetch_quietly(
-    number: int, options: tuple[str, ...], status: int, project: Path
-) -> None:
+def test_signal_ends_a_fetch_quietly(number: int, options: Any, status: int, project: Path) -> None:
     def hang(connection: socket) -> None:
         time.sleep(60)
 

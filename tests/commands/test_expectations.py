@@ -54,9 +54,7 @@ def test_crawler_may_be_named_by_its_header(header: str, files: Path) -> None:
 
 
 @table("expectations, robots, stdin", ("met.txt", "-", ROBOTS_TXT), ("-", "robots.txt", MET))
-def test_either_may_be_standard_input(
-    files: Path, expectations: str, robots: str, stdin: str
-) -> None:
+def test_either_may_be_stdin(files: Path, expectations: str, robots: str, stdin: str) -> None:
     asked = ("test", expectations, "--robots", robots)
     ended = run_here(*asked, cwd=files, stdin=stdin.encode())
     assert ended == (0, f"{robots}: 7 expectations, all met\n", "")

@@ -89,9 +89,7 @@ def test_fail_on_says_what_fails(tmp_path: Path, body: bytes, option: str, statu
     row("error", "robots.txt", "disalllow: /x", 1),
     row("warning", "public/robots.txt", "disallow: /", 0),
 )
-def test_hook_of_pre_commit_fails_on_an_error(
-    name: str, field: str, status: int, tmp_path: Path
-) -> None:
+def test_pre_commit_fails_on_an_error(name: str, field: str, status: int, tmp_path: Path) -> None:
     hook = dict(re.findall(r"^  (\w+): (.*)$", text_of(".pre-commit-hooks.yaml"), re.MULTILINE))
     assert re.search(hook["files"], name)
     assert not re.search(hook["files"], f"my-{name}.bak")

@@ -89,9 +89,7 @@ async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Si
 
 
 @in_reactor
-async def test_the_allow_list_of_the_recipes_lets_robots_txt_through(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_allow_list_lets_robots_txt_through(site: Site, tmp_path: Path, log: Any) -> None:
     recipes = blocks(HOME / "docs" / "how-to.md", "python")
     (block,) = (block for block in recipes if "class OnlyListed" in block.text)
     file = tmp_path / "middleware.py"
@@ -103,4 +101,4 @@ async def test_the_allow_list_of_the_recipes_lets_robots_txt_through(
     crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/yes")}
     assert site.paths() == ["/robots.txt", "/yes"]
-    assert own_warnings(caplog) == []
+    assert own_warnings(log) == []

@@ -69,9 +69,7 @@ BEHIND = placed(Rotating, 400)
     row("named", {"ROBOTSTXT_USER_AGENT": "testbot", **BEHIND}, Pages, "/testbot"),
 )
 @in_reactor
-async def test_pages_that_the_rules_for_the_name_allow_are_those_of_scrapy_alone(
-    settings: dict[str, Any], spider: type[Pages], refused: str
-) -> None:
+async def test_rules_for_the_name_count(settings: Any, spider: type[Pages], refused: str) -> None:
     with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
         urls = [site.url(path) for path in PATHS]
         alone = await crawl(spider, {"ROBOTSTXT_OBEY": False, **settings}, addon=False, urls=urls)

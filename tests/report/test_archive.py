@@ -343,9 +343,7 @@ OVERRIDE = {"127.0.0.1": {"rules": "User-agent: *\nAllow: /", "reason": "agreed"
     row("ROBOTSTXT_OBEY", {"ROBOTSTXT_OBEY": False}, {}),
 )
 @in_reactor
-async def test_page_for_which_no_robots_txt_was_asked_is_not_in_the_record(
-    settings: dict[str, Any], meta: dict[str, Any], tmp_path: Path
-) -> None:
+async def test_record_lacks_what_was_not_asked(settings: Any, meta: Any, tmp_path: Path) -> None:
     archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl")}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         urls = [Request(site.url("/yes"), meta=meta)]

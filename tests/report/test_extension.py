@@ -48,13 +48,12 @@ def unreachable(origin: Origin, why: str = "gone") -> CachedAnswer:
 
 
 @in_reactor
-async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture) -> None:
+async def test_summary_says_what_robots_txt_did(log: Any) -> None:
     with (
         Site({"/robots.txt": RULES, "*": b"ok"}) as ruled,
         Site({"/a": b"ok"}) as free,
         Site({"/robots.txt": Reply(503)}) as ill,
         Site({"/robots.txt": Reply(503)}) as worse,
-        caplog.at_level(logging.INFO),
     ):
         urls = [
             *(worse.url(path) for path in ("/a", "/b", "/c")),
@@ -63,7 +62,7 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
             *(ill.url(path) for path in ("/a", "/b")),
         ]
         await crawl(Pages, urls=urls)
-        (summary,) = summaries(caplog)
+        (summary,) = summaries(log)
         states = "1 full allow, 2 full disallow, 1 with rules"
         assert summary.splitlines() == [
             f"robots.txt: 4 origins ({states}), 9 requests blocked",
@@ -75,16 +74,14 @@ async def test_summary_says_what_robots_txt_did(caplog: pytest.LogCaptureFixture
 
 
 @in_reactor
-async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_has_none(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_summary_tells_refusals_and_other_files_from_none(tmp_path: Path, log: Any) -> None:
     path = tmp_path / "report.html"
     answers = [
         *(Reply(403), Reply(403), Reply(401), Reply(404), Reply(451)),
         Reply(200, b"<html>Please log in</html>"),
         Reply(403, b"no", headers={"cf-mitigated": "challenge"}),
     ]
-    with ExitStack() as stack, caplog.at_level(logging.INFO):
+    with ExitStack() as stack:
         sites = [stack.enter_context(Site({"/robots.txt": each, "*": b"ok"})) for each in answers]
         settings = {"GBOT_ROBOTS_REPORT": str(path), "CONCURRENT_REQUESTS": 1}
         await crawl(Pages, settings, urls=[site.url("/a") for site in sites])
@@ -93,7 +90,7 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
         "1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what that means",
         "1 answer with something else in place of a robots.txt, such as a web page, so no rules",
     ]
-    assert summaries(caplog)[0].splitlines() == [
+    assert summaries(log)[0].splitlines() == [
         "robots.txt: 7 origins (7 full allow), 0 requests blocked",
         *(f"  {line}" for line in said),
     ]
@@ -104,39 +101,33 @@ async def test_summary_tells_what_refuses_and_what_is_no_robots_txt_from_what_ha
 
 @pytest.mark.parametrize("robots_txt", [Reply(503), raw(20.0)], ids=["unreachable", "slow"])
 @in_reactor
-async def test_what_waited_as_the_crawl_ended_is_counted(
-    robots_txt: Content, caplog: pytest.LogCaptureFixture
-) -> None:
-    with Site({"/robots.txt": robots_txt}) as site, caplog.at_level(logging.INFO):
+async def test_what_waited_as_the_crawl_ended_is_counted(robots_txt: Content, log: Any) -> None:
+    with Site({"/robots.txt": robots_txt}) as site:
         urls = [site.url(f"/{n}") for n in range(3)]
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CLOSESPIDER_TIMEOUT": 1}
         await crawl(Pages, settings, urls=urls)
     end = "  the crawl ended while 3 requests still waited for a robots.txt"
-    assert end in summaries(caplog)[0].splitlines()
+    assert end in summaries(log)[0].splitlines()
 
 
 @in_reactor
-async def test_origin_that_only_an_override_blocks_is_none_of_a_robots_txt(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_origin_that_only_an_override_blocks_is_not_counted(tmp_path: Path, log: Any) -> None:
     path = tmp_path / "report.html"
     override = {"rules": "user-agent: *\ndisallow: /", "reason": "asked us to stop"}
     settings = {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": override}, "GBOT_ROBOTS_REPORT": str(path)}
-    with Site({"*": RULES}) as site, caplog.at_level(logging.INFO):
+    with Site({"*": RULES}) as site:
         await crawl(Pages, settings, urls=[site.url("/a")])
-    assert summaries(caplog)[0] == "robots.txt: 0 origins, 1 request blocked"
+    assert summaries(log)[0] == "robots.txt: 0 origins, 1 request blocked"
     assert len(document(path).css("#origins tbody tr")) == 0
 
 
 @in_reactor
-async def test_robots_txt_that_answers_is_no_more_unreachable(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site, caplog.at_level(logging.INFO):
+async def test_robots_txt_that_answers_is_no_more_unreachable(log: Any) -> None:
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as site:
         call_later(0.5, site.pages.update, {"/robots.txt": RULES})
         urls = [site.url("/yes"), site.url("/no")]
         await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=urls)
-    (summary,) = summaries(caplog)
+    (summary,) = summaries(log)
     assert summary.startswith("robots.txt: 1 origin (1 with rules), 1 request blocked\n")
     assert "unreachable" not in summary
 
@@ -216,9 +207,7 @@ async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_
 
 @table("before", "<!DOCTYPE html>\n<title>robots.txt in the crawl of before</title>", "")
 @in_reactor
-async def test_page_of_an_earlier_crawl_stays_until_one_is_whole(
-    before: str, tmp_path: Path
-) -> None:
+async def test_earlier_page_stays_until_one_is_whole(before: str, tmp_path: Path) -> None:
     path, link = tmp_path / "page.html", tmp_path / "link.html"
     path.write_text(before)
     link.symlink_to(path)
@@ -294,19 +283,16 @@ def test_refusal_without_an_origin_is_counted() -> None:
 
 
 @in_reactor
-async def test_page_is_written_where_the_setting_says_with_rules_sites_examples_and_redirects(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_page_shows_rules_sites_examples_and_redirects(tmp_path: Path, log: Any) -> None:
     path = tmp_path / "new" / "report.html"
     with (
         Site({"*": RULES}) as there,
         Site({"*": b"ok"}, host="127.0.0.2") as here,
-        caplog.at_level(logging.INFO),
     ):
         here.pages["/robots.txt"] = redirect(there.url("/robots.txt"))
         urls = [here.url(page) for page in ("/no", "/no/1", "/no/2")]
         await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(path)}, urls=urls)
-    assert f"What robots.txt did to this crawl is shown in {path}" in summaries(caplog)
+    assert f"What robots.txt did to this crawl is shown in {path}" in summaries(log)
     (rule,) = document(path).css("#rules tbody tr")
     (origin,) = document(path).css("#origins tbody tr")
     for shown in (rule, origin):
@@ -378,9 +364,7 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     row("by-text", "origins.-robots-txt", ["z", "d", "c", "b", "a"], "descending"),
     row("unknown-order", "nonsense.blocked", ["b", "a", "d", "c", "z"], None),
 )
-def test_a_browser_sorts_tables(
-    order: str, rows: list[str], arrow: str | None, example: Path
-) -> None:
+def test_browser_sorts_tables(order: str, rows: list[str], arrow: Any, example: Path) -> None:
     shown = dom(example, order, example.parent)
     table = shown.partition('<table id="origins">')[2].partition("</table>")[0]
     assert re.findall(r"https://(\w)\.example", table) == rows

@@ -35,7 +35,7 @@ IGNORED, OWN = overridden("ignore"), overridden("user-agent: *\n\nallow: /no")
 
 
 @table(
-    "robots_txt, settings, path, proof",
+    "served, own, path, proof",
     row("rule", RULES, {}, "/yes", (DIGEST, 200, 2, "testbot", None)),
     row("no-rule", RULES, {}, "/free", (DIGEST, 200, None, "testbot", None)),
     row("cut", LONG, CUT, "/yes", (DIGEST_OF_50, 200, 2, "testbot", None)),
@@ -45,12 +45,10 @@ IGNORED, OWN = overridden("ignore"), overridden("user-agent: *\n\nallow: /no")
     row("own-rules", RULES, OWN, "/no", (None, None, 3, "*", "127.0.0.1")),
 )
 @in_reactor
-async def test_response_says_which_robots_txt_or_override_allowed_it(
-    robots_txt: bytes | Reply, settings: dict[str, Any], path: str, proof: tuple[object, ...]
-) -> None:
+async def test_response_says_what_allowed_it(served: Any, own: Any, path: str, proof: Any) -> None:
     before = datetime.now(timezone.utc).replace(microsecond=0)
-    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, {**ON, **settings}, urls=[site.url(path)])
+    with Site({"/robots.txt": served, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, {**ON, **own}, urls=[site.url(path)])
     found = pages(crawler).crawled[site.url(path)].meta["gbot_robots"]
     fetched = found.pop("fetched")
     fields = ("robots", "status", "line", "group", "override")

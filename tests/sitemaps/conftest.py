@@ -1,6 +1,5 @@
 """What the tests of this room share."""
 
-import logging
 from collections.abc import Iterator
 
 import pytest
@@ -22,10 +21,3 @@ def other() -> Iterator[Site]:
     """A host without sitemaps."""
     with Site({"*": b"ok"}, host="127.0.0.2") as one:
         yield one
-
-
-@pytest.fixture
-def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """What a crawl logs, at INFO and above."""
-    caplog.set_level(logging.INFO)
-    return caplog

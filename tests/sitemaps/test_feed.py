@@ -74,9 +74,7 @@ async def test_urls_of_all_sitemaps_together_are_bounded(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("named", [False, True])
 @in_reactor
-async def test_reactor_runs_while_many_sitemap_lines_are_read(
-    named: bool, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_lines_are_read_in_a_thread(named: bool, site: Site, monkeypatch: Any) -> None:
     threads = []
 
     def noting(robotstxt: RobotsTxt) -> list[SitemapLine]:
@@ -131,9 +129,7 @@ class Shown(Sitemaps):
     "answer, crawled", (None, "/page"), (False, None), (KeyError, None), ("/other.xml", "/other")
 )
 @in_reactor
-async def test_spider_may_veto_or_alter_one(
-    answer: Any, crawled: Any, site: Site, log: Any
-) -> None:
+async def test_spider_may_veto_or_alter(answer: Any, crawled: Any, site: Site, log: Any) -> None:
     crawler = await crawl(Shown, start_urls=[site.url()], answer=answer)
     assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
     assert sitemap_stats(crawler).get("refused/vetoed", 0) == (0 if crawled else 1)

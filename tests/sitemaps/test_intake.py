@@ -47,10 +47,8 @@ async def test_pages_may_lie_above_their_file(site: Site, log: Any) -> None:
 
 
 @in_reactor
-async def test_bad_entries_cost_no_other_and_are_logged(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG, "scrapy_gbot_robots.sitemaps.spider")
+async def test_bad_entries_cost_no_other_and_are_logged(site: Site, log: Any) -> None:
+    log.set_level(logging.DEBUG, "scrapy_gbot_robots.sitemaps.spider")
     local = "file:///etc/hostname"
     bad = ("", "http://[", local, "javascript:alert(1)", "http://e/\x01", "mailto:a@b")
     good = (site.url("/ü a?b&c"), f"HTTP://127.0.0.1:{site.port}/3")
@@ -61,7 +59,7 @@ async def test_bad_entries_cost_no_other_and_are_logged(
     numbers = [counted[f"entries/{fate}"] for fate in ("broken", "malformed", "scheme")]
     assert (numbers, "failed" in counted) == ([2, 1, 3], False)
     assert "spider_exceptions/count" not in stats(crawler)
-    assert f"{site.url('/s.xml')}: left out by the scheme of its URL: {local}" in caplog.messages
+    assert f"{site.url('/s.xml')}: left out by the scheme of its URL: {local}" in log.messages
 
 
 class First(Hosts):

@@ -122,9 +122,7 @@ def named(spider: type[Sitemaps], site: Site) -> dict[str, Any]:
 
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart])
 @in_reactor
-async def test_bounds_on_what_is_fed_do_not_apply_to_a_robots_txt_that_the_spider_asks_for(
-    spider: type[Sitemaps], site: Site, other: Site
-) -> None:
+async def test_robots_txt_asked_for_has_no_bounds(spider: Any, site: Site, other: Site) -> None:
     settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 2, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     site.pages |= {f"/{number}.xml": xml(urlset(site.url(f"/page{number}"))) for number in range(4)}
     listed = map(site.url, ("/0.xml", "/1.xml", "/2.xml"))

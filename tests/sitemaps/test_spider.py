@@ -270,9 +270,7 @@ async def test_sitemap_urls_are_crawled_beside_hosts(site: Site, other: Site) ->
 
 
 @in_reactor
-async def test_hosts_come_no_faster_than_they_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_hosts_come_no_faster_than_they_answer(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("scrapy_gbot_robots.sitemaps.spider._MOST_ASKED", 2)
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
