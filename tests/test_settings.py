@@ -41,6 +41,8 @@ def read(**settings: Any) -> GbotSettings:
     ("META_KEYS", [], ()),
     ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
     ("REPORT", "R.HTM", Path("R.HTM")),
+    ("REPORT", "", None),
+    ("ARCHIVE", "", None),
 )
 def test_values_are_read(name: str, value: object, read_as: object) -> None:
     assert getattr(read(**{name: value}), name.lower()) == read_as

@@ -5,8 +5,6 @@ import gzip
 import json
 import logging
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -26,13 +24,13 @@ from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
-from scrapy_gbot_robots.report.archive import RobotsArchive, record_of
+from scrapy_gbot_robots.report.archive import RobotsArchive
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
 from ..support.documentation import HOME, blocks
 from ..support.entries import NOW
-from ..support.processes import run
+from ..support.fleet import Worker
 from ..support.rows import row, table
 from ..support.systems import needs_posix
 from ..support.until import block_until
@@ -63,24 +61,6 @@ ORIGINS: dict[str, tuple[bytes | Reply, int, int, int, bytes]] = {
     "in a loop": (Reply(301, b"", {"Location": "/robots.txt"}), 1, 1, 301, b""),
     "moved": (MOVED, 1, 0, 200, RULES),
 }
-
-# Crawls the URLs that it is given, in a process that may be killed, or that may write only a number of bytes.
-CRAWL = """
-import json, resource, sys
-from scrapy.crawler import AsyncCrawlerProcess
-from tests.support.crawls import ADDON, QUIET, Pages
-
-urls, settings, most_bytes = json.loads(sys.argv[1])
-if most_bytes:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-process = AsyncCrawlerProcess({**QUIET, **ADDON, **settings})
-process.crawl(Pages, urls=urls)
-process.start()
-"""
-
-
-def command(urls: list[str], settings: dict[str, Any], most_bytes: int = 0) -> list[str]:
-    return [sys.executable, "-c", CRAWL, json.dumps([urls, settings, most_bytes])]
 
 
 def verdicts(crawler: Crawler) -> dict[str, int]:
@@ -206,12 +186,11 @@ def test_archive_of_a_crawl_that_was_killed_can_be_read(tmp_path: Path) -> None:
         Site({"/robots.txt": RULES, "*": slow}) as one,
         Site({"/robots.txt": RULES + b"#", "*": slow}) as other,
     ):
-        whole = command([one.url("/a"), other.url("/a")], {"GBOT_ROBOTS_ARCHIVE": str(path)})
-        with subprocess.Popen(whole, stderr=subprocess.PIPE) as crawling:
-            gzip_head = b"\x1f\x8b\x08"
-            block_until(lambda: path.exists() and path.read_bytes().count(gzip_head) >= 2)
-            crawling.send_signal(signal.SIGKILL)
-        assert crawling.returncode == -signal.SIGKILL
+        worker = Worker([one.url("/a"), other.url("/a")], {"GBOT_ROBOTS_ARCHIVE": str(path)})
+        gzip_head = b"\x1f\x8b\x08"
+        block_until(lambda: path.exists() and path.read_bytes().count(gzip_head) >= 2)
+        worker.kill()
+        assert worker.process.returncode == -signal.SIGKILL
     bodies = {url: row["body"].encode() for url, row in by_url(path).items()}
     assert bodies == {one.url("/robots.txt"): RULES, other.url("/robots.txt"): RULES + b"#"}
 
@@ -225,11 +204,11 @@ def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
         with Site({"/robots.txt": RULES + b"#" * 60_000, "*": b"ok"}) as large:
             urls = [site.url("/a"), large.url("/a"), small.url("/a")]
             settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "CONCURRENT_REQUESTS": 1}
-            ended = run(command(urls, settings, 10_000))
+            worker = Worker(urls, settings, most_bytes=10_000)
+            counted = worker.report()["stats"]
             assert all("/a" in each.paths() for each in (site, large, small))
-    assert ended.returncode == 0
-    assert ended.stderr.count("GBOT_ROBOTS_ARCHIVE cannot be written") == 1
-    assert "'gbot_robots/archive/errors': 2" in ended.stderr
+    assert worker.log.count("GBOT_ROBOTS_ARCHIVE cannot be written") == 1
+    assert counted["gbot_robots/archive/errors"] == 2
     (row,) = records(path)  # nothing is left of those that did not fit
     assert row["url"] == small.url("/robots.txt")
 
@@ -321,16 +300,6 @@ async def test_robots_txt_that_counts_as_a_fetch_fails_is_said_to_be_stored(tmp_
     (row,) = records(tmp_path / "r.jsonl")
     facts = itemgetter("source", "unreachable", "state", "body")
     assert facts(row) == ("from the storage", False, "rules", RULES.decode())
-
-
-@in_reactor
-async def test_empty_texts_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    off = {"GBOT_ROBOTS_REPORT": "", "GBOT_ROBOTS_ARCHIVE": ""}
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Pages, off, urls=[site.url("/yes"), site.url("/no")])
-    assert verdicts(crawler) == {site.url("/yes"): 1, site.url("/no"): 0}
-    assert list(tmp_path.iterdir()) == []
 
 
 OVERRIDE = {"127.0.0.1": {"rules": "User-agent: *\nAllow: /", "reason": "agreed"}}
@@ -428,11 +397,3 @@ def test_what_decides_is_kept_as_it_changes_an_outage_only_at_first(deciding: De
         *(("b", True, 200), ("b", False, 200)),
         *(("c", False, 404), ("c", False, 410), ("c", False, 404)),
     ]
-
-
-def test_reason_of_any_words_from_a_storage_is_written() -> None:
-    why = "a\r\nstate: full disallow \ud800"
-    origin = Origin("http", "a.example", 80)
-    answer = CachedAnswer(origin, Decision(State.FULL_ALLOW, why, False, 0.0, 0.0), 7)
-    record = json.loads(json.dumps(record_of(answer, None)))
-    assert (record["state"], record["status"], record["why"]) == ("full allow", 7, why)

@@ -11,10 +11,10 @@ from . import processes
 
 
 class Worker:
-    """A process that crawls `urls` with the add-on and `settings`."""
+    """A process that crawls `urls` with the add-on and `settings`. It can write files of `most_bytes`; 0: of any size."""
 
-    def __init__(self, urls: Iterable[str], settings: dict[str, Any]) -> None:
-        order = {"urls": list(urls), "settings": settings}
+    def __init__(self, urls: Iterable[str], settings: dict[str, Any], most_bytes: int = 0) -> None:
+        order = {"urls": list(urls), "settings": settings, "most_bytes": most_bytes}
         command = [sys.executable, "-m", "tests.support.fleet", json.dumps(order)]
         self.process = processes.start(command)
         self.log = ""
@@ -43,6 +43,10 @@ def main(order: dict[str, Any]) -> None:
 
     from .crawls import ADDON, QUIET, Pages, pages, stats
 
+    if most_bytes := order["most_bytes"]:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     settings = {"LOG_LEVEL": "INFO", **QUIET, **ADDON, **order["settings"]}
     has_reactor = settings.get("TWISTED_REACTOR_ENABLED", True)
     process = (CrawlerProcess if has_reactor else AsyncCrawlerProcess)(settings)
