@@ -1,7 +1,7 @@
 """Crawls in odd worlds, with a real engine and downloader: whatever fails around them, what waits is crawled, once.
 
 `random_crawls` makes up worlds in which hosts fail. Here it is what a crawl stands on: the scheduler's Redis, the process, a
-proxy, a spider that never ends.
+spider that never ends.
 """
 
 from __future__ import annotations
@@ -14,54 +14,36 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.concurrency import pause
 
-from .support.crawls import (
-    Pages,
-    as_scrapy_runs_it,
-    crawl,
-    crawl_until,
-    in_reactor,
-    pages,
-    stats,
-    stop,
-    together,
-    waiting,
-)
+from .support import crawls
+from .support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, pages, stats, together
 from .support.random_crawls import Trial
 from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
 from .support.rows import table
 from .support.systems import needs_posix
-from .support.until import block_until, until
+from .support.until import block_until
 from .support.visits import Gate
-from .support.web import Content, Reply, Site, free_port
+from .support.web import Reply, Site
 
 ON_DISK = ("--appendonly", "yes", "--appendfsync", "always")
 SEEN = "wanderer:dupefilter"
 
 
-def outage(
-    scheduler: str,
-    secs: float,
-    hosts: int = 16,
-    number: int = 10,
-    **settings: Any,
-) -> World:
-    """Hosts that all answer 503 for `secs` seconds, each with so many pages."""
+def outage(scheduler: str, secs: float, hosts: int = 16, each: int = 10, **settings: Any) -> World:
+    """Hosts that all answer 503 for `secs` seconds, with so many pages `each`."""
     return World(
         seed=0,
         scheduler=scheduler,
         hosts=[Host(0, "fine", 0.0), *(Host(1 + n, "down", secs) for n in range(hosts))],
         pages=[
             Page(1 + host, f"/yes/{host}-{n}", "alphabot", "", 0)
-            for n in range(number)
+            for n in range(each)
             for host in range(hosts)
         ],
         settings={
@@ -144,7 +126,7 @@ def test_pages_that_wait_survive_a_fault_of_the_schedulers_redis(
 def test_worker_that_is_killed_loses_no_more_than_it_held(tmp_path: Path) -> None:
     """Each of two workers holds half of the pages, for one is frozen while the other takes its own."""
     pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
-    world = outage("redis-priority", secs=600, number=20)
+    world = outage("redis-priority", secs=600, each=20)
     half = len(world.pages) // 2
     first_half = replace(world, pages=world.pages[:half])
     trial = Trial(first_half, tmp_path, plugin=True)
@@ -180,7 +162,7 @@ def test_long_outage_costs_few_pages_whatever_the_scheduler(scheduler: str, tmp_
     if scheduler.startswith("redis-"):
         pytest.importorskip("scrapy_redis", reason="scrapy-redis is not installed")
     wait = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 4}
-    world = outage(scheduler, secs=7.5, hosts=1, number=100, **wait)
+    world = outage(scheduler, secs=7.5, hosts=1, each=100, **wait)
     trial = Trial(world, tmp_path, plugin=True)
     with trial.server, ExitStack() as stack:
         server = stack.enter_context(redis_server()) if world.uses_redis else None
@@ -202,7 +184,7 @@ async def test_closed_crawl_keeps_what_waits_for_a_silent_host(kind: str, tmp_pa
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
         urls = {site.url(f"/{number}") for number in range(5)}
-        first = await crawl_until(waiting(5), stop, Pages, settings, urls=urls)
+        first = await crawls.crawl_until(crawls.waiting(5), crawls.stop, Pages, settings, urls=urls)
         gate.open()
         (second,) = await together(crawl(Pages, settings))
     assert (pages(first).crawled, pages(first).refused) == ({}, {})
@@ -232,35 +214,3 @@ async def test_start_that_never_ends_keeps_no_page_waiting(scheduler: str) -> No
     for site in (slow, well):
         assert site.paths().count("/robots.txt") == 1
         assert any(url.startswith(site.url("/")) for url in pages(crawler).crawled)
-
-
-class Proxy(Site):
-    """An HTTP proxy that has the pages of all hosts."""
-
-    def _content(self, path: str, headers: Any) -> Content:
-        return b"" if path.endswith("/robots.txt") else path.encode()
-
-
-@pytest.mark.slow
-@as_scrapy_runs_it
-async def test_proxy_that_dies_costs_no_page_of_a_host_it_had_not_answered_for() -> None:
-    port = free_port()
-    hosts = [f"http://host{number}.example" for number in range(50)]
-    urls = [f"{host}/{number}" for host in hosts for number in range(2)]
-    meta = {"proxy": f"http://127.0.0.1:{port}"}
-    requests = [Request(url, meta=meta) for url in urls]
-    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 4}
-    with Proxy({}, port=port) as proxy:
-        running = crawl(Pages, settings, urls=requests)
-        await until(lambda: len(proxy.asked) > 20)
-    await pause(12)  # longer than hosts that fail together excuse each other
-    # Only now: a connection that was kept open may have got more answers.
-    had_answered = {urlsplit(path).netloc for path in proxy.paths() if path.endswith("/robots.txt")}
-    with Proxy({}, port=port):
-        (crawler,) = await together(running)
-    crawled, failed = pages(crawler).crawled, pages(crawler).refused
-    assert {*crawled, *failed} == set(urls)
-    assert {urlsplit(url).netloc for url in failed} <= had_answered
-    assert not [error for error in failed.values() if isinstance(error, IgnoreRequest)]
-    assert len(had_answered) < len(hosts)
-    assert "gbot_robots/gone" not in stats(crawler)

@@ -77,14 +77,6 @@ def test_wheel_has_every_file_of_the_package_and_no_other(built: Built) -> None:
     assert {f"{PACKAGE}/py.typed", f"{PACKAGE}/report/page.html"} <= inside
 
 
-def test_neither_file_has_what_runs_in_the_browser(built: Built) -> None:
-    names = built.wheel | built.sdist
-    assert "docs/try.md" in names  # the page itself
-    words = ("docs/try/", "questions", "pyodide", "wasm", "package.json", "package-lock", "npm")
-    assert [name for name in names if any(word in name for word in words)] == []
-    assert [name for name in names if name.endswith((".mjs", ".wasm"))] == []
-
-
 def test_wheel_says_what_it_is(built: Built) -> None:
     assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
     assert re.search(r"^License(?:-Expression)?: BSD-3-Clause$", built.metadata, re.MULTILINE)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from .support.reactors import as_arguments
 from .support.redis_server import RedisServer, redis_server
 from .support.sitemap_web import urlset
 from .support.until import FAR_TOO_LONG_SECS, block_until
-from .support.web import Asked, Reply, Site
+from .support.web import Reply, Site
 
 pytestmark = pytest.mark.slow
 
@@ -122,13 +122,9 @@ def expected(sites: list[Site]) -> Counter[str]:
     return Counter([site.url(path) for site in sites for path in paths] + [sites[0].url("/c.xml")])
 
 
-def workers_of(asked: Iterable[Asked]) -> list[int]:
-    """The processes that have asked, by their numbers."""
-    return [int(each.headers["user-agent"].partition("/")[2]) for each in asked]
-
-
-def who_asked(site: Site) -> list[int]:
-    return workers_of(each for each in site.asked if each.path == "/robots.txt")
+def workers(sites: list[Site]) -> set[str]:
+    """The user agents of the processes that have asked."""
+    return {asked.headers["user-agent"] for site in sites for asked in site.asked}
 
 
 def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet: Fleet) -> None:
@@ -141,44 +137,10 @@ def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet
         time.sleep(1)  # no further request may come
         fleet.stop()
         assert asked(sites) == expected(sites)
-        assert {*workers_of(each for site in sites for each in site.asked)} == {0, 1, 2}
+        assert workers(sites) == {"fleetbot/0", "fleetbot/1", "fleetbot/2"}
         assert fleet.leases() == []
         assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
         for name in range(3):
             assert "Traceback" not in fleet.log(name)
             assert "[scrapy_gbot_robots.storage.client] WARNING" not in fleet.log(name)
             assert "has nothing to start from" not in fleet.log(name)
-
-
-def test_kill_in_mid_crawl_leaves_no_lease_and_no_origin_without_an_answer(fleet: Fleet) -> None:
-    with web(4) as sites:
-        slow = sites[-1]
-        ordinary = slow.pages["/robots.txt"]
-        slow.pages["/robots.txt"] = Reply(200, after_secs=30)
-        fleet.start(3)
-        fleet.push(*(site.url("/") for site in sites))
-        block_until(lambda: len(who_asked(slow)) == 1)
-        (holder,) = who_asked(slow)
-        # one batch, for which the others wait
-        fleet.push(*(slow.url(f"/more/{number}") for number in range(3)))
-        block_until(lambda: fleet.client.llen(START) == 0)
-        # all but that of `slow`
-        block_until(lambda: len(fleet.client.keys("gbot_robots:entry:*")) == 3)
-        time.sleep(1)
-        assert who_asked(slow) == [holder]
-        slow.pages["/robots.txt"] = ordinary
-        fleet.processes[holder].kill()
-        for number in range(10 * FAR_TOO_LONG_SECS):
-            if len(who_asked(slow)) == 2:
-                break
-            fleet.push(slow.url(f"/even-more/{number}"))
-            time.sleep(0.1)
-        later = [site.url(f"/later/{number}") for site in sites for number in range(3)]
-        fleet.push(*later)
-        block_until(lambda: all(asked(sites)[url] == 1 for url in later))
-        fleet.stop()
-        assert who_asked(slow)[1] != holder
-        assert [site.paths().count("/robots.txt") for site in sites] == [1, 1, 1, 2]
-        twice = {url: times for url, times in asked(sites).items() if times > 1}
-        assert twice == {slow.url("/robots.txt"): 2}
-        assert fleet.leases() == []
