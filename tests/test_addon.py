@@ -8,13 +8,8 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import (
-    Addon,
-    GbotRobotParser,
-    GbotRobotsTxtMiddleware,
-    RobotsScheduler,
-    SitemapDiscovery,
-)
+from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, RobotsScheduler
+from scrapy_gbot_robots.sitemaps.discovery import SitemapDiscovery
 
 from .support.crawls import Pages, own_warnings
 from .support.rows import table
@@ -64,14 +59,17 @@ class OwnScheduler(BaseScheduler):
 
 
 @pytest.mark.parametrize("obey", [True, False])
-def test_scheduler_of_a_project_gets_a_front_to_obey(obey: bool, log: Any) -> None:
+def test_scheduler_of_a_project_gets_a_front_to_obey(
+    obey: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     queue = "scrapy.pqueues.ScrapyPriorityQueue"
     own = {"SCHEDULER": OwnScheduler, "SCHEDULER_PRIORITY_QUEUE": queue}
-    settings = switched_on(**own, ROBOTSTXT_OBEY=obey).settings
+    with caplog.at_level("INFO", "scrapy_gbot_robots"):
+        settings = switched_on(**own, ROBOTSTXT_OBEY=obey).settings
     assert issubclass(settings["SCHEDULER"], OwnScheduler)
     assert (settings["SCHEDULER"] is OwnScheduler) is not obey
     assert settings["SCHEDULER_PRIORITY_QUEUE"] == queue, "as the project has it"
-    assert "SCHEDULER_PRIORITY_QUEUE" not in log.text
+    assert "SCHEDULER_PRIORITY_QUEUE" not in caplog.text
 
 
 def test_each_component_has_the_place_that_the_page_gives() -> None:

@@ -14,17 +14,8 @@ import pytest
 
 from scrapy_gbot_robots.bulk.url_list import UrlList
 
-from ..support.command import (
-    COMMAND,
-    Run,
-    environment,
-    jsonl,
-    project,
-    run,
-    run_here,
-    run_on_terminal,
-    without_colour,
-)
+from ..support import command as cli
+from ..support.command import COMMAND, Run, jsonl, project, run, run_here
 from ..support.processes import output, sleeps, start
 from ..support.rows import row, table
 from ..support.systems import needs_posix, needs_proc
@@ -196,7 +187,7 @@ def test_ctrl_c_ends_an_audit_by_host_and_tells_what_came_of_it_so_far(project: 
         urls = (site.url(f"/private/{number}\n") for number in range(300_000))
         (project / "urls.txt").write_text("".join(urls))
         command = [*COMMAND, "audit", "--urls", "urls.txt", "--as", "mybot"]
-        with start(command, project, environment()) as process:
+        with start(command, project, cli.environment()) as process:
             assert process.stdout is not None
             assert process.stdout.readline()  # it is at work, and waits for its reader
             process.send_signal(signal.SIGINT)
@@ -212,7 +203,7 @@ def test_signals_end_the_waiting_for_input(project: Path, number: int, status: i
     command = [*COMMAND, "audit", "--urls", "-"]
     with (
         Site({"/robots.txt": OLD}) as site,
-        start(command, project, environment(), stdin=subprocess.PIPE) as process,
+        start(command, project, cli.environment(), stdin=subprocess.PIPE) as process,
     ):
         assert process.stdin is not None
         assert process.stdout is not None
@@ -257,17 +248,17 @@ def test_progress_is_shown_on_a_terminal_unless_rows_show_it(files: Path) -> Non
     (files / "many.txt").write_text("https://example.com/a\n" * 50_000)
     words = "audit --robots old.txt --as a --urls".split()
     command = ["env", "OUT=rows.txt", *TO_FILE]
-    ended = run_on_terminal(*words, "many.txt", cwd=files, command=command)
+    ended = cli.run_on_terminal(*words, "many.txt", cwd=files, command=command)
     assert ended.status == 0
-    shown = without_colour(ended.out)
+    shown = cli.without_colour(ended.out)
     assert re.search(r"Auditing: [0-9,]+ URLs\r", shown)
     assert "50,000 URLs in" in shown
     rows = (files / "rows.txt").read_text().splitlines()
     assert len(rows) == 50_001
     assert {row.split()[0] for row in rows} == {"ANSWER", "disallowed"}
-    ended = run_on_terminal(*words, "urls.txt", cwd=files)
+    ended = cli.run_on_terminal(*words, "urls.txt", cwd=files)
     assert "Auditing" not in ended.out
-    assert without_colour(ended.out).splitlines()[0].startswith("ANSWER  ")
+    assert cli.without_colour(ended.out).splitlines()[0].startswith("ANSWER  ")
 
 
 @needs_proc
@@ -365,8 +356,8 @@ def test_json_lines_have_no_nan_and_csv_no_control_characters_on_a_terminal(file
         '{"url": "https://a.example/", "n": [null, null, null], "t": "a\\u001b[31m\\nb", "a": 1}\n'
     )
     rows = 'url,n,t,a\nhttps://a.example/,"[null, null, null]",a\\x1b[31m\\nb,1\n'
-    ended = run_on_terminal("audit", *f"{words} csv".split(), cwd=files)
-    assert without_colour(ended.out).replace("\r", "").startswith(rows)
+    ended = cli.run_on_terminal("audit", *f"{words} csv".split(), cwd=files)
+    assert cli.without_colour(ended.out).replace("\r", "").startswith(rows)
 
 
 def test_csv_has_cells_as_they_came(files: Path) -> None:

@@ -17,16 +17,8 @@ from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, PURPOSES
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
-from ..support.command import (
-    COMMAND,
-    environment,
-    jsonl,
-    project,
-    run,
-    run_here,
-    run_on_terminal,
-    without_colour,
-)
+from ..support import command as cli
+from ..support.command import COMMAND, jsonl, project, run, run_here
 from ..support.processes import output, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.rows import row, table
@@ -275,9 +267,9 @@ def test_colour_adds_nothing_to_words(name: str, value: str, colour: bool, tmp_p
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
     words = "check https://example.com/cart/1 --as testbot --robots robots.txt".split()
     command = ["env", f"{name}={value}", *COMMAND]
-    shown = run_on_terminal(*words, cwd=tmp_path, command=command)
+    shown = cli.run_on_terminal(*words, cwd=tmp_path, command=command)
     plain = run_here(*words, cwd=tmp_path)
-    assert (without_colour(shown.out), shown.status) == (plain.out, 1)
+    assert (cli.without_colour(shown.out), shown.status) == (plain.out, 1)
     assert ("\x1b[" in shown.out, "\x1b" in plain.out) == (colour, False)
 
 
@@ -288,7 +280,7 @@ def test_wait_for_a_slow_host_is_shown_until_it_is_over(command: str, tmp_path: 
         told = f"waiting for {site.url('/robots.txt')}"
         words = command.format(site.url("/")).split()
         shell = ["sh", "-c", 'exec "$0" -m scrapy_gbot_robots "$@" < /dev/null', sys.executable]
-        on_terminal = run_on_terminal(*words, cwd=tmp_path, command=shell)
+        on_terminal = cli.run_on_terminal(*words, cwd=tmp_path, command=shell)
         elsewhere = run(*words, cwd=tmp_path)
     assert on_terminal.out.count(f"\r\x1b[K{told}\r\x1b[K") == 1
     assert told not in elsewhere.out + elsewhere.err
@@ -333,7 +325,7 @@ def test_signal_ends_a_fetch_quietly(number: int, options: Any, status: int, pro
 
     with Site({"/robots.txt": hang}) as site:
         command = [*COMMAND, "check", site.url("/x"), *options]
-        with start(command, project, environment()) as process:
+        with start(command, project, cli.environment()) as process:
             block_until(lambda: site.asked)
             time.sleep(0.3)  # until the request is well under way
             process.send_signal(number)

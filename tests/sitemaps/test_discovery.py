@@ -12,27 +12,16 @@ from scrapy_gbot_robots import SitemapDownloaderMiddleware, SitemapSpiderMiddlew
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 
+from ..support import sitemap_web
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats
 from ..support.rows import row, table
-from ..support.sitemap_web import (
-    Links,
-    Sitemaps,
-    Web,
-    found,
-    index,
-    listing,
-    parsed,
-    sitemap_lines,
-    sitemap_stats,
-    urlset,
-    xml,
-)
+from ..support.sitemap_web import Sitemaps, parsed, sitemap_lines, sitemap_stats, urlset, xml
 from ..support.web import Site
 
 
 @in_reactor
 async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
-    with Web() as web:
+    with sitemap_web.Web() as web:
         crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.1"], start_urls=web.given)
         assert set(parsed(crawler)) == web.pages
         assert web.asked() == sorted(web.good | web.pages)
@@ -50,7 +39,7 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
         assert "spider_exceptions/count" not in stats(crawler)
 
 
-@pytest.mark.parametrize("spider", [Sitemaps, Links])
+@pytest.mark.parametrize("spider", [Sitemaps, sitemap_web.Links])
 @in_reactor
 async def test_summary_says_what_is_omitted(spider: Any, site: Site, other: Site, log: Any) -> None:
     urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml"]
@@ -87,23 +76,23 @@ class OneByOne:
 @pytest.mark.parametrize("given", [False, True])
 @in_reactor
 async def test_host_of_others_sitemaps_feeds_if_given(given: bool, site: Site, other: Site) -> None:
-    listing(other)
+    sitemap_web.listing(other)
     site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
     start_urls = [site.url(), *([other.url()] if given else ())]
     crawler = await crawl(Sitemaps, {"SPIDER_MIDDLEWARES": {OneByOne: 9}}, start_urls=start_urls)
     assert set(parsed(crawler)) == ({other.url("/page")} if given else set())
-    assert found(crawler)[other.url("/robots.txt")] == [other.url("/s.xml")]
+    assert sitemap_web.found(crawler)[other.url("/robots.txt")] == [other.url("/s.xml")]
     assert other.paths().count("/s.xml") == given
 
 
 @pytest.mark.parametrize(
-    ("domain", "allowed"),
+    ("domain", "may"),
     [("127.0.0.2", True), ("0.0.2", True), ("27.0.0.2", False), ("", False)],
     ids=["host", "domain-above-it", "end-of-its-name", "none"],
 )
 @in_reactor
 async def test_allowed_domain_may_feed(domain: str, may: bool, site: Site, other: Site) -> None:
-    listing(other)
+    sitemap_web.listing(other)
     site.pages["/robots.txt"] = sitemap_lines(other.url("/for-site.xml"))
     other.pages["/for-site.xml"] = xml(urlset(site.url("/page")))
     crawler = await crawl(Sitemaps, start_urls=[site.url()], allowed_domains=[site.host, domain])
@@ -134,7 +123,7 @@ async def test_sitemap_that_a_robots_txt_gains_is_fed_if_only_sitemaps_lead_on(s
     def gains(connection: socket) -> None:
         site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/other.xml"))
         time.sleep(0.3)
-        xml(index(site.url("/part.xml")))(connection)
+        xml(sitemap_web.index(site.url("/part.xml")))(connection)
 
     site.pages |= {"/s.xml": gains, "/part.xml": xml(urlset(site.url("/page")))}
     crawler = await crawl(Begins, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.2}, first=site.url("/x"))
@@ -179,7 +168,7 @@ async def test_spider_that_names_sitemap_files_is_fed_others_only_on_demand(
 
 @in_reactor
 async def test_naming_a_robots_txt_leaves_other_hosts_to_be_fed(site: Site, other: Site) -> None:
-    listing(other)
+    sitemap_web.listing(other)
     site.pages["/s.xml"] = xml(urlset(other.url("/x")))
     crawler = await crawl(Sitemaps, sitemap_urls=[site.url("/robots.txt")])
     assert set(parsed(crawler)) == {other.url("/x"), other.url("/page")}
@@ -197,7 +186,7 @@ async def test_robots_txt_named_in_another_form_is_the_spiders_own_to_read(site:
 NOT_FED = "by GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way"
 
 
-class Both(Links, Sitemaps):
+class Both(sitemap_web.Links, Sitemaps):
     """Finds its pages by links, as search engines for documentation do."""
 
     name = "both"

@@ -22,19 +22,10 @@ from scrapy_gbot_robots.sitemaps import discovery as module
 from scrapy_gbot_robots.sitemaps.discovery import SitemapFeed
 from scrapy_gbot_robots.sitemaps.urls import FoundSitemap
 
+from ..support import sitemap_web
 from ..support.crawls import as_scrapy_runs_it, crawl, errors, in_reactor, stats
 from ..support.rows import table
-from ..support.sitemap_web import (
-    Links,
-    Sitemaps,
-    found,
-    index,
-    parsed,
-    sitemap_lines,
-    sitemap_stats,
-    urlset,
-    xml,
-)
+from ..support.sitemap_web import Sitemaps, parsed, sitemap_lines, sitemap_stats, urlset, xml
 from ..support.web import Site
 
 
@@ -209,8 +200,12 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
             for request in super()._parse_sitemap(response):
                 yield request.replace(meta={**response.meta, **request.meta})
 
-    site.pages["/s.xml"] = xml(index(*map(site.url, ("/0.xml", "/1.xml")), other.url("/s.xml")))
-    site.pages |= {f"/{n}.xml": xml(index(site.url(f"/{n + 1}.xml"))) for n in range(1, 20)}
+    site.pages["/s.xml"] = xml(
+        sitemap_web.index(*map(site.url, ("/0.xml", "/1.xml")), other.url("/s.xml"))
+    )
+    site.pages |= {
+        f"/{n}.xml": xml(sitemap_web.index(site.url(f"/{n + 1}.xml"))) for n in range(1, 20)
+    }
     site.pages["/0.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
     crawler = await crawl(Copies, start_urls=[site.url()], allowed_domains=["127.0.0.1"])
     assert set(parsed(crawler)) == {site.url("/page")}
@@ -219,12 +214,12 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
     assert sitemap_stats(crawler)["refused/depth"] == 1
 
 
-@pytest.mark.parametrize("kind", [Sitemaps, Links])
+@pytest.mark.parametrize("kind", [Sitemaps, sitemap_web.Links])
 @in_reactor
 async def test_handler_may_request_and_gets_none_where_none_is_fed(kind: Any, site: Site) -> None:
     class Asking(kind):  # type: ignore[misc]
         async def sitemap_found(self, sitemap: FoundSitemap, request: Request | None) -> None:
-            assert (request is None) is (kind is Links)
+            assert (request is None) is (kind is sitemap_web.Links)
             terms = Request(f"{sitemap.url}?terms")
             self.parsed["terms"] = await self.crawler.engine.download_async(terms)
 
@@ -233,5 +228,5 @@ async def test_handler_may_request_and_gets_none_where_none_is_fed(kind: Any, si
     assert parsed(crawler)["terms"].status == 200
     fed = sitemap_stats(crawler).get("fed", 0)
     assert site.paths().count("/s.xml") == fed == (kind is Sitemaps)
-    assert found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
+    assert sitemap_web.found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
     assert not any("refused" in stat for stat in sitemap_stats(crawler))

@@ -8,20 +8,10 @@ import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 
+from ..support import sitemap_web
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.rows import row, table
-from ..support.sitemap_web import (
-    Hosts,
-    Remembers,
-    Sitemaps,
-    given,
-    index,
-    parsed,
-    sitemap_lines,
-    sitemap_stats,
-    urlset,
-    xml,
-)
+from ..support.sitemap_web import Hosts, Sitemaps, parsed, sitemap_lines, sitemap_stats, urlset, xml
 from ..support.web import Reply, Site, redirect
 
 
@@ -51,15 +41,15 @@ async def test_sitemap_that_cannot_be_fetched_is_counted_once(position: int, sit
 @pytest.mark.parametrize(("hosts", "read"), [("any", True), ("same-host", False)])
 @in_reactor
 async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
-    hosts: str, read: bool, spider: type[Remembers], mode: str, site: Site, other: Site
+    hosts: str, read: bool, spider: type[sitemap_web.Remembers], mode: str, site: Site, other: Site
 ) -> None:
     site.pages["/robots.txt"] = sitemap_lines(site.url("/moved.xml"), site.url("/i.xml"))
     site.pages["/moved.xml"] = redirect(other.url("/moved.xml"))
-    site.pages["/i.xml"] = xml(index(other.url("/part.xml")))
+    site.pages["/i.xml"] = xml(sitemap_web.index(other.url("/part.xml")))
     other.pages["/moved.xml"] = xml(urlset(site.url("/1")))
     other.pages["/part.xml"] = xml(urlset(site.url("/2")))
     settings = {"GBOT_ROBOTS_SITEMAPS": mode, "GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}
-    crawler = await crawl(spider, settings, **given(spider, site))
+    crawler = await crawl(spider, settings, **sitemap_web.given(spider, site))
     assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
     of_index = "entries/host" if spider is Hosts else "refused/host"
     assert sitemap_stats(crawler).get(of_index, 0) == (0 if read else 1 + (spider is Sitemaps))
@@ -70,13 +60,15 @@ async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
 @pytest.mark.parametrize("spider", [Sitemaps, Hosts])
 @in_reactor
 async def test_sitemap_indexes_without_end_are_followed_only_so_far(
-    spider: type[Remembers], named: bool, site: Site
+    spider: type[sitemap_web.Remembers], named: bool, site: Site
 ) -> None:
     first = site.url("/0.xml")
     site.pages["/robots.txt"] = sitemap_lines(first)
     for n in range(20):
-        site.pages[f"/{n}.xml"] = xml(index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml")))
-    start = {"sitemap_urls": [first]} if named else given(spider, site)
+        site.pages[f"/{n}.xml"] = xml(
+            sitemap_web.index(site.url(f"/{n + 1}.xml"), site.url(f"/{n}.xml"))
+        )
+    start = {"sitemap_urls": [first]} if named else sitemap_web.given(spider, site)
     crawler = await crawl(spider, **start)
     assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
     place = "entries" if spider is Hosts else "refused"
@@ -86,7 +78,7 @@ async def test_sitemap_indexes_without_end_are_followed_only_so_far(
 @in_reactor
 async def test_spider_may_list_local_files_itself(site: Site, tmp_path: Path) -> None:
     (tmp_path / "listed.xml").write_bytes(urlset(site.url("/page")))
-    (tmp_path / "index.xml").write_bytes(index((tmp_path / "listed.xml").as_uri()))
+    (tmp_path / "index.xml").write_bytes(sitemap_web.index((tmp_path / "listed.xml").as_uri()))
     crawler = await crawl(Sitemaps, sitemap_urls=[(tmp_path / "index.xml").as_uri()])
     assert set(parsed(crawler)) == {site.url("/page")}
 
@@ -128,7 +120,7 @@ async def test_robots_txt_asked_for_has_no_bounds(spider: Any, site: Site, other
     listed = map(site.url, ("/0.xml", "/1.xml", "/2.xml"))
     others = ("/3.xml", other.url("/s.xml"), "file:///etc/hostname", "data:,x")
     site.pages["/robots.txt"] = sitemap_lines(*listed, *others)  # Scrapy alone resolves /3.xml
-    other.pages["/s.xml"] = xml(index(other.url("/part.xml")))
+    other.pages["/s.xml"] = xml(sitemap_web.index(other.url("/part.xml")))
     other.pages["/part.xml"] = xml(urlset(site.url("/other"), other.url("/no-allowed-domain")))
     crawler = await crawl(spider, settings, **named(spider, site), allowed_domains=[site.host])
     pages = ("/other", "/page0", "/page1", "/page2", "/page3")

@@ -18,20 +18,17 @@ from scrapy.utils.asyncio import call_later
 from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, scope_of
 
+from ..support import sitemap_web
 from ..support.crawls import crawl, in_reactor, stats, under_way
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.rows import row, table
 from ..support.sitemap_web import (
     Hosts,
-    Web,
-    found,
     host_stats,
     index,
-    listing,
     parsed,
     sitemap_lines,
-    sitemap_stats,
     urlset,
     without,
     xml,
@@ -112,7 +109,7 @@ def test_scope_of_a_host_is_no_public_suffix(host: str) -> None:
 @pytest.mark.parametrize("addon", [True, False], ids=["with-the-add-on", "without"])
 @in_reactor
 async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> None:
-    with Web() as web:
+    with sitemap_web.Web() as web:
         crawler = await crawl(Hosts, addon=addon, hosts=web.given)
         bare, ill, guarded = (web.sites[name] for name in ("bare", "ill", "guarded"))
         if addon:
@@ -127,7 +124,7 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
             bare.url(): "its robots.txt is HTTP 404",
             ill.url(): "its robots.txt is HTTP 503: unreachable",
         }
-        counted = sitemap_stats(crawler)
+        counted = sitemap_web.sitemap_stats(crawler)
         assert (counted["found"], counted["fed"], counted["duplicate"]) == (9, 9, 1)
         assert (counted["refused/malformed"], counted["refused/scheme"]) == (2, 2)
         assert (counted["entries/scheme"], counted["entries/host"]) == (2, 1)
@@ -136,12 +133,12 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
 
 @in_reactor
 async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
-    with Web() as web:
+    with sitemap_web.Web() as web:
         crawler = await crawl(Hosts, hosts=web.given, scope="any")
         assert set(parsed(crawler)) == web.pages | {web.sites["cdn"].url("/not-asked-for")}
         assert web.sites["cdn"].url("/own.xml") not in web.asked()
         listing_hosts = [web.sites[name].url("/robots.txt") for name in ("news", "shop")]
-        assert set(found(crawler)) == {*listing_hosts}
+        assert set(sitemap_web.found(crawler)) == {*listing_hosts}
 
 
 @table(
@@ -183,7 +180,7 @@ async def test_guesses_are_tried_in_order_until_one_lists_anything(guess: Any, s
     assert asked == ["/none.xml", "/empty.xml", "/home.xml", "/last.xml"]
     assert set(parsed(crawler)) == {site.url("/page")}
     assert (host_stats(crawler), without(crawler)) == ({"guessed": 1}, {})
-    assert "failed" not in sitemap_stats(crawler)  # a guessed sitemap need not exist
+    assert "failed" not in sitemap_web.sitemap_stats(crawler)  # a guessed sitemap need not exist
 
 
 @in_reactor
@@ -275,7 +272,7 @@ async def test_hosts_come_no_faster_than_they_answer(tmp_path: Path, monkeypatch
     with contextlib.ExitStack() as stack:
         sites = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in sites:
-            listing(site)
+            sitemap_web.listing(site)
             lines = sitemap_lines(site.url("/s.xml"))
             site.pages["/robots.txt"] = Reply(200, lines, after_secs=0.2)
         path = tmp_path / "hosts.txt"
@@ -295,7 +292,7 @@ async def test_slow_host_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> N
     with contextlib.ExitStack() as stack:
         slow, *others = [stack.enter_context(Site({"*": b"ok"})) for _ in range(6)]
         for site in (slow, *others):
-            listing(site)
+            sitemap_web.listing(site)
         rules = Reply(200, sitemap_lines(slow.url("/s.xml")))
 
         def after_all_others(connection: socket) -> None:
@@ -340,7 +337,7 @@ async def test_allowed_domains_decide_about_pages_not_hosts(site: Site, other: S
 async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None:
     settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_TIMEOUT_SECS": 4}
     with Site({"*": b"ok"}, **server()) as site:
-        listing(site)
+        sitemap_web.listing(site)
         crawler = await crawl(Hosts, settings, hosts=f"127.0.0.1:{site.port}")
         assert set(parsed(crawler)) == {site.url("/page")}
         assert stats(crawler)["robotstxt/request_count"] == 2
