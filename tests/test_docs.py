@@ -195,12 +195,7 @@ _WARNING = "scrapy.exceptions.ScrapyDeprecationWarning"
 @all_blocks("python")
 @in_reactor
 async def test_python_does_what_it_is_shown_for(
-    block: Block,
-    site: Site,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    pytestconfig: pytest.Config,
+    block: Block, site: Site, tmp_path: Path, monkeypatch: Any, log: Any, pytestconfig: Any
 ) -> None:
     if "zyte_api" in block.text and pytestconfig.getoption("--reactor") != "asyncio":
         pytest.skip("needs the asyncio reactor")
@@ -220,7 +215,7 @@ async def test_python_does_what_it_is_shown_for(
             crawler = await crawl(Pages, settings, addon=False, urls=urls)
             assert set(pages(crawler).crawled) == {site.url("/yes")}
             assert set(pages(crawler).refused) == {site.url("/no")}
-    assert errors(caplog) == []
+    assert errors(log) == []
 
 
 async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, Any]) -> None:

@@ -114,19 +114,13 @@ class Suite(MonitorSuite):
 @pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAILED")])
 @in_reactor
 async def test_monitors_read_the_stats(
-    most: int,
-    outcome: str,
-    site: Site,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    most: int, outcome: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
 ) -> None:
     pytest.importorskip("spidermon", reason="spidermon is not installed")
     texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
     documented = "".join(text for text in texts if "spidermon" in text)
     (tmp_path / f"monitors_{most}.py").write_text(documented + SUITE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    caplog.set_level("INFO")
     settings = {
         "SPIDERMON_ENABLED": True,
         "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
@@ -135,7 +129,7 @@ async def test_monitors_read_the_stats(
         "MOST_CHANGED": 0,
     }
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-    assert any(line.startswith(f"[Spidermon] {outcome}") for line in caplog.messages)
+    assert any(line.startswith(f"[Spidermon] {outcome}") for line in log.messages)
 
 
 # Scrapy's own commands

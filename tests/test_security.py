@@ -96,9 +96,7 @@ def sites() -> Iterator[Callable[[Content], Site]]:
 
 
 @in_reactor
-async def test_no_forgery_reaches_the_log(
-    sites: Callable[[Content], Site], caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_no_forgery_reaches_the_log(sites: Callable[[Content], Site], caplog: Any) -> None:
     settings = {"GBOT_ROBOTS_CRAWL_DELAY": 0.01, "DOWNLOAD_TIMEOUT": 5}
     hostile = [sites(robots) for robots in ROBOTS.values()]
     urls: list[str | Request] = [site.url(path) for site in hostile for path in PATHS]

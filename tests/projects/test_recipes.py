@@ -2,6 +2,7 @@
 
 import runpy
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,13 +89,18 @@ async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Si
     assert site.paths() == ["/robots.txt"]
 
 
+def of_recipes(name: str, directory: Path) -> Any:
+    """A class of the page with recipes."""
+    recipes = blocks(HOME / "docs" / "how-to.md", "python")
+    (block,) = (block for block in recipes if f"class {name}" in block.text)
+    file = directory / "middleware.py"
+    file.write_text(block.text)
+    return runpy.run_path(str(file))[name]
+
+
 @in_reactor
 async def test_allow_list_lets_robots_txt_through(site: Site, tmp_path: Path, log: Any) -> None:
-    recipes = blocks(HOME / "docs" / "how-to.md", "python")
-    (block,) = (block for block in recipes if "class OnlyListed" in block.text)
-    file = tmp_path / "middleware.py"
-    file.write_text(block.text)
-    only_listed = runpy.run_path(str(file))["OnlyListed"]
+    only_listed = of_recipes("OnlyListed", tmp_path)
     only_listed.LISTED = ("/yes", "/no")
     settings = {"DOWNLOADER_MIDDLEWARES": {only_listed: 50}}
     urls = [site.url("/yes"), site.url("/no"), site.url("/elsewhere")]
@@ -102,3 +108,19 @@ async def test_allow_list_lets_robots_txt_through(site: Site, tmp_path: Path, lo
     assert set(pages(crawler).crawled) == {site.url("/yes")}
     assert site.paths() == ["/robots.txt", "/yes"]
     assert own_warnings(log) == []
+
+
+@in_reactor
+async def test_spider_middleware_puts_the_proof_into_items(site: Site, tmp_path: Path) -> None:
+    class Items(Pages):
+        def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+            self.items: list[dict[str, Any]] = [{"url": response.url}]
+            yield from self.items
+
+    with_proof = of_recipes("WithProof", tmp_path)
+    settings = {"GBOT_ROBOTS_PROVENANCE": True, "SPIDER_MIDDLEWARES": {with_proof: 0}}
+    site.pages["/robots.txt"] = rules = b"user-agent: testbot\nallow: /yes\n"
+    crawler = await crawl(Items, settings, urls=[site.url("/yes")])
+    assert isinstance(crawler.spider, Items)
+    (item,) = crawler.spider.items
+    assert (item["robots"]["line"], item["robots"]["robots"]) == (2, sha256(rules).hexdigest())

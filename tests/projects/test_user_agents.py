@@ -9,9 +9,9 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from typing_extensions import Self
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, in_reactor, pages
 from ..support.rows import row, table
-from ..support.web import Reply, Site
+from ..support.web import Site
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
@@ -67,6 +67,12 @@ BEHIND = placed(Rotating, 400)
     row("before", placed(Rotating, 50), Pages, "/browsers"),
     row("by-the-spider", {}, Naming, "/browsers"),
     row("named", {"ROBOTSTXT_USER_AGENT": "testbot", **BEHIND}, Pages, "/testbot"),
+    row(
+        "named-and-before",
+        {"ROBOTSTXT_USER_AGENT": "testbot", **placed(Rotating, 50)},
+        Pages,
+        "/testbot",
+    ),
 )
 @in_reactor
 async def test_rules_for_the_name_count(settings: Any, spider: type[Pages], refused: str) -> None:
@@ -75,17 +81,3 @@ async def test_rules_for_the_name_count(settings: Any, spider: type[Pages], refu
         alone = await crawl(spider, {"ROBOTSTXT_OBEY": False, **settings}, addon=False, urls=urls)
         crawler = await crawl(spider, settings, urls=urls)
         assert set(pages(alone).crawled) - set(pages(crawler).crawled) == {site.url(refused)}
-
-
-@in_reactor
-async def test_retry_of_a_rotated_request_is_judged_by_the_name_that_the_user_set() -> None:
-    answers = iter([Reply(503), Reply(200, b"ok")])
-
-    def once_busy(connection: Any) -> None:
-        next(answers)(connection)
-
-    settings = {"ROBOTSTXT_USER_AGENT": "testbot", "RETRY_ENABLED": True, **BEHIND}
-    with Site({"/robots.txt": ROBOTS, "/browsers": once_busy}) as site:
-        crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
-        assert set(pages(crawler).crawled) == {site.url("/browsers")}
-        assert stats(crawler)["retry/count"] == 1

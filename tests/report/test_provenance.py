@@ -1,18 +1,12 @@
 """Provenance: which robots.txt allowed a page."""
 
-import re
-import runpy
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from scrapy import Request
-from scrapy.http import Response
 
 from ..support.crawls import Pages, crawl, in_reactor, pages
-from ..support.documentation import HOME
 from ..support.rows import row, table
 from ..support.web import Reply, Site, redirect
 
@@ -75,23 +69,3 @@ async def test_provenance_is_about_the_url_that_answered() -> None:
         crawled = pages(await crawl(Pages, ON, urls=[other.url("/moved"), unasked])).crawled
         assert crawled[site.url("/yes")].meta["gbot_robots"]["line"] == 2
         assert "gbot_robots" not in crawled[site.url("/unasked")].meta
-
-
-@in_reactor
-async def test_spider_middleware_of_the_recipes_puts_it_into_items(tmp_path: Path) -> None:
-    page = (HOME / "docs" / "how-to.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```python\n((?:(?!```).)*class WithProof.*?)```", page, re.DOTALL)
-    file = tmp_path / "middlewares.py"
-    file.write_text(block)
-    settings = {**ON, "SPIDER_MIDDLEWARES": {runpy.run_path(str(file))["WithProof"]: 0}}
-
-    class Items(Pages):
-        def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-            self.items: list[dict[str, Any]] = [{"url": response.url}]
-            yield from self.items
-
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl(Items, settings, urls=[site.url("/yes")])
-    assert isinstance(crawler.spider, Items)
-    (item,) = crawler.spider.items
-    assert (item["robots"]["line"], item["robots"]["robots"]) == (2, sha256(RULES).hexdigest())

@@ -72,10 +72,8 @@ def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
     return Run(status, *written)
 
 
-def run_on_terminal(
-    *arguments: str, cwd: Path, command: list[str] | None = None, columns: int = 120
-) -> Run:
-    """Run the command on a terminal of so many columns. `err` is empty, because the terminal shows both streams."""
+def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None) -> Run:
+    """Run the command on a terminal of 120 columns. `err` is empty, because the terminal shows both streams."""
     pty = pytest.importorskip("pty")  # Windows has none
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -84,7 +82,7 @@ def run_on_terminal(
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment(TERM="xterm", COLUMNS=str(columns)),
+        env=environment(TERM="xterm"),
     ) as process:
         os.close(theirs)
         written = b""

@@ -1,6 +1,6 @@
 """Tables of data for tests, and their rows."""
 
-from collections.abc import Collection
+from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
@@ -11,8 +11,6 @@ def table(names: str, *rows: object) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(names, rows)
 
 
-def row(
-    id: str, *values: object, marks: pytest.MarkDecorator | Collection[pytest.MarkDecorator] = ()
-) -> ParameterSet:
-    """A row with a name, such as the clause that says what is expected."""
+def row(id: str, *values: object, marks: Any = ()) -> ParameterSet:
+    """A row with a name, such as the clause that says what is expected. `marks` are those of pytest, one or several."""
     return pytest.param(*values, id=id, marks=marks)
