@@ -18,7 +18,7 @@ ROOMS = {
     "report": "tests/report tests/experimental/test_crawls.py",
     "bulk": "tests/bulk tests/commands/test_audit.py",
     "experimental": "tests/experimental tests/core/test_lint.py tests/commands/test_check.py",
-    "commands": "tests/commands tests/experimental/test_command.py",
+    "commands": "tests/commands",
     "engine": "tests/test_engine.py tests/obeying/test_waiting.py tests/obeying/test_crawl_delay.py"
     " tests/fetching/test_fetcher.py",
     "concurrency": "tests/test_concurrency.py tests/obeying/test_lookup.py tests/obeying/test_closing.py",
