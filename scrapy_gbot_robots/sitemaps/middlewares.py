@@ -26,7 +26,7 @@ from typing_extensions import Self
 
 from ..concurrency import run_in_thread, within
 from ..core.robots import sitemap_lines_of
-from ..core.urls import Origin, origin_of_robots_txt
+from ..core.urls import Origin, as_text, origin_of_robots_txt
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.private_hosts import leads_inside
@@ -212,7 +212,7 @@ class SitemapDownloaderMiddleware:
         lines, refusals = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
             try:
-                _, url, _ = self._check.listed(line.raw.decode("utf-8", "replace"), response.url)
+                _, url, _ = self._check.listed(as_text(line.raw), response.url)
             except Refused as refusal:
                 refusals.append(refusal)
                 continue

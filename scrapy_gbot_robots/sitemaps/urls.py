@@ -23,7 +23,7 @@ from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
 from ..core.robots import RobotsTxt, sitemap_lines_of
-from ..core.urls import Origin, origin_of_robots_txt, shown
+from ..core.urls import Origin, as_text, origin_of_robots_txt, shown
 from ..fetching.private_hosts import is_private
 from ..meta import SITEMAP
 from ..settings import GbotSettings
@@ -121,9 +121,8 @@ class UrlCheck(NamedTuple):
         first_left_out = ""
         listed = {*before}
         for line in sitemap_lines_of(robotstxt):
-            text = line.raw.decode("utf-8", "replace")
             try:
-                _, url, _ = self.listed(text)
+                _, url, _ = self.listed(as_text(line.raw))
                 if url in listed:
                     counts["duplicate"] += 1
                     continue

@@ -17,7 +17,8 @@ def choose(
     body: str, hosts: str = "any", here: str = "https://www.example.com"
 ) -> tuple[list[str], Counter[str]]:
     check = CHECK._replace(hosts=hosts)
-    sitemaps, counts, _ = check.choose(f"{here}/robots.txt", RobotsTxt.parse(body.encode()))
+    robotstxt = RobotsTxt.parse(body.encode("utf-8", "surrogateescape"))
+    sitemaps, counts, _ = check.choose(f"{here}/robots.txt", robotstxt)
     return [sitemap.url for sitemap in sitemaps], counts
 
 
@@ -81,6 +82,8 @@ def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
 def test_repetitions_are_counted_however_they_are_written() -> None:
     found = choose("sitemap: http://e/ü\nsitemap: HTTP://E:80/%C3%BC\nsitemap: http://e/ü")
     assert found == (["http://e/%C3%BC"], {"found": 1, "duplicate": 2})
+    latin_1 = choose("sitemap: http://e/\udcfc\nsitemap: http://e/%FC")
+    assert latin_1 == (["http://e/%FC"], {"found": 1, "duplicate": 1})
 
 
 @table(
