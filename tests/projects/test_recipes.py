@@ -13,7 +13,7 @@ from scrapy.pipelines.files import FilesPipeline
 
 from scrapy_gbot_robots.signals import request_forbidden
 
-from ..support.crawls import ADDON, Pages, crawl, in_reactor, own_warnings, pages
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
 from ..support.documentation import HOME, blocks
 from ..support.rows import table
 from ..support.web import Reply, Site
@@ -78,15 +78,6 @@ async def test_file_of_a_media_pipeline_is_judged_by_the_robots_txt_of_its_host(
         await crawl(WithFiles, files, hears=hears, urls=[site.url("/yes")])
         assert (items, refused) == ([[other.url("/no")]], [other.url("/yes")])
         assert other.paths() == ["/robots.txt", "/no"]
-
-
-@in_reactor
-async def test_a_named_file_serves_the_next_crawl_outside_a_project_too(site: Site) -> None:
-    settings = {"ADDONS": ADDON["ADDONS"], "GBOT_ROBOTS_SQLITE_PATH": "robots.sqlite"}
-    for _ in range(2):
-        crawler = await crawl(Pages, settings, addon=False, urls=[site.url("/no")])
-        assert set(pages(crawler).refused) == {site.url("/no")}
-    assert site.paths() == ["/robots.txt"]
 
 
 def of_recipes(name: str, directory: Path) -> Any:

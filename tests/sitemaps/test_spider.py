@@ -131,16 +131,6 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
         assert counted.get("disallowed", 0) == addon
 
 
-@in_reactor
-async def test_pages_on_other_hosts_are_crawled_if_the_scope_is_any() -> None:
-    with sitemap_web.Web() as web:
-        crawler = await crawl(Hosts, hosts=web.given, scope="any")
-        assert set(parsed(crawler)) == web.pages | {web.sites["cdn"].url("/not-asked-for")}
-        assert web.sites["cdn"].url("/own.xml") not in web.asked()
-        listing_hosts = [web.sites[name].url("/robots.txt") for name in ("news", "shop")]
-        assert set(sitemap_web.found(crawler)) == {*listing_hosts}
-
-
 @table(
     "guess, crawled",
     *(("1", ["/i"]), (True, ["/i"]), ("true", ["/i"]), ("Yes", ["/i"])),
