@@ -7,15 +7,14 @@ from unittest.mock import MagicMock
 
 import pytest
 from scrapy import Request, signals
-from scrapy.core.downloader import Downloader
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, engine
 
-from .support.crawls import ADDON, Pages, as_scrapy_runs_it, crawl, in_reactor, pages
-from .support.web import Reply, Site
+from .support.crawls import ADDON, Pages, as_scrapy_runs_it, crawl, in_reactor
+from .support.web import Site
 
 
 @as_scrapy_runs_it
@@ -42,22 +41,6 @@ def test_engine_without_the_parts_is_not_changed() -> None:
     assert not engine.is_closing(crawler)
     assert engine.DownloadSlots(crawler).key(Request("http://site.local/")) == "*"
     assert len(engine.DownloadSlots(crawler).of("").active) == 0
-
-
-class Lazy(Downloader):
-    """A downloader of the user's own that decides by itself when it is full."""
-
-    def needs_backout(self) -> bool:
-        return len(self.active) >= 2
-
-
-@in_reactor
-async def test_downloader_of_the_users_own_decides_when_it_is_full() -> None:
-    slow = Reply(200, b"user-agent: *\ndisallow: /no", after_secs=0.3)
-    with Site({"/robots.txt": slow, "*": b"ok"}) as site:
-        urls = [site.url(f"/{number}") for number in range(5)]
-        crawler = await crawl(Pages, {**ADDON, "DOWNLOADER": Lazy}, urls=[*urls, site.url("/no")])
-        assert set(pages(crawler).crawled) == set(urls)
 
 
 @in_reactor
