@@ -26,6 +26,15 @@ def answer(name: str, weight: int = 1000) -> CachedAnswer:
     return found
 
 
+def fetched(number: int, body: bytes, crawlers: Sequence[Crawler]) -> tuple[CachedAnswer, Copy]:
+    """The answer for a host whose robots.txt is `body`, with the rules of `crawlers`; and its copy."""
+    origin, now = Origin.of(f"https://host-{number}.example"), time.time()
+    copy = Copy(Kind.RULES, 200, origin.robots_url, body, False, "", now, now + 9_000)
+    found = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
+    found.add_rules(RobotsTxt.parse(body), crawlers)
+    return found, copy
+
+
 def cached(cache: AnswerCache, names: Sequence[str]) -> str:
     return "".join(
         name for name in names if cache.get(Origin.of(f"http://{name}.example/")) is not None
@@ -134,7 +143,7 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
 def test_cached_answers_take_no_more_than_the_bound(
     lines: list[str], many: int, agents: int
 ) -> None:
-    source, now = random.Random(many), time.time()
+    source = random.Random(many)
     crawlers = [
         Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26))
         for number in range(agents)
@@ -142,12 +151,7 @@ def test_cached_answers_take_no_more_than_the_bound(
     bodies = [body_of(lines, many, source) for _ in range(60)]
 
     def asked(number: int) -> CachedAnswer:
-        origin = Origin.of(f"https://host-{number}.example")
-        copy = Copy(
-            Kind.RULES, 200, origin.robots_url, bodies[number % 60], False, "", now, now + 9_000
-        )
-        answer = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
-        answer.add_rules(RobotsTxt.parse(copy.body), crawlers)
+        answer, _ = fetched(number, bodies[number % 60], crawlers)
         ask(answer, crawlers)
         return answer
 
@@ -171,15 +175,11 @@ def test_cached_answers_take_no_more_than_the_bound(
 def test_host_that_is_done_is_five_objects_to_the_garbage_collector() -> None:
     """It looks at all of them again and again: a crawl of 10,000 hosts spends half of its time so."""
     cache, counts = AnswerCache(10_000), CrawlCounts(get_crawler())
-    crawler, now = Crawler.of("a"), time.time()
-    body = b"user-agent: *\ndisallow: /no"
+    crawler = Crawler.of("a")
 
     def crawl(number: int) -> None:
         url = f"https://host-{number}.example/"
-        origin = Origin.of(url)
-        copy = Copy(Kind.RULES, 200, origin.robots_url, body, False, "", now, now)
-        answer = CachedAnswer(origin, decide(Entry(copy), now, Policy()))
-        answer.add_rules(RobotsTxt.parse(copy.body), [crawler])
+        answer, copy = fetched(number, b"user-agent: *\ndisallow: /no", [crawler])
         cache.put(answer)
         counts.count_answer(answer, copy)
         asked = cache.get(Origin.of(url))

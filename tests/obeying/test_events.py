@@ -155,40 +155,39 @@ def test_storage_is_named_without_passwords(
     assert words == named.format(path=Path.cwd() / "r.sqlite")
 
 
-@in_reactor
-async def test_log_names_the_storage(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
-    path = tmp_path / "robots.sqlite"
-    crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/page")])
-    (message,) = said(caplog, "storage.client", logging.INFO)
-    assert message.startswith(f"This crawl stores robots.txt files in sqlite at {path}")
-    assert stats(crawler)["gbot_robots/storage/sqlite"] == 1
-
-
 AWAY = {**REDIS, "GBOT_ROBOTS_REDIS_URL": f"redis://user:secret@127.0.0.1:{free_port()}/0"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "says", "setting"),
-    [
-        (AWAY, "Redis at", "GBOT_ROBOTS_REDIS_URL"),
-        (in_sqlite(Path(__file__, "robots.sqlite")), __file__, "GBOT_ROBOTS_SQLITE_PATH"),
-        ({STORAGE: f"{__name__}.Broken"}, "the disk is on fire", STORAGE),
-    ],
-    ids=["redis", "sqlite", "own"],
+NO_FILE = in_sqlite(Path(__file__, "robots.sqlite"))
+BROKEN = {STORAGE: f"{__name__}.Broken"}
+
+
+@table(
+    "kind, settings, place, says, setting",
+    ("redis", AWAY, "redis at 127.0.0.1:", "Redis at", "GBOT_ROBOTS_REDIS_URL"),
+    ("sqlite", NO_FILE, f"sqlite at {__file__}", __file__, "GBOT_ROBOTS_SQLITE_PATH"),
+    ("other", BROKEN, f"{__name__}.Broken", "the disk is on fire", STORAGE),
 )
 @in_reactor
-async def test_storage_that_fails_is_named_with_what_may_help_and_without_passwords(
-    settings: dict[str, Any], says: str, setting: str, site: Site, caplog: pytest.LogCaptureFixture
+async def test_log_names_the_storage_and_if_it_fails_what_may_help_without_passwords(
+    kind: str,
+    settings: dict[str, Any],
+    place: str,
+    says: str,
+    setting: str,
+    site: Site,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.INFO, logger="scrapy_gbot_robots")
     crawler = await crawl(Pages, settings, urls=[site.url("/page")])
     assert pages(crawler).crawled
+    (message,) = said(caplog, "storage.client", logging.INFO)
+    assert message.startswith(f"This crawl stores robots.txt files in {place}")
     (warning,) = said(caplog, "storage.client", logging.WARNING)
     assert says in warning
     assert setting in warning
-    assert "secret" not in warning
+    assert "secret" not in warning + message
+    assert stats(crawler)[f"gbot_robots/storage/{kind}"] == 1
     assert stats(crawler)["gbot_robots/storage/fallback"] == 1
 
 

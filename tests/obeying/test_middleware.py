@@ -25,13 +25,14 @@ RULES = "user-agent: testbot\ndisallow: /no\n\nuser-agent: *\ndisallow: /"
 
 
 @in_reactor
-async def test_rules_decide_and_the_refusal_says_so(
+async def test_rules_decide_unless_a_request_is_exempt_and_the_refusal_says_so(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "scrapy_gbot_robots")
+    exempt = [Request(site.url("/no"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
     urls = [site.url(path) for path in ("/yes", "/no/way", "/robots.txt")]
-    crawler = await crawl(Pages, urls=urls)
-    assert set(pages(crawler).crawled) == {site.url("/yes"), site.url("/robots.txt")}
+    crawler = await crawl(Pages, urls=[*urls, *exempt])
+    assert {*pages(crawler).crawled} == {urls[0], urls[2], site.url("/no"), "data:,hello"}
     refusal = pages(crawler).refused[site.url("/no/way")]
     assert isinstance(refusal, ForbiddenByRobotsTxt)
     assert isinstance(refusal, IgnoreRequest)
@@ -42,14 +43,6 @@ async def test_rules_decide_and_the_refusal_says_so(
     assert stats(crawler)["robotstxt/forbidden"] == 1
     said = f'<GET {site.url("/no/way")}>: disallowed by "Disallow: /no" (line 2, group "testbot")'
     assert f"Forbidden by robots.txt: {said} ({site.url('/robots.txt')})" in caplog.messages
-
-
-@in_reactor
-async def test_dont_obey_robotstxt_counts_and_other_schemes_have_no_robots_txt(site: Site) -> None:
-    urls = [Request(site.url("/no"), meta={"dont_obey_robotstxt": True}), "data:,hello"]
-    crawler = await crawl(Pages, urls=urls)
-    assert set(pages(crawler).crawled) == {site.url("/no"), "data:,hello"}
-    assert site.paths() == ["/no"]
 
 
 class Choosy:

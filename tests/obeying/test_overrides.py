@@ -12,7 +12,6 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.policy.overrides import Action, read_overrides
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
@@ -191,14 +190,6 @@ async def test_log_names_at_the_start_what_is_in_force_and_what_has_run_out_and_
 def settings_of(**settings: Any) -> GbotSettings:
     named = {f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}
     return GbotSettings.of(Settings(named))
-
-
-def test_overrides_may_stand_on_the_command_line() -> None:
-    text = '{"a.example": {"rules": "ignore", "reason": "x", "until": "2999-01-01"}}'
-    settings = settings_of(OVERRIDES=text)
-    (override,) = read_overrides(settings.overrides, settings.parse).values()
-    assert (override.key, override.action) == ("a.example", Action.IGNORE)
-    assert str(override.until) == "2999-01-01"
 
 
 NO_DICTS = ["o.json", 7, "[1]", '{"a": 1} x', '{"a": ' * 100_000]

@@ -142,15 +142,7 @@ def test_origins_in_one_slot_do_not_wait_for_each_other(either: World) -> None:
     assert {url.partition("/")[0] for url in pulled[:14]} >= set(hosts[2:13])  # by turns
 
 
-def test_better_priority_has_its_turn_first_in_a_slot(world: World) -> None:
-    world.push("a.x/1", "b.x/1", meta={"download_slot": "s"})
-    world.end("a.x")
-    world.end("b.x")
-    world.push("b.x/urgent", meta={"download_slot": "s"}, priority=5)
-    assert world.pull() == ["b.x/urgent", "a.x/1", "b.x/1"]
-
-
-def test_urgent_request_gives_its_line_no_second_turn(either: World) -> None:
+def test_urgent_request_has_its_turn_first_and_gives_its_line_no_second_one(either: World) -> None:
     either.push(*(f"{host}.x/{number}" for host in "ab" for number in range(3)), meta=SLOT)
     either.end("a.x")
     either.end("b.x")
@@ -467,13 +459,6 @@ def test_slot_with_a_delay_gets_little_ahead(world: World) -> None:
         world.slots["a.x"].queue.pop()  # one has been sent
         world.waits(0.5)
         assert len(pulled) == number
-
-
-def test_requests_that_a_host_is_refused_cost_its_slot_no_delay(world: World) -> None:
-    world.slots["a.x"] = slot(delay=0.5)
-    world.push(*(f"a.x/{number}" for number in range(9)), "late.x/1")
-    world.end("a.x")
-    assert len(world.pull()) == 9  # none of them has come to the slot
 
 
 def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:

@@ -70,17 +70,6 @@ async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause
 
 
 @as_scrapy_runs_it
-async def test_download_past_the_scheduler_waits_like_any_other_request_and_is_held_once() -> None:
-    with Site({"/robots.txt": SLOW, "*": b"ok"}) as site, Site({"/robots.txt": Reply(503)}) as ill:
-        async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2) as visitor:
-            assert await visitor.may(site.url("/free"))
-            assert not await visitor.may(site.url("/no"))
-            assert not await visitor.may(ill.url("/free"))
-    counts = stats(visitor.crawler)
-    assert counts["gbot_robots/held"] == counts["gbot_robots/given_up"] == 1
-
-
-@as_scrapy_runs_it
 async def test_a_quarter_of_downloads_past_the_scheduler_waits_for_an_outage(site: Site) -> None:
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
         settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600, "CONCURRENT_REQUESTS": 8}
@@ -118,6 +107,8 @@ async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(s
     site.pages["/robots.txt"] = Reply(503)
     async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2) as visitor:
         assert not await visitor.may(site.url("/"))
+        names = ("gbot_robots/held", "gbot_robots/given_up")
+        assert [stats(visitor.crawler)[name] for name in names] == [1, 1]
         site.pages["/robots.txt"] = gate = Gate("")
         asked = fetches(site)
         while fetches(site) == asked:  # until it may be asked for again

@@ -66,7 +66,6 @@ class RedisServer:
         self._directory = tempfile.TemporaryDirectory(prefix="redis-")
         self.kind, self.port = kind, port
         self._config, self._tls, self._options = config, tls, options
-        self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     @property
@@ -96,13 +95,13 @@ class RedisServer:
         role = ["--save", "", "--appendonly", "no"]
         if self._config:
             role = [str(self._config), "--sentinel"]
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [self._program, *role, *where, "--dir", self._directory.name, *self._options],
             stdout=subprocess.DEVNULL,
         )
         with redis.Redis.from_url(self.url) as client:
             ends = time.monotonic() + FAR_TOO_LONG_SECS
-            while time.monotonic() < ends and self._process.poll() is None:
+            while time.monotonic() < ends and self.process.poll() is None:
                 with suppress(redis.exceptions.ConnectionError, redis.exceptions.BusyLoadingError):
                     client.ping()
                     return
@@ -117,20 +116,10 @@ class RedisServer:
         with redis.Redis.from_url(self.url) as client:
             client.flushall()
 
-    def pause(self) -> None:
-        """Stop answering. Connections stay open."""
-        assert self._process
-        self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        assert self._process
-        self._process.send_signal(signal.SIGCONT)
-
     def kill(self) -> None:
         """Kill the server, as `kill -9` does."""
-        assert self._process
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
 
     def close(self) -> None:
         self.kill()
@@ -147,10 +136,10 @@ def killed(server: RedisServer) -> Iterator[None]:
 
 @contextmanager
 def hanging(server: RedisServer) -> Iterator[None]:
-    """Let the server answer nothing for a while."""
-    server.pause()
+    """Let the server answer nothing for a while. Connections stay open."""
+    server.process.send_signal(signal.SIGSTOP)
     yield
-    server.resume()
+    server.process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
