@@ -187,8 +187,11 @@ async def test_log_names_the_storage_and_if_it_fails_what_may_help_without_passw
     assert says in warning
     assert setting in warning
     assert "secret" not in warning + message
+    # StorageError says it all; what a class of the user's raises may be a bug.
+    assert ("Traceback" in caplog.text) is (kind == "other")
     assert stats(crawler)[f"gbot_robots/storage/{kind}"] == 1
     assert stats(crawler)["gbot_robots/storage/fallback"] == 1
+    assert stats(crawler)["gbot_robots/storage/errors"] == 1
 
 
 class Broken(MemoryStorage):

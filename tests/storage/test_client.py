@@ -3,8 +3,8 @@
 import logging
 import threading
 from abc import abstractmethod
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, together, under_way
-from ..support.entries import FAILED, ORIGIN, RULES, WORKS, Leasing, rules
+from ..support.entries import FAILED, ORIGIN, RULES, WORKS, Leasing, rules, said
 from ..support.rows import table
 from ..support.until import until
 from ..support.web import Site
@@ -33,34 +33,19 @@ from ..support.web import Site
 OTHER = "https://other.example"
 
 
-class Opened(StorageClient):
-    """StorageClient whose stats and warnings can be seen."""
-
-    def __init__(self, opens: Callable[[], Storage], caplog: pytest.LogCaptureFixture) -> None:
-        self.caplog = caplog
-        crawler = get_crawler()
-        self.stats = crawler.stats
-        super().__init__(StorageChoice("test", opens, ""), crawler, lease_secs=60)
-
-    @property
-    def said(self) -> list[str]:
-        """The log: the first words of each warning, and of the line that the storage works again."""
-        return [line[:30] for line in self.caplog.messages]
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
+@asynccontextmanager
+async def opened(opens: Callable[[], Storage]) -> AsyncIterator[StorageClient]:
+    """The client of a storage, which is closed in the end."""
+    client = StorageClient(StorageChoice("test", opens, ""), get_crawler(), lease_secs=60)
+    try:
+        yield client
+    finally:
+        await client.close()
 
 
-Opens = Callable[[Callable[[], Storage]], Opened]
-
-
-@pytest.fixture
-def opened(caplog: pytest.LogCaptureFixture) -> Opens:
+@pytest.fixture(autouse=True)
+def _heard(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger=client_module.__name__)
-    return partial(Opened, caplog=caplog)
 
 
 def is_there(entry: Entry | None) -> bool:
@@ -69,7 +54,7 @@ def is_there(entry: Entry | None) -> bool:
 
 @as_scrapy_runs_it
 async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_the_crawl(
-    tmp_path: Path, opened: Opens
+    tmp_path: Path,
 ) -> None:
     opens = partial(SqliteStorage, tmp_path / "robots.sqlite")
     async with opened(opens) as one:
@@ -83,7 +68,7 @@ async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_th
 
 
 @as_scrapy_runs_it
-async def test_memory_answers_at_once_without_a_thread(opened: Opens) -> None:
+async def test_memory_answers_at_once_without_a_thread() -> None:
     threads = set(threading.enumerate())
     async with opened(MemoryStorage) as entries:
         with pytest.raises(StopIteration) as ended:
@@ -112,7 +97,7 @@ class Gated(Leasing):
 
 
 @as_scrapy_runs_it
-async def test_several_origins_are_asked_for_at_a_time_of_one_storage(opened: Opens) -> None:
+async def test_several_origins_are_asked_for_at_a_time_of_one_storage() -> None:
     gated, threads, opened_in = Gated(), set(threading.enumerate()), []
 
     def opens() -> Storage:
@@ -149,21 +134,21 @@ class Sticky(MemoryStorage):
 @pytest.mark.parametrize(("hangs", "why"), [(True, "no answer within 0.2 s"), (False, "it sticks")])
 @as_scrapy_runs_it
 async def test_storage_that_does_not_close_is_logged_and_delays_the_end_by_five_seconds_at_most(
-    hangs: bool, why: str, opened: Opens, monkeypatch: pytest.MonkeyPatch
+    hangs: bool, why: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert client_module.CLOSE_SECS == 5
     monkeypatch.setattr(client_module, "CLOSE_SECS", 0.2 if hangs else 5)
     sticky = Sticky(hangs=hangs)
     async with opened(lambda: sticky) as entries:
         assert await entries.find(ORIGIN, is_there) == (None, True)
-    (warning,) = entries.caplog.messages
+    (warning,) = caplog.messages
     assert warning == f"The robots.txt storage could not be closed properly: {why}"
     sticky.go.set()
 
 
 @as_scrapy_runs_it
 async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are_given_back_at_the_end(
-    opened: Opens, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     gated = Gated()
@@ -171,15 +156,14 @@ async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are
     async with opened(lambda: gated) as entries:
         assert await entries.find(ORIGIN, is_there) == (None, True)
         assert await entries.find("https://13.example", is_there) == (None, True)  # by memory
-        assert entries.stats.get_value("gbot_robots/storage/errors") == 1
-        assert "OSError: it is away" in entries.caplog.text
-        await until(lambda: entries.said == [FAILED, WORKS])
+        assert "OSError: it is away" in caplog.text
+        await until(lambda: said(caplog) == [FAILED, WORKS])
     assert not gated.leases
 
 
 @as_scrapy_runs_it
 async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_again(
-    opened: Opens, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("CALL_SECS", 0.2), ("TRY_AGAIN_SECS", 0.1), ("THREADS", 1)):
         monkeypatch.setattr(client_module, name, value)
@@ -187,29 +171,31 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
     async with opened(lambda: gated) as entries:
         calls = [under_way(entries.find(origin, is_there)) for origin in (ORIGIN, OTHER)]
         assert await together(*calls) == [(None, True)] * len(calls)  # by memory
-        assert entries.said == [FAILED]
-        assert "no answer within 0.2 s. Until" in entries.caplog.text
+        assert said(caplog) == [FAILED]
+        assert "no answer within 0.2 s. Until" in caplog.text
         gated.go.set()
-        await until(lambda: WORKS in entries.said)
+        await until(lambda: WORKS in said(caplog))
         assert gated.calls == [ORIGIN]
-    assert not [record for record in entries.caplog.records if record.levelno >= logging.ERROR]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert not gated.leases  # what came too late was given back
 
 
 @as_scrapy_runs_it
-async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(opened: Opens) -> None:
+async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     gated = Gated()
     async with opened(lambda: gated) as entries:
         seeking = under_way(entries.find(ORIGIN, is_there)).addErrback(lambda _: None)
         await until(lambda: gated.calls)
         seeking.cancel()
         gated.go.set()
-    assert entries.said == []
+    assert said(caplog) == []
     assert not gated.leases
 
 
 @as_scrapy_runs_it
-async def test_storage_that_fails_to_the_end_is_tried_no_more_after_it(opened: Opens) -> None:
+async def test_storage_that_fails_to_the_end_is_tried_no_more_after_it() -> None:
     def broken() -> Storage:
         raise OSError("it is away")
 

@@ -21,7 +21,7 @@ from scrapy_gbot_robots.storage.client import StorageClient
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import as_scrapy_runs_it, in_sqlite, stats, together, under_way
-from ..support.entries import FAILED, WORKS
+from ..support.entries import FAILED, WORKS, said
 from ..support.redis_server import RedisServer, full, hanging, killed, redis_server, storage_at
 from ..support.redis_topologies import cluster
 from ..support.rows import table
@@ -77,7 +77,8 @@ def directory_gone(path: Path) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+def _hurry(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger=client_module.__name__)
     monkeypatch.setattr(client_module, "TRY_AGAIN_SECS", 0.05)
     monkeypatch.setattr(redis_module, "_TIMEOUT_SECS", 0.5)
 
@@ -88,31 +89,17 @@ def server() -> Iterator[RedisServer]:
         yield server
 
 
-def said(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """How the lines of the plugin's log begin, but for those that name the storage."""
-    names = "scrapy_gbot_robots", " stores robots.txt files in "
-    logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
-    return [line[:30] for line in logged if names[1] not in line]
-
-
-@contextmanager
-def three_sites() -> Iterator[tuple[Site, Site, Site]]:
-    pages: dict[str, Content] = {"/robots.txt": RULES, "*": b"ok"}
-    with Site(pages) as first, Site(pages) as second, Site(pages) as third:
-        yield first, second, third
-
-
 async def assert_storage_is_replaced_and_taken_back(
     fault: Fault, at: str, settings: dict[str, Any], opened: Callable[[], Any], caplog: Any
 ) -> None:
     """Crawl three sites. The storage fails at the start or after the first site, and works again before the last."""
-    caplog.set_level(logging.INFO, logger=client_module.__name__)
 
     async def is_crawled(site: Site) -> None:
         assert await visitor.may(site.url("/"))
         assert not await visitor.may(site.url("/no"))
 
-    with three_sites() as (first, second, third):
+    pages: dict[str, Content] = {"/robots.txt": RULES, "*": b"ok"}
+    with Site(pages) as first, Site(pages) as second, Site(pages) as third:
         async with visiting(**settings) as visitor:
             if at == "mid-crawl":
                 await is_crawled(first)
@@ -166,49 +153,10 @@ async def test_crawl_goes_on_from_memory_while_sqlite_fails(
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-MASTER = {"url": ""}  # "" while none is known
-
-
-def of_master(settings: Any) -> Any:
-    """What a user's callable may do that asks sentinels for the master: it fails, or its client is fixed to that one."""
-    if not MASTER["url"]:
-        raise redis.exceptions.ConnectionError("No master found for 'mymaster'")
-    return redis.Redis.from_url(MASTER["url"])
-
-
-@as_scrapy_runs_it
-async def test_client_of_the_users_is_made_again_until_it_knows_the_master(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger=client_module.__name__)
-    monkeypatch.setitem(MASTER, "url", "")
-    name = "GBOT_ROBOTS_REDIS_CLIENT"
-    settings = {"GBOT_ROBOTS_STORAGE": "redis", name: f"{__name__}.of_master"}
-    with three_sites() as (first, second, third):
-        async with visiting(**settings) as visitor:
-            with redis_server() as old, redis_server() as new:
-                assert await visitor.may(first.url("/"))
-                assert said(caplog) == [FAILED]
-                MASTER["url"] = old.url
-                await until(lambda: said(caplog) == [FAILED, WORKS])
-                old.kill()
-                assert await visitor.may(second.url("/"))
-                assert said(caplog) == [FAILED, WORKS, FAILED]
-                MASTER["url"] = new.url
-                await until(lambda: said(caplog) == [FAILED, WORKS, FAILED, WORKS])
-                assert await visitor.may(third.url("/"))
-                with closing(storage_at(new.url)) as storage:
-                    assert list(storage.origins()) == [third.url("")]
-    failures = [record for record in caplog.records if record.getMessage().startswith(FAILED)]
-    assert "No master found for 'mymaster'" in failures[0].getMessage()
-    assert [record.exc_info for record in failures] == [None, None]  # no traceback
-
-
 @as_scrapy_runs_it
 async def test_cluster_is_used_again_when_its_node_answers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, logger=client_module.__name__)
     with cluster() as servers:
         crawler = get_crawler(settings_dict=servers.settings)
         client = StorageClient.of(GbotSettings.of(crawler.settings), crawler)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from scrapy.settings import Settings
@@ -161,6 +162,28 @@ def test_server_that_is_away_is_a_storage_error_and_a_restart_is_not_noticed(
             storage.put(ORIGIN, Entry(RULES))
             server.kill()
             server.start()
+            assert_serves(storage)
+
+
+def test_client_is_made_again_after_each_failure_since_it_may_know_another_master_then(
+    new_server: NewServer,
+) -> None:
+    """As one that asks sentinels for the master: it is made for that, or not at all."""
+    no_master = redis.exceptions.ConnectionError("No master found for 'mymaster'")
+    with new_server() as old, new_server() as new:
+        clients = [redis.Redis.from_url(server.url) for server in (old, new)]
+        made = Mock(side_effect=[no_master, *clients[:1], no_master, *clients[1:]])
+        failed = pytest.raises(StorageError, match="mine makes no client now: No master found for")
+        with failed:
+            RedisStorage("mine", made)
+        with closing(RedisStorage("mine", made)) as storage:
+            assert_serves(storage)
+            old.kill()
+            with pytest.raises(StorageError, match="cannot use Redis at mine"):
+                storage.get(ORIGIN)
+            with failed:
+                storage.get(ORIGIN)
+            assert storage.get(ORIGIN) is None
             assert_serves(storage)
 
 

@@ -66,9 +66,7 @@ def names(directory: Path) -> set[str]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(sqlite, "time", clock)
-    return clock
+    return Clock.of(monkeypatch)
 
 
 @pytest.fixture

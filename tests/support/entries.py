@@ -2,6 +2,7 @@
 
 import zlib
 
+import pytest
 from hypothesis import strategies as st
 
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
@@ -93,3 +94,10 @@ class Leasing(MemoryStorage):
 
 # The beginnings of the log lines for a storage that fails, and for one that works again.
 FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage answers"
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """How the lines of the plugin's log begin, but for those that name the storage."""
+    names = "scrapy_gbot_robots", " stores robots.txt files in "
+    logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
+    return [line[:30] for line in logged if names[1] not in line]
