@@ -164,9 +164,9 @@ BROKEN = {STORAGE: f"{__name__}.Broken"}
 
 @table(
     "kind, settings, place, says, setting",
-    ("redis", AWAY, "redis at 127.0.0.1:", "Redis at", "GBOT_ROBOTS_REDIS_URL"),
-    ("sqlite", NO_FILE, f"sqlite at {__file__}", __file__, "GBOT_ROBOTS_SQLITE_PATH"),
-    ("other", BROKEN, f"{__name__}.Broken", "the disk is on fire", STORAGE),
+    row("redis", "redis", AWAY, "redis at 127.0.0.1:", "Redis at", "GBOT_ROBOTS_REDIS_URL"),
+    row("sqlite", "sqlite", NO_FILE, f"sqlite at {__file__}", __file__, "GBOT_ROBOTS_SQLITE_PATH"),
+    row("own", "other", BROKEN, f"{__name__}.Broken", "the disk is on fire", STORAGE),
 )
 @in_reactor
 async def test_log_names_the_storage_and_if_it_fails_what_may_help_without_passwords(

@@ -10,6 +10,8 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+
 from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
@@ -106,7 +108,7 @@ class Counting:
 
 @pytest.mark.parametrize(("middleware", "goes_to_see"), [(Exempting, True), (Counting, False)])
 @in_reactor
-async def test_request_that_went_to_see_comes_back_to_the_front_and_not_to_its_scheduler(
+async def test_requests_that_went_to_see_come_back_to_the_front_alone_and_are_refused_after_the_wait(
     middleware: type, goes_to_see: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.pages["/robots.txt"] = Reply(503)
@@ -117,8 +119,15 @@ async def test_request_that_went_to_see_comes_back_to_the_front_and_not_to_its_s
     monkeypatch.setattr(Fifo, "enqueue_request", enqueue)
     crawler = await crawl(Watched, settings, urls=urls)
     assert set(pages(crawler).refused) == set(urls)
+    for error in pages(crawler).refused.values():
+        assert isinstance(error, ForbiddenByRobotsTxt)
+        assert "HTTP 503" in str(error)
+    assert set(site.paths()) == {"/robots.txt"}
     assert isinstance(crawler.spider, Watched)
     assert (crawler.spider.scheduled > 5) is goes_to_see  # some have come back
+    names = ("given_up", "held")
+    assert [stats(crawler)[f"gbot_robots/{name}"] for name in names] == [5, 5]
+    assert stats(crawler)["finish_reason"] == "finished"
     assert enqueue.call_count == 5
 
 

@@ -142,23 +142,6 @@ def test_killed_crawl_loses_what_waited_or_was_under_way_alone(site: Site, tmp_p
     assert len({*before, *crawled([])}) >= 200 - 16
 
 
-@in_reactor
-async def test_requests_whose_wait_is_over_are_refused_with_the_reason_and_the_crawl_ends() -> None:
-    with Site({"/robots.txt": Reply(503)}, host="0.0.0.0") as site:
-        urls = [f"{host}/{number}" for number in range(10) for host in hosts(10, site)]
-        crawler = await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2.5}, urls=urls)
-        assert set(pages(crawler).refused) == set(urls)
-        assert {type(error) for error in pages(crawler).refused.values()} == {ForbiddenByRobotsTxt}
-        assert "HTTP 503" in str(pages(crawler).refused[urls[0]])
-        assert set(site.paths()) == {"/robots.txt"}
-        # Three for each host, or one more on a machine that takes seconds to refuse its requests.
-        assert 20 <= len(site.paths()) <= 40
-        counts = stats(crawler)
-        names = ("gbot_robots/given_up", "gbot_robots/held", "scheduler/enqueued")
-        assert [counts[name] for name in names] == [100] * 3
-        assert counts["finish_reason"] == "finished"
-
-
 class Exempting:
     """A downloader middleware of a project's, which knows what needs no robots.txt."""
 
