@@ -13,7 +13,6 @@ from scrapy_gbot_robots.bulk.judging import Judge, decision_on
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.url_forms import other_forms
 from scrapy_gbot_robots.core.urls import origin_of_robots_txt
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.outages import Decision, Policy, State
 from scrapy_gbot_robots.policy.overrides import read_overrides
 
@@ -156,30 +155,6 @@ def test_each_body_is_read_once_however_many_origins_serve_it() -> None:
     with patch.object(RobotsTxt, "parse", wraps=RobotsTxt.parse) as parse:
         assert judge(urls, robots, "a") == {"a": [0, 1] * 50}
     assert parse.call_count == 1
-
-
-@pytest.mark.parametrize("others", [0, 1, 10, 1_000], ids="{} others".format)
-def test_url_is_judged_in_every_form_that_a_crawl_may_send(others: int) -> None:
-    body = b"user-agent: *\ndisallow: /private\ndisallow: /x/*.pdf$\nallow: /x/open"
-    robots = {"https://a.example": body}
-    urls = [
-        "https://a.example/x/../private",
-        "https://a.example/%70rivate",
-        "https://a.example/./private?x",
-        "https://a.example/x\\..\\private",
-        "https://a.example/x/a.pdf?",
-        "https://a.example/x/a%2Epdf",
-        "https://a.example/pri\tvate",
-        " https://a.example/private",
-        "https://a.example/%7Euser/private",
-        "https://a.example/private%2F..",
-    ]
-    around = [f"https://a.example/other/{number}" for number in range(others)]
-    answers = judge([*urls, *around], robots, "a")["a"]
-    assert answers == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0] + [1] * others
-    answer = CachedAnswer(Origin.of("https://a.example"), RULES)
-    answer.add_rules(RobotsTxt.parse(body), [Crawler.of("a")])
-    assert answers == [answer.allowed(url, Crawler.of("a")) for url in [*urls, *around]]
 
 
 @pytest.mark.parametrize("seed", range(12))
