@@ -57,21 +57,6 @@ def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: b
     assert Crawler.of(user_agent.encode("latin-1", "replace")) == crawler
 
 
-@table(
-    "agents, name, verdict",
-    ("*|google-safety", "Google-Safety", "allowed: this crawler does not heed robots.txt"),
-    ("*", "\0", 'disallowed by "Disallow: /" (line 2, group "*")'),
-    ("googlebot-image", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot-image")'),
-    ("googlebot", "Googlebot-Image", 'disallowed by "Disallow: /" (line 2, group "googlebot")'),
-    ("googlebot-image|allow:|googlebot", "Googlebot-Image", 'allowed by "Allow:" (line 2, group "googlebot-image"): only a rule without a path matches'),
-    ("googlebot-image|allow:|googlebot", "Googlebot-Video", 'disallowed by "Disallow: /" (line 4, group "googlebot")'),
-)  # fmt: skip
-def test_crawler_follows_its_first_token_with_a_group(agents: str, name: str, verdict: str) -> None:
-    lines = [each if ":" in each else f"user-agent: {each}" for each in agents.split("|")]
-    robots = RobotsTxt.parse("\n".join([*lines, "disallow: /"]).encode())
-    assert str(robots.verdict("http://e.com/", Crawler.of(name))) == verdict
-
-
 def test_plain_token_is_not_cut_however_long() -> None:
     token = "a" * 1_000 + "-b"
     body = f"user-agent: {token}\nallow: /\n\nuser-agent: *\ndisallow: /"

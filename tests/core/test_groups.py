@@ -150,23 +150,6 @@ def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
 
 
 @table(
-    "line",
-    *("", "# c", "junk", ": x", "<p>", "\0allow: /"),
-    *("sitemap: http://e.com/s", "crawl-delay: 1", "noindex: /", "foo: bar"),
-)
-def test_only_rules_end_a_run_of_user_agents(line: str) -> None:
-    robots = RobotsTxt.parse(f"user-agent: a\n{line}\nuser-agent: b\ndisallow: /".encode())
-    assert not robots.allowed("http://e.com/", "a")
-    assert not robots.allowed("http://e.com/", "b")
-
-
-def test_file_or_named_group_without_rules_allows_everything() -> None:
-    assert RobotsTxt.parse(b"").verdict("", "").allowed
-    robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /\nuser-agent: a\n")
-    assert str(robots.verdict("http://e.com/", "a")) == 'allowed: no rule matches (group "a")'
-
-
-@table(
     "body, agent, delay",
     row("global", "user-agent: *\ncrawl-delay: 5", "a", 5.0),
     row("fraction", "user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5),
