@@ -17,22 +17,6 @@ from ..support.web import Content, Reply, Site
 
 
 @in_reactor
-async def test_format_is_told_by_content_whatever_the_type_and_name(site: Site) -> None:
-    rss = f"<rss><channel><link>{site.url()}x</link><item><link>{site.url()}2</link></item></channel></rss>"
-    atom = f'<feed><entry><link href="{site.url()}3"/></entry></feed>'
-    files = {
-        "/s.xml": Reply(200, urlset(site.url("/1")), {"Content-Type": "text/html"}),
-        "/s?page=1": Reply(200, rss.encode()),
-        "/s.jpg": Reply(200, gzip.compress(atom.encode()), {"Content-Type": "a"}),
-        "/s.txt": xml(site.url("/4").encode()),
-    }
-    site.pages |= {**files, "/robots.txt": sitemap_lines(*map(site.url, files))}
-    crawler = await crawl(Hosts, hosts=[site.url()])
-    assert set(parsed(crawler)) == {site.url(f"/{number}") for number in range(1, 5)}
-    assert sitemap_stats(crawler)["read"] == 4
-
-
-@in_reactor
 async def test_pages_may_lie_above_their_file(site: Site, log: Any) -> None:
     """S10.25: sitemaps.org says otherwise, but search engines accept it. `scope` decides: another port is another host."""
     listed = [site.url("/catalog/show?item=23"), site.url("/image/show?item=23")]
@@ -103,10 +87,11 @@ async def test_relative_urls_are_resolved_by_that_of_the_file(site: Site) -> Non
 @in_reactor
 async def test_broken_file_is_used_and_logged(site: Site, log: Any) -> None:
     many = gzip.compress(urlset(*(site.url(f"/{number}") for number in range(3000))))
+    html = {"Content-Type": "text/html"}  # which says nothing: the format is told by the content
     files: dict[str, Content] = {
         "/cut.xml": many[: len(many) // 2],
         "/html": b"<title>page</title>",
-        "/s.txt": f"Pages:\n{site.url('/page')}\n/relative\n".encode(),
+        "/s.txt": Reply(200, f"Pages:\n{site.url('/page')}\n/relative\n".encode(), html),
         "/empty.xml": xml(urlset()),
         "/nothing": b"",
     }
