@@ -69,8 +69,7 @@ class Fleet:
         (directory / "fleet.py").write_text(block.text)
 
     def start(self, number: int) -> None:
-        for _ in range(number):
-            name = len(self.processes)
+        for name in range(number):
             command = [sys.executable, "-c", HURRIED, "runspider", str(self.directory / "fleet.py")]
             settings = {
                 "REDIS_URL": self.server.url,
@@ -79,17 +78,12 @@ class Fleet:
                 "CONCURRENT_REQUESTS": 4,
                 "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
                 "DOWNLOAD_DELAY": 0,
-                "GBOT_ROBOTS_TIMEOUT_SECS": 12,  # a lease lasts for two of these
                 "LOG_FILE": str(self.directory / f"{name}.log"),
             }
             command += [*as_arguments(settings), "-o", str(self.directory / f"{name}.jsonl")]
             process = self._stack.enter_context(subprocess.Popen(command, cwd=ROOT, text=True))
             self._stack.callback(process.kill)
             self.processes.append(process)
-
-    def push(self, *urls: str) -> None:
-        """Tell the fleet where to begin."""
-        self.client.rpush(START, *(json.dumps({"url": url}) for url in urls))
 
     def stop(self) -> None:
         """Ask all processes to stop, and wait until they have."""
@@ -101,15 +95,6 @@ class Fleet:
     def log(self, name: int) -> str:
         path = self.directory / f"{name}.log"
         return path.read_text() if path.exists() else ""
-
-    def leases(self) -> list[bytes]:
-        return list(self.client.keys("gbot_robots:lease:*"))
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    with redis_server() as server, ExitStack() as stack:
-        yield Fleet(tmp_path, server, stack)
 
 
 def asked(sites: list[Site]) -> Counter[str]:
@@ -127,18 +112,19 @@ def workers(sites: list[Site]) -> set[str]:
     return {asked.headers["user-agent"] for site in sites for asked in site.asked}
 
 
-def test_each_robots_txt_each_sitemap_and_each_page_is_fetched_once_in_all(fleet: Fleet) -> None:
-    with web(6) as sites:
+def test_each_robots_txt_sitemap_and_page_is_fetched_once_in_all(tmp_path: Path) -> None:
+    with redis_server() as server, ExitStack() as stack, web(6) as sites:
+        fleet = Fleet(tmp_path, server, stack)
         fleet.start(3)
         # or two do all
         block_until(lambda: all("Spider opened" in fleet.log(name) for name in range(3)))
-        fleet.push(*(site.url("/") for site in sites))
+        fleet.client.rpush(START, *(json.dumps({"url": site.url("/")}) for site in sites))
         block_until(lambda: asked(sites) >= expected(sites))
         time.sleep(1)  # no further request may come
         fleet.stop()
         assert asked(sites) == expected(sites)
         assert workers(sites) == {"fleetbot/0", "fleetbot/1", "fleetbot/2"}
-        assert fleet.leases() == []
+        assert fleet.client.keys("gbot_robots:lease:*") == []
         assert len(fleet.client.keys("gbot_robots:entry:*")) == 6
         for name in range(3):
             assert "Traceback" not in fleet.log(name)
