@@ -1,10 +1,10 @@
 """Odd answers mean the same wherever they are judged: in a crawl, by its record, by `audit` and by `check`."""
 
 import json
-from contextlib import AbstractContextManager
 from pathlib import Path
 from random import Random
 from socket import socket
+from typing import Any
 
 import pytest
 import scrapy
@@ -27,35 +27,29 @@ class OddWeb:
     """As many origins as there are answers: addresses on loopback. Each has two pages, and two files that are not odd."""
 
     def __init__(self, seed: int, count: int, *, is_http2: bool) -> None:
-        chance, self._is_http2 = Random(seed), is_http2
+        chance = Random(seed)
         hosts = [f"127.0.{2 + n // 250}.{1 + n % 250}" for n in range(count)]
-        self._wires: dict[str, bytes] = {}
-        self._replies: dict[str, Reply2] = {}
-        for number, host in enumerate(hosts):
-            if is_http2:
-                self._replies[host] = odd_reply2(chance, number)
-            else:
-                self._wires[host] = odd_answer(chance, number)
-        self.site: AbstractContextManager[Site | Http2Site]
+        answer: Any = odd_reply2 if is_http2 else odd_answer
+        self._answers = {host: answer(chance, number) for number, host in enumerate(hosts)}
         if is_http2:
-            self.site = site = Http2Site(self._reply, host="0.0.0.0")
-            self.origins = {host: Origin("https", host, site.port) for host in hosts}
+            self.site: Any = Http2Site(self._reply, host="0.0.0.0")
         else:
             plain = {ELSEWHERE: RULES, PAGE: b"ok", FREE: b"ok"}
-            self.site = other = Site({"/robots.txt": self._send, **plain}, host="0.0.0.0")
-            self.origins = {host: Origin("http", host, other.port) for host in hosts}
+            self.site = Site({"/robots.txt": self._send, **plain}, host="0.0.0.0")
+        scheme = "https" if is_http2 else "http"
+        self.origins = {host: Origin(scheme, host, self.site.port) for host in hosts}
         self.urls = [f"{origin}{path}" for origin in self.origins.values() for path in (PAGE, FREE)]
 
     def _send(self, connection: socket) -> None:
-        raw(self._wires[connection.getsockname()[0]])(connection)
+        raw(self._answers[connection.getsockname()[0]])(connection)
 
     def _reply(self, host: str, path: str) -> Reply2:
         plain = {ELSEWHERE: Reply2(200, RULES), PAGE: Reply2(200, b"ok"), FREE: Reply2(200, b"ok")}
-        return self._replies[host] if path == "/robots.txt" else plain.get(path, Reply2(404))
+        return self._answers[host] if path == "/robots.txt" else plain.get(path, Reply2(404))
 
     def redirected(self) -> set[str]:
         """The URLs of origins whose robots.txt is a redirect."""
-        hosts = [host for host, wire in self._wires.items() if b"Location: " in wire]
+        hosts = [host for host, wire in self._answers.items() if b"Location: " in wire]
         return {f"{self.origins[host]}{path}" for host in hosts for path in (PAGE, FREE)}
 
 

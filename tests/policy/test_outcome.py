@@ -141,14 +141,10 @@ def test_unfit_location_is_a_404(location: bytes | None) -> None:  # S2.9
     assert next_hop(302, location, [URL]) == Unavailable(302, URL, why)
 
 
-@table(
-    "location, asked",
-    row("one-before", b"/1", hops(2)),
-    row("written-otherwise", b"HTTPS://EXAMPLE.com/robots.txt#again", hops(2)),
-)
-def test_loop_is_a_404(location: bytes, asked: list[str]) -> None:  # S2.9
+@table("location", b"/1", b"HTTPS://EXAMPLE.com/robots.txt#again")
+def test_loop_is_a_404(location: bytes) -> None:  # S2.9
     why = "HTTP 307 redirects in a loop, as 404"
-    assert next_hop(307, location, asked) == Unavailable(307, asked[-1], why)
+    assert next_hop(307, location, hops(2)) == Unavailable(307, "https://example.com/2", why)
 
 
 def test_sixth_hop_is_a_404() -> None:  # S2.5
