@@ -88,25 +88,24 @@ async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> No
     assert stats(crawler)["robotstxt/forbidden"] == 5
 
 
-@table("override", {"rules": "ignore"}, {"rules": "User-agent: *\nContent-Usage: train-ai=y"})
+@table(
+    "rules, free, why",
+    ("ignore", ["/page", "/open/1"], ""),
+    ("User-agent: *\nContent-Usage: train-ai=y", ["/page", "/open/1"], ""),
+    ("User-agent: *\nContent-Usage: train-ai=n", [], "robots.txt refuses train-ai (line 2)"),
+)
 @in_reactor
-async def test_override_decides_about_preferences_too(override: dict[str, str]) -> None:
-    settings = {**REFUSE, "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {**override, "reason": "agreed"}}}
+async def test_override_decides_about_preferences_too(
+    rules: str, free: list[str], why: str
+) -> None:
+    overrides = {"127.0.0.1": {"rules": rules, "reason": "agreed"}}
     with Site(PAGES) as site:
-        urls = [site.url("/page"), site.url("/open/header")]  # headers still count
-        crawler = await crawl(Pages, settings, urls=urls)
-    assert list(pages(crawler).crawled) == urls[:1]
-
-
-@in_reactor
-async def test_refusal_names_the_override_that_speaks_for_the_site() -> None:
-    override = {"rules": "User-agent: *\nContent-Usage: train-ai=n", "reason": "agreed"}
-    settings = {**REFUSE, "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": override}}
-    with Site(PAGES) as site:
-        url = site.url("/open/1")
-        crawler = await crawl(Pages, settings, urls=[url])
-    refused = str(pages(crawler).refused[url])
-    assert "override for 127.0.0.1 (agreed): robots.txt refuses train-ai (line 2)" in refused
+        urls = [site.url(path) for path in ("/page", "/open/1", "/open/header")]
+        crawler = await crawl(Pages, {**REFUSE, "GBOT_ROBOTS_OVERRIDES": overrides}, urls=urls)
+        assert set(pages(crawler).crawled) == set(map(site.url, free))  # headers still count
+    if why:
+        refused = str(pages(crawler).refused[urls[1]])
+        assert f"override for 127.0.0.1 (agreed): {why}" in refused
 
 
 @pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])

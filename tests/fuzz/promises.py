@@ -4,8 +4,9 @@ Hypothesis (test_*.py) and atheris (tools/coverage_guided.py) call them with the
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final
+from unittest.mock import patch
 
 from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules
 from scrapy_gbot_robots.core import crawler_groups, lines, rule_index
@@ -34,14 +35,10 @@ _SMALL: Final = (
 @contextmanager
 def small_limits() -> Iterator[None]:
     """Lower the limits, so that short inputs take the ways of long ones: several blocks, over-long lines, many rules."""
-    before = [getattr(module, name) for module, name, _ in _SMALL]
-    for module, name, number in _SMALL:
-        setattr(module, name, number)
-    try:
+    with ExitStack() as patches:
+        for module, name, number in _SMALL:
+            patches.enter_context(patch.object(module, name, number))
         yield
-    finally:
-        for (module, name, _), number in zip(_SMALL, before, strict=True):
-            setattr(module, name, number)
 
 
 def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -> None:
