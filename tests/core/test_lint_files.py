@@ -87,15 +87,9 @@ Sitemap: https://x.example/sitemap.xml
 User-agent: adsbot-google
 Disallow: /checkouts/
 
-User-agent: Nutch
-Disallow: /
-
 User-agent: AhrefsBot
 Crawl-delay: 10
 Disallow: /a/downloads/-/*
-
-User-agent: MJ12bot
-Crawl-delay: 10
 
 User-agent: Pinterest
 Crawl-delay: 1
