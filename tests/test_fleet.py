@@ -66,6 +66,18 @@ def test_processes_with_one_storage_fetch_each_file_once(start: Start, tmp_path:
         assert [worker.warnings() for worker in crew] == [[], [], []]
 
 
+def test_killed_process_leaves_its_fetch_to_another(start: Start, tmp_path: Path) -> None:
+    with sites(1, Reply(200, after_secs=30)) as (slow,):
+        settings = in_sqlite(tmp_path / "robots.sqlite") | {"GBOT_ROBOTS_TIMEOUT_SECS": 4}
+        holder = start(urls_of([slow]), settings)
+        block_until(lambda: fetches(slow) == 1)
+        other = start(urls_of([slow]), settings)
+        slow.pages["/robots.txt"] = SLOW
+        holder.kill()
+        reports_of_whole_crawls([other], [slow])
+        assert fetches(slow) == 2
+
+
 @pytest.mark.parametrize("topology", [sentinels, cluster])
 def test_server_that_dies_in_a_crawl_loses_none(start: Start, topology: Any) -> None:
     with topology() as servers, sites(16) as all_sites:
