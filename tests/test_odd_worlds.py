@@ -1,7 +1,7 @@
 """Crawls in odd worlds, with a real engine and downloader: whatever fails around them, what waits is crawled, once.
 
 `random_crawls` makes up worlds in which hosts fail. Here it is what a crawl stands on: the scheduler's Redis, the process, a
-spider that never ends.
+proxy, a spider that never ends.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 
 from scrapy_gbot_robots.concurrency import pause
 
@@ -27,9 +29,9 @@ from .support.random_worlds import SCHEDULERS, Host, Page, World
 from .support.redis_server import RedisServer, full, hanging, killed, redis_server
 from .support.rows import table
 from .support.systems import needs_posix
-from .support.until import block_until
+from .support.until import block_until, until
 from .support.visits import Gate
-from .support.web import Reply, Site
+from .support.web import Content, Reply, Site, free_port
 
 ON_DISK = ("--appendonly", "yes", "--appendfsync", "always")
 SEEN = "wanderer:dupefilter"
@@ -214,3 +216,35 @@ async def test_start_that_never_ends_keeps_no_page_waiting(scheduler: str) -> No
     for site in (slow, well):
         assert site.paths().count("/robots.txt") == 1
         assert any(url.startswith(site.url("/")) for url in pages(crawler).crawled)
+
+
+class Proxy(Site):
+    """An HTTP proxy that has the pages of all hosts."""
+
+    def _content(self, path: str, headers: Any) -> Content:
+        return b"" if path.endswith("/robots.txt") else path.encode()
+
+
+@pytest.mark.slow
+@as_scrapy_runs_it
+async def test_proxy_that_dies_costs_no_page_of_a_host_it_had_not_answered_for() -> None:
+    port = free_port()
+    hosts = [f"http://host{number}.example" for number in range(50)]
+    urls = [f"{host}/{number}" for host in hosts for number in range(2)]
+    meta = {"proxy": f"http://127.0.0.1:{port}"}
+    requests = [Request(url, meta=meta) for url in urls]
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "CONCURRENT_REQUESTS": 4}
+    with Proxy({}, port=port) as proxy:
+        running = crawl(Pages, settings, urls=requests)
+        await until(lambda: len(proxy.asked) > 20)
+    await pause(12)  # longer than hosts that fail together excuse each other
+    # Only now: a connection that was kept open may have got more answers.
+    had_answered = {urlsplit(path).netloc for path in proxy.paths() if path.endswith("/robots.txt")}
+    with Proxy({}, port=port):
+        (crawler,) = await together(running)
+    crawled, failed = pages(crawler).crawled, pages(crawler).refused
+    assert {*crawled, *failed} == set(urls)
+    assert {urlsplit(url).netloc for url in failed} <= had_answered
+    assert not [error for error in failed.values() if isinstance(error, IgnoreRequest)]
+    assert len(had_answered) < len(hosts)
+    assert "gbot_robots/gone" not in stats(crawler)
