@@ -75,10 +75,6 @@ def numbered(patterns: Iterable[tuple[bool, str]]) -> list[Rule]:
     return [Rule(allow, pattern, line) for line, (allow, pattern) in enumerate(patterns, 2)]
 
 
-def words(source: random.Random, number: int) -> list[str]:
-    return ["".join(source.choices("abcdef", k=source.randint(1, 9))) for _ in range(number)]
-
-
 @pytest.mark.parametrize("number", [3, 50, 400, 3000])
 @table(
     "shapes",
@@ -90,7 +86,7 @@ def words(source: random.Random, number: int) -> list[str]:
 )
 def test_index_finds_the_rule_that_the_oracle_finds(number: int, shapes: tuple[str, ...]) -> None:
     source = random.Random(number)
-    stems = words(source, number)
+    stems = ["".join(source.choices("abcdef", k=source.randint(1, 9))) for _ in range(number)]
     rules = numbered(
         (i % 3 == 0, source.choice(shapes).format(stem, source.choice(stems)))
         for i, stem in enumerate(stems)

@@ -40,17 +40,13 @@ async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[s
     return crawler, noted
 
 
-def counted(crawler: Crawler) -> dict[str, int]:
-    return stats(crawler, "gbot_robots/preference/")
-
-
 @in_reactor
 async def test_without_a_purpose_nothing_is_noted_or_refused() -> None:
     with Site(PAGES) as site:
         crawler, noted = await crawled(site, {"GBOT_ROBOTS_PREFERENCES": "refuse"})
     assert set(noted) == set(PATHS) - {"/never/1"}
     assert set(noted.values()) == {None}
-    assert counted(crawler) == {}
+    assert stats(crawler, "gbot_robots/preference/") == {}
 
 
 @in_reactor
@@ -65,8 +61,8 @@ async def test_what_sites_say_is_noted_counted_and_proved_by_default() -> None:
     stated = {"train-ai": "refused", "search": "unsaid", "ai-use": "refused"}
     assert noted["/page"] == {**stated, "use": None, "lines": [3, 6]}
     assert noted["/unsaid/header"]["search"] == "refused"  # the more restrictive of file and header
-    numbers = {"refused": 3, "granted": 2, "unsaid": 1, "by_header": 2}
-    assert counted(crawler) == {f"train-ai/{word}": number for word, number in numbers.items()}
+    words = {"train-ai/refused": 3, "train-ai/granted": 2, "train-ai/unsaid": 1}
+    assert stats(crawler, "gbot_robots/preference/") == {**words, "train-ai/by_header": 2}
     proof = pages(crawler).crawled[site.url("/open/1")].meta["gbot_robots"]
     assert proof["preferences"]["train-ai"] == "granted"
 
