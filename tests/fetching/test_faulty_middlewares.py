@@ -23,7 +23,7 @@ from .scenarios import RULES
 
 
 def failing(error: Exception) -> type:
-    """A middleware that fails on each request for a robots.txt, as one does that only knows pages."""
+    """A middleware that fails on each request for a robots.txt: it knows pages only."""
 
     class Failing:
         def process_request(self, request: Request) -> None:

@@ -27,7 +27,7 @@ def answer(name: str, weight: int = 1000) -> CachedAnswer:
 
 
 def fetched(number: int, body: bytes, crawlers: Sequence[Crawler]) -> tuple[CachedAnswer, Copy]:
-    """The answer for a host whose robots.txt is `body`, with the rules of `crawlers`; and its copy."""
+    """The answer for a host with this robots.txt, which has the rules of `crawlers`; its copy."""
     origin, now = Origin.of(f"https://host-{number}.example"), time.time()
     copy = Copy(Kind.RULES, 200, origin.robots_url, body, False, "", now, now + 9_000)
     found = CachedAnswer(origin, decide(Entry(copy), now, Policy()))

@@ -251,6 +251,14 @@ def test_what_cannot_go_back_as_the_crawl_closes_is_counted_in_the_log(
 # Scrapy's scheduler.
 
 
+def assert_is_taken_from(world: World) -> None:
+    """Requests are in the scheduler, and come into the room one by one."""
+    world.push("a.x/1", "b.x/1")
+    assert (world.room.occupancy.size, world.pull(), world.room.occupancy.size) == (0, [], 2)
+    world.end("a.x")
+    assert world.pull() == ["a.x/1"]
+
+
 @table(
     "scheduler, queue",
     (with_front(ReplacesItsQueue), DownloaderAwarePriorityQueue),
@@ -260,11 +268,7 @@ def test_what_cannot_go_back_as_the_crawl_closes_is_counted_in_the_log(
 def test_scheduler_whose_queue_is_not_scrapys_is_taken_from(
     scheduler: type, queue: type, new_world: NewWorld
 ) -> None:
-    world = new_world(queue, scheduler)
-    world.push("a.x/1", "b.x/1")
-    assert (world.room.occupancy.size, world.pull()) == (0, [])
-    world.end("a.x")
-    assert world.pull() == ["a.x/1"]
+    assert_is_taken_from(new_world(queue, scheduler))
 
 
 # With a JOBDIR.
@@ -307,10 +311,7 @@ def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
     (warning,) = own_warnings(caplog)
     assert "Scrapy's scheduler is not as the plugin knows it" in warning
     assert "_start_queue_cls" in warning
-    world.push("a.x/1", "b.x/1")
-    assert (world.room.occupancy.size, world.pull(), world.room.occupancy.size) == (0, [], 2)
-    world.end("a.x")
-    assert world.pull() == ["a.x/1"]
+    assert_is_taken_from(world)
 
 
 @pytest.mark.parametrize("queue", [DownloaderAwarePriorityQueue, ScrapyPriorityQueue])

@@ -35,7 +35,7 @@ def asking(url: str) -> Request:
     row("behind-a-redirect", redirect("/elsewhere")),
 )
 @in_reactor
-async def test_known_robots_txt_comes_decoded_and_is_neither_fetched_again_nor_kept_by_the_http_cache(
+async def test_known_robots_txt_comes_decoded_is_not_fetched_again_and_not_kept_by_the_http_cache(
     served: Content, site: Site, tmp_path: Path
 ) -> None:
     site.pages |= {"/robots.txt": served, "/elsewhere": RULES}

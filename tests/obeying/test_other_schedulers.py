@@ -46,7 +46,7 @@ FEWEST_WAIT = {"duck": 0, "slotted": 0, "says-none": 1}
 
 @pytest.mark.parametrize("kind", KINDS)
 @as_scrapy_runs_it
-async def test_requests_wait_before_any_scheduler_keep_no_healthy_host_waiting_and_come_as_they_were(
+async def test_waiting_requests_of_any_scheduler_come_as_they_were_and_keep_no_healthy_host_waiting(
     kind: str, site: Site
 ) -> None:
     page = Reply(200, b"ok", after_secs=0.02)
@@ -108,7 +108,7 @@ class Counting:
 
 @pytest.mark.parametrize(("middleware", "goes_to_see"), [(Exempting, True), (Counting, False)])
 @in_reactor
-async def test_requests_that_went_to_see_come_back_to_the_front_alone_and_are_refused_after_the_wait(
+async def test_requests_that_went_to_see_come_back_to_the_front_and_are_refused_after_the_wait(
     middleware: type, goes_to_see: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.pages["/robots.txt"] = Reply(503)

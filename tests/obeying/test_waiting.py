@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from socket import socket
@@ -14,7 +14,6 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
-from scrapy.spiders import SitemapSpider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.concurrency import pause
@@ -36,7 +35,7 @@ from ..support.crawls import (
 from ..support.fleet import Worker
 from ..support.rows import row, table
 from ..support.schedulers import Fifo
-from ..support.until import FAR_TOO_LONG_SECS, block_until, until
+from ..support.until import block_until, until
 from ..support.visits import Gate, Watched, fetches, hosts, visiting
 from ..support.web import Reply, Site, free_port
 
@@ -296,40 +295,6 @@ async def test_request_that_waits_in_its_place_goes_back_when_the_crawl_closes(
         for response in pages(crawler).crawled.values():
             assert response.request is not None
             assert not response.request.dont_filter
-
-
-@in_reactor
-async def test_sitemaps_on_dead_hosts_take_no_place_of_a_page(site: Site) -> None:
-    def robots_txt(connection: socket) -> None:
-        if fetches(ill) > 6:  # a second one comes when all pages have come
-            all_came.wait(FAR_TOO_LONG_SECS)
-        Reply(503)(connection)
-
-    all_came = threading.Event()
-    with Site({"/robots.txt": robots_txt, "*": b"ok"}, host="0.0.0.0") as ill:
-        listed = [f"{host}/sitemap.xml" for host in hosts(6, ill)]
-        site.pages["/robots.txt"] = "\n".join(f"sitemap: {url}" for url in listed)
-        site.pages["/"] = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
-        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2, "CONCURRENT_REQUESTS": 1}
-        given_up: list[int] = []  # when a page came
-
-        class Mapped(SitemapSpider):
-            name = "mapped"
-
-            async def start(self) -> AsyncIterator[Any]:
-                for number in range(20):
-                    yield Request(site.url(f"/{number}"), dont_filter=True)
-
-            def parse(self, response: Response, **kwargs: Any) -> None:
-                given_up.append(stats(self.crawler).get("gbot_robots/given_up", 0))
-                if len(given_up) == 20:
-                    all_came.set()
-
-        crawler = await crawl(Mapped, settings)
-        assert given_up == [0] * 20  # no page has waited for them
-        assert [path for path in ill.paths() if path != "/robots.txt"] == []
-        assert stats(crawler)["gbot_robots/held"] == 6
-        assert stats(crawler)["gbot_robots/given_up"] == 6
 
 
 @as_scrapy_runs_it

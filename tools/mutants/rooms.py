@@ -11,7 +11,7 @@ ROOMS = {
     "core": "tests/core",
     "policy": "tests/policy",
     "fetching": "tests/fetching",
-    "obeying": "tests/obeying tests/fetching/test_http_cache.py",
+    "obeying": "tests/obeying tests/fetching/test_fetcher.py",
     "storage": "tests/storage",
     "sitemaps": "tests/sitemaps",
     "pages": "tests/pages",
