@@ -4,7 +4,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
 from .support.reactors import ALWAYS_HAS_A_REACTOR
 from .support.redis_server import NO_TLS, NO_VALKEY
+from .support.web import Site
 
 # Without a deadline: a busy machine must not fail a test.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -81,6 +82,13 @@ def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     """What a crawl logs, at INFO and above."""
     caplog.set_level(logging.INFO)
     return caplog
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    """A site whose robots.txt is the `RULES` of the test's module. If there are none, it allows everything."""
+    with Site({"/robots.txt": getattr(request.module, "RULES", b""), "*": b"ok"}) as site:
+        yield site
 
 
 def pytest_runtest_setup() -> None:

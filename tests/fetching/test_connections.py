@@ -110,14 +110,15 @@ async def crawl_with(handler: type, *requests: str | Request) -> Crawler:
 
 
 @in_reactor
-async def test_bounded_handler_is_made_twice_if_need_be_and_closed(bounded: type) -> None:
+async def test_bounded_handler_is_made_twice_if_need_be_and_closed(
+    bounded: type, site: Site
+) -> None:
     handler = type("Own", (Counted, bounded), {})
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        exempt = Request(site.url("/page"), meta={"dont_obey_robotstxt": True}, dont_filter=True)
-        await crawl_with(handler, exempt)
-        assert len(Counted.made) == 1
-        crawler = await crawl_with(handler, site.url("/page"), site.url("/free"))
-        assert set(pages(crawler).crawled) == {site.url("/free")}
+    exempt = Request(site.url("/page"), meta={"dont_obey_robotstxt": True}, dont_filter=True)
+    await crawl_with(handler, exempt)
+    assert len(Counted.made) == 1
+    crawler = await crawl_with(handler, site.url("/page"), site.url("/free"))
+    assert set(pages(crawler).crawled) == {site.url("/free")}
     assert len(Counted.made) == 2
     assert set(Counted.closed) == set(Counted.made)
     assert crawler.settings["CONCURRENT_REQUESTS"] == 16
@@ -125,12 +126,11 @@ async def test_bounded_handler_is_made_twice_if_need_be_and_closed(bounded: type
 
 @in_reactor
 async def test_handler_that_is_made_once_serves_both(
-    bounded: type, caplog: pytest.LogCaptureFixture
+    bounded: type, caplog: pytest.LogCaptureFixture, site: Site
 ) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        handler = type("Own", (OnlyOnce, bounded), {})
-        crawler = await crawl_with(handler, site.url("/page"), site.url("/free"))
-        assert set(pages(crawler).crawled) == {site.url("/free")}
+    handler = type("Own", (OnlyOnce, bounded), {})
+    crawler = await crawl_with(handler, site.url("/page"), site.url("/free"))
+    assert set(pages(crawler).crawled) == {site.url("/free")}
     assert len(Counted.made) == 1
     (warning,) = own_warnings(caplog)
     assert "Own could not be made again" in warning
@@ -152,10 +152,9 @@ class Browser:
 
 
 @in_reactor
-async def test_handlers_that_bound_nothing_are_made_once() -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await crawl_with(CountedTwisteds, site.url("/free"))
-        assert len(Counted.made) == 1
-        Browser.made.clear()
-        await crawl_with(Browser, site.url("/free"))
-        assert len(Browser.made) == 1
+async def test_handlers_that_bound_nothing_are_made_once(site: Site) -> None:
+    await crawl_with(CountedTwisteds, site.url("/free"))
+    assert len(Counted.made) == 1
+    Browser.made.clear()
+    await crawl_with(Browser, site.url("/free"))
+    assert len(Browser.made) == 1

@@ -109,9 +109,10 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
 
 
 @in_reactor
-async def test_response_at_which_a_fault_happens_counts(caplog: pytest.LogCaptureFixture) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await assert_rules_are_obeyed(site, FailsAtResponses)
+async def test_response_at_which_a_fault_happens_counts(
+    caplog: pytest.LogCaptureFixture, site: Site
+) -> None:
+    await assert_rules_are_obeyed(site, FailsAtResponses)
     (record,) = faults(caplog)
     assert "ZeroDivisionError: of no bytes" in record.getMessage()
 
@@ -177,16 +178,15 @@ class SendsAgainForEver:
 @pytest.mark.parametrize("middleware", [WaitsForAPage, WaitsForItself, WaitsForEver])
 @in_reactor
 async def test_middleware_that_waits_for_what_waits_for_the_robots_txt_is_at_fault(
-    middleware: type, caplog: pytest.LogCaptureFixture
+    middleware: type, caplog: pytest.LogCaptureFixture, site: Site
 ) -> None:
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        times = {"GBOT_ROBOTS_TIMEOUT_SECS": 0.5, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
-        settings = {**times, "DOWNLOADER_MIDDLEWARES": {middleware: 600}}
-        urls = [site.url("/free"), site.url("/other")]
-        crawler = await crawl(Pages, settings, urls=urls)
-        assert set(pages(crawler).refused) == set(urls)
-        for error in pages(crawler).refused.values():
-            assert "another middleware failed (TimeoutError: the downloader" in str(error)
+    times = {"GBOT_ROBOTS_TIMEOUT_SECS": 0.5, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
+    settings = {**times, "DOWNLOADER_MIDDLEWARES": {middleware: 600}}
+    urls = [site.url("/free"), site.url("/other")]
+    crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).refused) == set(urls)
+    for error in pages(crawler).refused.values():
+        assert "another middleware failed (TimeoutError: the downloader" in str(error)
     (record,) = faults(caplog)
     assert "the downloader middlewares have kept it for 0.5 s" in record.getMessage()
 

@@ -263,22 +263,21 @@ async def test_odd_host_name_is_asked_under_that_name_through_the_proxy_of_its_r
 @pytest.mark.parametrize("signal", ["headers_received", "bytes_received"])
 @in_reactor
 async def test_crawl_that_stops_downloads_reads_each_robots_txt_whole(
-    signal: str, fail: bool
+    signal: str, fail: bool, site: Site
 ) -> None:
     def stop() -> None:
         raise StopDownload(fail=fail)
 
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        hears = {getattr(signals, signal): stop}
-        crawler = await crawl(Pages, hears=hears, urls=[site.url("/page"), site.url("/free")])
-        assert set(site.paths()) == {"/robots.txt", "/free"}
-        found = pages(crawler)
-        assert fail or "download_stopped" in found.crawled[site.url("/free")].flags
-        assert not fail or isinstance(found.refused[site.url("/free")], StopDownload)
+    hears = {getattr(signals, signal): stop}
+    crawler = await crawl(Pages, hears=hears, urls=[site.url("/page"), site.url("/free")])
+    assert set(site.paths()) == {"/robots.txt", "/free"}
+    found = pages(crawler)
+    assert fail or "download_stopped" in found.crawled[site.url("/free")].flags
+    assert not fail or isinstance(found.refused[site.url("/free")], StopDownload)
 
 
 @in_reactor
-async def test_nothing_listens_to_the_pages_of_a_crawl() -> None:
+async def test_nothing_listens_to_the_pages_of_a_crawl(site: Site) -> None:
     heard: list[object] = []
     of_downloads = "headers_received bytes_received request_reached_downloader".split()
 
@@ -292,9 +291,8 @@ async def test_nothing_listens_to_the_pages_of_a_crawl() -> None:
 
     # without it the first requests are looked at, for the User-Agent that they have
     known = {"ROBOTSTXT_USER_AGENT": "testbot"}
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        hears: dict[object, Any] = {signals.request_left_downloader: look}
-        await crawl(Pages, known, hears=hears, urls=[site.url("/free")])
+    hears: dict[object, Any] = {signals.request_left_downloader: look}
+    await crawl(Pages, known, hears=hears, urls=[site.url("/free")])
     assert heard == [[], [], [], False]
 
 

@@ -7,20 +7,12 @@ import pytest
 
 from ..support.clock import Clock
 from ..support.rooms import NewWorld, World
-from ..support.web import Site
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time of day, which the test sets."""
     return Clock.of(monkeypatch)
-
-
-@pytest.fixture
-def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    """A site whose robots.txt is the `RULES` of the test's module. If there are none, it allows everything."""
-    with Site({"/robots.txt": getattr(request.module, "RULES", b""), "*": b"ok"}) as site:
-        yield site
 
 
 @pytest.fixture

@@ -307,20 +307,6 @@ def test_requests_are_given_up_in_portions_and_all_when_an_origin_is_dead(either
     assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
 
 
-def test_in_a_long_outage_no_look_up_comes_before_it_may(either: World) -> None:
-    either.push(*(f"a.x/{number}" for number in range(400)))
-    for _ in range(7):  # more than the wait
-        either.fails("a.x", secs=10)
-        either.pull()
-        either.waits(10)
-    either.fails("a.x", secs=10)
-    for _ in range(9):
-        either.waits(1)
-        assert (either.pull(), either.asked) == ([], {})
-    either.waits(1)
-    assert [*either.asked] == ["a.x"]
-
-
 def test_outage_that_ends_lets_all_go_on_and_the_next_one_begins_anew(world: World) -> None:
     world.push(*(f"a.x/{number}" for number in range(70)))
     for _ in range(7):

@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -40,10 +39,6 @@ def _agree(is_so: Callable[[], object]) -> None:
     import redis
 
     block_until(is_so, despite=(redis.exceptions.RedisError, IndexError))
-
-
-def _cluster_says(client: Any, fact: str, value: str) -> bool:
-    return bool(client.execute_command("CLUSTER INFO")[fact] == value)
 
 
 class Topology(NamedTuple):
@@ -100,10 +95,13 @@ def cluster(kind: str = "redis") -> Iterator[Topology]:
             first, last = number * _SLOTS // 3, (number + 1) * _SLOTS // 3
             client.execute_command("CLUSTER ADDSLOTS", *range(first, last))
             client.execute_command("CLUSTER MEET", "127.0.0.1", ports[0])
-        for client in clients:
-            _agree(partial(_cluster_says, client, "cluster_known_nodes", "3"))
-        for client in clients:
-            _agree(partial(_cluster_says, client, "cluster_state", "ok"))
+
+        def all_say(fact: str, value: str) -> bool:
+            facts = [client.execute_command("CLUSTER INFO") for client in clients]
+            return {each[fact] for each in facts} == {value}
+
+        _agree(lambda: all_say("cluster_known_nodes", "3"))
+        _agree(lambda: all_say("cluster_state", "ok"))
         yield Topology(masters, _settings("cluster", ports), lambda: None)
 
 
