@@ -48,6 +48,12 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
     assert getattr(read(**{name: value}), name.lower()) == read_as
 
 
+def test_crawlers_are_settings() -> None:
+    assert read().asked_as is None
+    assert read(AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
+    assert read(AGENTS="a,b").asked_as == ("a, b", ("a", "b"), True)
+
+
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
 REDIS_SCHEMES = "redis:// or rediss:// or unix://"
 REDIS_RULE = f"a URL that begins with {REDIS_SCHEMES}, and so must REDIS_URL in its place"
@@ -65,6 +71,7 @@ WRONG_STORAGES = "mysql /var/robots.sqlite robots.sqlite redis://a.example a.b.d
 WRONG_KEYS = (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
 WRONG_REPORTS = "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
 WRONG_ARCHIVES = "r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split()
+NO_DICTS = ("o.json", 7, "[1]", '{"a": 1} x', '{"a": ' * 100_000)
 WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
 
 
@@ -84,6 +91,7 @@ WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bo
     ("REPORT", REPORT_RULE, WRONG_REPORTS),
     ("ARCHIVE", ARCHIVE_RULE, (7, *WRONG_ARCHIVES)),
     ("AGENTS", AGENTS_RULE, WRONG_AGENTS),
+    ("OVERRIDES", "a dict", NO_DICTS),
 )
 def test_wrong_value_is_named_with_rule(name: str, rule: str, values: tuple[object, ...]) -> None:
     for value in values:

@@ -2,7 +2,6 @@
 
 import threading
 from contextlib import ExitStack
-from importlib import import_module
 from socket import socket
 from typing import Any, ClassVar
 
@@ -96,10 +95,8 @@ def bounded() -> type:
     if "TWISTED_REACTOR" in QUIET:
         pytest.skip("needs the asyncio reactor")
     path, _, name = DOWNLOAD_HANDLERS["aiohttp"].rpartition(".")
-    try:
-        kind: type = getattr(import_module(path), name)
-    except ImportError:
-        pytest.skip("this Scrapy has no aiohttp handler, or it lacks aiohttp")
+    lacks = "this Scrapy has no aiohttp handler, or it lacks aiohttp"
+    kind: type = getattr(pytest.importorskip(path, reason=lacks, exc_type=ImportError), name)
     return kind
 
 

@@ -37,12 +37,19 @@ from .scenarios import (
     ELSEWHERE,
     OBEY,
     RULES,
+    SCENARIOS,
     ZIPPED,
     Scenario,
     coded,
     hops,
     run_all,
 )
+
+
+@in_reactor
+async def test_odd_server_gets_what_google_gives_it() -> None:
+    """All odd servers of `scenarios` in one crawl, by the download handler that the tests use."""
+    assert await run_all(SCENARIOS) == {each.id: each.expected_here for each in SCENARIOS}
 
 
 class Picky:

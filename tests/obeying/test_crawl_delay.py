@@ -37,12 +37,16 @@ def site(site: Site) -> Site:
 
 
 class Paced(Pages):
-    """Remembers when each request is sent, and the shortest of a hundred random delays of each page's download slot."""
+    """Remembers when each request is sent, and the shortest of a hundred random delays of each page's download slot.
+
+    When /1 has come, it does `then`, which says what else to request.
+    """
 
     name = "paced"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, then: Callable[[Any], list[str]] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.then = then
         self.waits: list[float] = []
         # When the slot let it go: it may be sent late, and come later.
         self.sent: dict[str, float] = {}
@@ -68,7 +72,9 @@ class Paced(Pages):
         super().parse(response)
         slot = self.slots[response.meta["download_slot"]]
         self.waits.append(min(slot.download_delay() for _ in range(100)))
-        return None
+        if self.then is None or not response.url.endswith("/1"):
+            return None
+        return (response.follow(url, self.parse) for url in self.then(self))
 
     @property
     def slots(self) -> dict[str, Any]:
@@ -76,8 +82,8 @@ class Paced(Pages):
         return self.crawler.engine.downloader.slots
 
 
-async def paced(urls: list[Any], settings: dict[str, Any], spider: type[Paced] = Paced) -> Any:
-    return await crawl(spider, {**ON, **settings}, urls=urls)
+async def paced(urls: list[Any], settings: dict[str, Any], **more: Any) -> Any:
+    return await crawl(Paced, {**ON, **settings}, urls=urls, **more)
 
 
 AUTOTHROTTLE = {
@@ -142,17 +148,13 @@ async def test_largest_delay_of_the_origins_in_one_slot_counts(first: str, secon
 
 @in_reactor
 async def test_collected_slot_is_slowed_down_again(site: Site) -> None:
-    class Collecting(Paced):
-        def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
-            super().parse(response)
-            if not response.url.endswith("/1"):
-                return None
-            assert self.crawler.engine is not None
-            self.crawler.engine.downloader._slot_gc(-1000)
-            assert not self.slots
-            return (response.follow(f"/{number}", self.parse) for number in (2, 3))
+    def collect(spider: Paced) -> list[str]:
+        assert spider.crawler.engine is not None
+        spider.crawler.engine.downloader._slot_gc(-1000)
+        assert not spider.slots
+        return ["/2", "/3"]
 
-    crawler = await paced([site.url("/1")], {}, Collecting)
+    crawler = await paced([site.url("/1")], {}, then=collect)
     assert crawler.spider.gap(site.url("/2"), site.url("/3")) >= DELAY - SLACK
 
 
@@ -186,11 +188,9 @@ async def test_delay_is_kept_among_redirects_between_hosts_and_own_slots(site: S
 
 @in_reactor
 async def test_delay_goes_on_though_robots_txt_asks_for_less_later(site: Site) -> None:
-    class Changing(Paced):
-        def parse(self, response: Response, **kwargs: Any) -> Iterator[Request] | None:
-            super().parse(response)
-            site.pages["/robots.txt"] = b""
-            return iter([response.follow("/2", self.parse)] if response.url.endswith("/1") else [])
+    def change(spider: Paced) -> list[str]:
+        site.pages["/robots.txt"] = b""
+        return ["/2"]
 
-    crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, Changing)
+    crawler = await paced([site.url("/1")], {"GBOT_ROBOTS_MAX_AGE_SECS": 0}, then=change)
     assert crawler.spider.waits == [DELAY, DELAY]

@@ -133,17 +133,17 @@ NO_PROJECT = (
 )
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({STORAGE: "memory", **UNUSED}, "memory: kept until the crawl ends, for this process"),
-        ({STORAGE: "sqlite"}, NO_PROJECT),
-        ({"GBOT_ROBOTS_SQLITE_PATH": "r.sqlite"}, "sqlite at {path}"),
-        ({**REDIS_URL, **UNUSED}, "redis at 127.0.0.1:7, database 3"),
-        (REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings"),
-        ({STORAGE: "own.Storage", **UNUSED}, "own.Storage"),
-    ],
-    ids=["memory", "no-project", "relative-path", "redis-url", "redis-host", "own"],
+MEMORY = "memory: kept until the crawl ends, for this process"
+
+
+@table(
+    "settings, named",
+    row("memory", {STORAGE: "memory", **UNUSED}, MEMORY),
+    row("no-project", {STORAGE: "sqlite"}, NO_PROJECT),
+    row("relative-path", {"GBOT_ROBOTS_SQLITE_PATH": "r.sqlite"}, "sqlite at {path}"),
+    row("redis-url", {**REDIS_URL, **UNUSED}, "redis at 127.0.0.1:7, database 3"),
+    row("redis-host", REDIS_HOST, "redis at scrapy_redis.connection.get_redis_from_settings"),
+    row("own", {STORAGE: "own.Storage", **UNUSED}, "own.Storage"),
 )
 def test_storage_is_named_without_passwords(
     settings: dict[str, Any], named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

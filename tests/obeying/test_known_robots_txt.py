@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
-from scrapy.spiders import SitemapSpider
 
 from scrapy_gbot_robots.meta import ANSWERED, PROBE
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind, Outage
@@ -18,6 +16,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.rows import row, table
+from ..support.sitemap_web import Sitemaps, parsed, sitemap_lines, urlset
 from ..support.web import Content, Reply, Site, redirect
 
 RULES = b"\xef\xbb\xbfUser-agent: *\nDisallow: /no\nSitemap: /not-absolute\n\xff"
@@ -126,32 +125,21 @@ async def test_spider_gets_the_robots_txt_that_it_asks_for_with_headers_of_its_o
         assert site.paths().count("/robots.txt") == 2  # the plugin has none of these headers
 
 
-class NamesOne(SitemapSpider):
-    """Names a robots.txt, and has the credentials for it."""
-
-    name = "names-one"
-
-    def __init__(self, site: Site) -> None:
-        super().__init__()
-        self.sitemap_urls = [site.url("/robots.txt")]
-        self.crawled: list[str] = []
+class HasCredentials(Sitemaps):
+    """Has the credentials for the sitemap file that it names."""
 
     async def start(self) -> AsyncIterator[Any]:
         async for request in super().start():
             yield request.replace(headers={"Authorization": "Bearer token"})
 
-    def parse(self, response: Response, **kwargs: Any) -> None:
-        self.crawled.append(response.url)
-
 
 @in_reactor
 async def test_sitemap_spider_that_names_a_robots_txt_reads_it_with_its_own_headers() -> None:
     with Members({"refusal": Reply(403), "*": b"ok"}) as site:
-        site.pages["/robots.txt"] = f"Sitemap: {site.url('/s.xml')}"
-        site.pages["/s.xml"] = f"<urlset><url><loc>{site.url('/page')}</loc></url></urlset>"
-        crawler = await crawl(NamesOne, site=site)
-        assert isinstance(crawler.spider, NamesOne)
-        assert crawler.spider.crawled == [site.url("/page")]
+        site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"))
+        site.pages["/s.xml"] = urlset(site.url("/page"))
+        crawler = await crawl(HasCredentials, sitemap_urls=[site.url("/robots.txt")])
+        assert [*parsed(crawler)] == [site.url("/page")]
 
 
 @in_reactor

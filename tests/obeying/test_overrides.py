@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.settings import Settings
 
 from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import override_used
 
 from ..support.clock import DAY, Clock
@@ -187,20 +185,6 @@ async def test_log_names_at_the_start_what_is_in_force_and_what_has_run_out_and_
     assert len(warning) < 3_000
 
 
-def settings_of(**settings: Any) -> GbotSettings:
-    named = {f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}
-    return GbotSettings.of(Settings(named))
-
-
-NO_DICTS = ["o.json", 7, "[1]", '{"a": 1} x', '{"a": ' * 100_000]
-
-
-@pytest.mark.parametrize("value", NO_DICTS, ids=range(5))
-def test_value_that_is_no_dict_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="^GBOT_ROBOTS_OVERRIDES must be a dict, got"):
-        settings_of(OVERRIDES=value)
-
-
 @in_reactor
 async def test_wrong_override_stops_the_crawl_at_its_start() -> None:
     wrong = r"\['127.0.0.1'\]\['reason'\] must be a text that says why, got None"
@@ -224,9 +208,3 @@ async def test_first_crawler_that_a_group_names_counts(
     assert paths_of(crawler, site) == {"/yes", "/other"}
     assert {url.rpartition("/")[2] for url in refusals(crawler)} == {"mine"}
     assert own_warnings(caplog) == []  # the User-Agent does not count, so nothing is said of it
-
-
-def test_crawlers_are_settings() -> None:
-    assert settings_of().asked_as is None
-    assert settings_of(AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
-    assert settings_of(AGENTS="a,b").asked_as == ("a, b", ("a", "b"), True)
