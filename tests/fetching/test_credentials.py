@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -47,21 +47,16 @@ class WithAttributes(Pages):
     http_pass = "secret"
 
 
-class OwnFetcher(Fetcher):
-    """Asks for each robots.txt with headers of its own."""
-
-    own: ClassVar[dict[str, str]] = {}
-
-    def robots_request(self, url: str, request: Request | None) -> Request:
-        robots_request = super().robots_request(url, request)
-        robots_request.headers.update(self.own)
-        return robots_request
-
-
 def asking_with(**own: str) -> dict[str, Any]:
     """Settings of a crawl whose `Fetcher` sets headers. Its pages have the password by the settings."""
-    fetcher = type("WithHeaders", (OwnFetcher,), {"own": own})
-    middleware = type("Own", (GbotRobotsTxtMiddleware,), {"fetcher_cls": fetcher})
+
+    class OwnFetcher(Fetcher):
+        def robots_request(self, url: str, request: Request | None) -> Request:
+            robots_request = super().robots_request(url, request)
+            robots_request.headers.update(own)
+            return robots_request
+
+    middleware = type("Own", (GbotRobotsTxtMiddleware,), {"fetcher_cls": OwnFetcher})
     scrapys = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"
     by_settings = {"DEFAULT_REQUEST_HEADERS": {"Authorization": BASIC}}
     return {**by_settings, "DOWNLOADER_MIDDLEWARES": {middleware: 100, scrapys: None}}

@@ -41,7 +41,7 @@ async def in_flight(visitor: Visitor, site: Site, clock: Clock) -> None:
 async def held(visitor: Visitor, site: Site, clock: Clock) -> None:
     site.pages["/robots.txt"] = Reply(503)
     ask(visitor, site)
-    await until(lambda: counted(visitor, "gbot_robots/held") > 0)
+    await until(lambda: stats(visitor.crawler).get("gbot_robots/held"))
 
 
 async def refreshed(visitor: Visitor, site: Site, clock: Clock) -> None:
@@ -65,10 +65,6 @@ async def leased_by_another(visitor: Visitor, site: Site, clock: Clock) -> None:
 def ask(visitor: Visitor, site: Site) -> None:
     """Let the crawl ask for some pages."""
     visitor.schedule(*(site.url(f"/{number}") for number in range(5)))
-
-
-def counted(visitor: Visitor, name: str) -> int:
-    return int(stats(visitor.crawler).get(name, 0))
 
 
 def tasks() -> set[asyncio.Task[Any]]:
@@ -170,6 +166,8 @@ async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look
             ask(visitor, site)
             for url in late:
                 under_way(visitor.may(url))
-            await until(lambda: Slow.has == 2 and counted(visitor, "gbot_robots/held") == 5)
+            await until(
+                lambda: Slow.has == 2 and stats(visitor.crawler).get("gbot_robots/held") == 5
+            )
         assert site.paths() == ["/robots.txt"]
         assert unknown.asked == []

@@ -8,7 +8,6 @@ from unittest.mock import create_autospec
 import pytest
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
@@ -25,6 +24,7 @@ from ..support.crawls import (
     waiting,
 )
 from ..support.random_worlds import SCHEDULERS
+from ..support.rows import row, table
 from ..support.schedulers import Duck, Fifo, Prefetches, ReplacesItsQueue, SaysNone
 from ..support.visits import Gate, Watched, hosts
 from ..support.web import Reply, Site
@@ -92,27 +92,18 @@ async def test_scheduler_with_a_front_is_still_the_users_own(site: Site) -> None
     assert (len(scheduler), scheduler.requests[0].url) == (1, "http://a.x/")
 
 
-class Exempting:
-    """A downloader middleware of a project's: so one request of a host goes and sees."""
-
-    def process_request(self, request: Request) -> None:
-        pass
-
-
-class Counting:
-    """Another, which can exempt nothing."""
-
-    def process_response(self, request: Request, response: Response) -> Response:
-        return response
-
-
-@pytest.mark.parametrize(("middleware", "goes_to_see"), [(Exempting, True), (Counting, False)])
+@table(
+    "methods, goes_to_see",
+    row("may-exempt", {"process_request": lambda self, request: None}, True),
+    row("exempts-nothing", {"process_response": lambda self, request, response: response}, False),
+)
 @in_reactor
 async def test_requests_that_went_to_see_come_back_to_the_front_and_are_refused_after_the_wait(
-    middleware: type, goes_to_see: bool, site: Site, monkeypatch: pytest.MonkeyPatch
+    methods: dict[str, Any], goes_to_see: bool, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.pages["/robots.txt"] = Reply(503)
     urls = [site.url(f"/{number}") for number in range(5)]
+    middleware = type("OfTheProjects", (), methods)
     settings: dict[str, Any] = {"SCHEDULER": Fifo, "DOWNLOADER_MIDDLEWARES": {middleware: 60}}
     settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = 1.2
     enqueue = create_autospec(Fifo.enqueue_request, side_effect=Fifo.enqueue_request)

@@ -9,12 +9,12 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 
-from scrapy_gbot_robots import RobotsSitemapSpider
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.signals import override_used
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
+from ..support.sitemap_web import Hosts
 from ..support.visits import visiting
 from ..support.web import Reply, Site
 
@@ -129,15 +129,11 @@ async def test_spider_s_own_request_for_a_robots_txt_gets_the_site_s_own_and_a_d
         settings = {"GBOT_ROBOTS_OVERRIDES": overrides}
         urls = [each.url("/robots.txt") for each in (site, never)]
         crawler = await crawl(Pages, settings, urls=urls)
-        await crawl(ByHost, settings, hosts=f"127.0.0.2:{never.port}")  # by no scheme
+        await crawl(Hosts, settings, hosts=f"127.0.0.2:{never.port}")  # by no scheme
         assert never.asked == []
     assert pages(crawler).crawled[urls[0]].body == RULES
     refusal = str(refusals(crawler)[urls[1]])
     assert refusal.endswith("disallowed: override for 127.0.0.2 (asked us to stop)")
-
-
-class ByHost(RobotsSitemapSpider):
-    name = "by-host"
 
 
 @in_reactor

@@ -51,7 +51,7 @@ class Story:
             self.entry = Entry(None, outage_after(*earlier))
 
     def given_up(
-        self, requests: int, meanwhile: Callable[[float], object]
+        self, requests: int, meanwhile: Callable[[float], object] = lambda _: None
     ) -> list[tuple[float, int]]:
         """When how many of the requests are given up, if `meanwhile` happens before each look at the origin."""
         given_up: list[tuple[float, int]] = []
@@ -75,9 +75,6 @@ class Story:
                 if not requests:
                     return given_up
             now = self.patience.look_again_at(case, now)
-
-
-def nothing(_: float) -> None: ...
 
 
 IN_AN_HOUR = Unreachable("HTTP 503", 503, 3600.0)
@@ -104,7 +101,7 @@ PORTIONS_OF_DAYS = [*((86_895 + DAY * n, 64) for n in range(4)), (5 * DAY, 144)]
 def test_requests_are_given_up_over_time(
     wait_secs: float, outcome: Outcome, requests: int, given_up: list[tuple[float, int]]
 ) -> None:
-    assert Story(wait_secs, outcome).given_up(requests, nothing) == given_up
+    assert Story(wait_secs, outcome).given_up(requests) == given_up
 
 
 @table(
@@ -121,7 +118,7 @@ def test_host_gone_in_the_last_run_is_soon_gone_again(
     earlier: list[Outcome], gone_at: float
 ) -> None:
     story = Story(WAIT, UNKNOWN, *earlier)
-    assert story.given_up(5, nothing) == [(gone_at, 5)]
+    assert story.given_up(5) == [(gone_at, 5)]
 
 
 def test_host_is_gone_at_once_if_it_was_before_and_a_server_answers_meanwhile() -> None:

@@ -48,10 +48,6 @@ def _heard(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger=client_module.__name__)
 
 
-def is_there(entry: Entry | None) -> bool:
-    return entry is not None
-
-
 @as_scrapy_runs_it
 async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_the_crawl(
     tmp_path: Path,
@@ -59,10 +55,10 @@ async def test_lease_comes_with_no_good_entry_and_ends_with_the_fetch_or_with_th
     opens = partial(SqliteStorage, tmp_path / "robots.sqlite")
     async with opened(opens) as one:
         async with opened(opens) as other:
-            assert await other.find(ORIGIN, is_there) == (None, True)
-            assert await one.find(ORIGIN, is_there) == (None, False)
+            assert await other.find(ORIGIN, bool) == (None, True)
+            assert await one.find(ORIGIN, bool) == (None, False)
             await other.store_and_release(ORIGIN, Entry(RULES))
-            assert await one.find(ORIGIN, is_there) == (Entry(RULES), False)
+            assert await one.find(ORIGIN, bool) == (Entry(RULES), False)
             assert await other.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
         assert await one.find(ORIGIN, lambda _: False) == (Entry(RULES), True)
 
@@ -73,7 +69,7 @@ async def test_memory_answers_at_once_without_a_thread() -> None:
     async with opened(MemoryStorage) as entries:
         with pytest.raises(StopIteration) as ended:
             # a coroutine that has to wait does not end here
-            entries.find(ORIGIN, is_there).send(None)
+            entries.find(ORIGIN, bool).send(None)
         assert ended.value.value == (None, True)
         assert set(threading.enumerate()) <= threads  # one of an earlier test may end meanwhile
 
@@ -105,7 +101,7 @@ async def test_several_origins_are_asked_for_at_a_time_of_one_storage() -> None:
         return gated
 
     async with opened(opens) as entries:
-        calls = [under_way(entries.find(str(number), is_there)) for number in range(200)]
+        calls = [under_way(entries.find(str(number), bool)) for number in range(200)]
         await until(lambda: len(gated.calls) == client_module.THREADS)  # and none has ended
         calls.pop().addErrback(lambda _: None).cancel()
         gated.go.set()
@@ -140,7 +136,7 @@ async def test_storage_that_does_not_close_is_logged_and_delays_the_end_by_five_
     monkeypatch.setattr(client_module, "CLOSE_SECS", 0.2 if hangs else 5)
     sticky = Sticky(hangs=hangs)
     async with opened(lambda: sticky) as entries:
-        assert await entries.find(ORIGIN, is_there) == (None, True)
+        assert await entries.find(ORIGIN, bool) == (None, True)
     (warning,) = caplog.messages
     assert warning == f"The robots.txt storage could not be closed properly: {why}"
     sticky.go.set()
@@ -154,8 +150,8 @@ async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are
     gated = Gated()
     gated.go.set()
     async with opened(lambda: gated) as entries:
-        assert await entries.find(ORIGIN, is_there) == (None, True)
-        assert await entries.find("https://13.example", is_there) == (None, True)  # by memory
+        assert await entries.find(ORIGIN, bool) == (None, True)
+        assert await entries.find("https://13.example", bool) == (None, True)  # by memory
         assert "OSError: it is away" in caplog.text
         await until(lambda: said(caplog) == [FAILED, WORKS])
     assert not gated.leases
@@ -169,7 +165,7 @@ async def test_late_call_is_given_up_with_all_behind_it_and_the_storage_is_used_
         monkeypatch.setattr(client_module, name, value)
     gated = Gated()
     async with opened(lambda: gated) as entries:
-        calls = [under_way(entries.find(origin, is_there)) for origin in (ORIGIN, OTHER)]
+        calls = [under_way(entries.find(origin, bool)) for origin in (ORIGIN, OTHER)]
         assert await together(*calls) == [(None, True)] * len(calls)  # by memory
         assert said(caplog) == [FAILED]
         assert "no answer within 0.2 s. Until" in caplog.text
@@ -186,7 +182,7 @@ async def test_lease_that_comes_after_its_caller_was_cancelled_is_given_back(
 ) -> None:
     gated = Gated()
     async with opened(lambda: gated) as entries:
-        seeking = under_way(entries.find(ORIGIN, is_there)).addErrback(lambda _: None)
+        seeking = under_way(entries.find(ORIGIN, bool)).addErrback(lambda _: None)
         await until(lambda: gated.calls)
         seeking.cancel()
         gated.go.set()
@@ -200,7 +196,7 @@ async def test_storage_that_fails_to_the_end_is_tried_no_more_after_it() -> None
         raise OSError("it is away")
 
     async with opened(broken) as entries:
-        assert await entries.find(ORIGIN, is_there) == (None, True)
+        assert await entries.find(ORIGIN, bool) == (None, True)
     await within(5, entries._background.ended())
 
 
@@ -223,12 +219,12 @@ def test_body_of_the_size_allowed_comes_back(storage: str, tmp_path: Path, redis
 
 @as_scrapy_runs_it
 async def test_lease_lasts_twice_as_long_as_a_fetch_may(redis_url: str) -> None:
-    redis_there = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
-    settings = {**redis_there, "GBOT_ROBOTS_TIMEOUT_SECS": 200}
+    redbool = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_URL": redis_url}
+    settings = {**redbool, "GBOT_ROBOTS_TIMEOUT_SECS": 200}
     crawler = get_crawler(settings_dict=settings)
     client = StorageClient.of(GbotSettings.of(crawler.settings), crawler)
     try:
-        assert await client.find(ORIGIN, is_there) == (None, True)
+        assert await client.find(ORIGIN, bool) == (None, True)
         with redis.Redis.from_url(redis_url) as other:
             assert 300_000 < other.pttl(f"gbot_robots:lease:{{{ORIGIN}}}") <= 400_000
     finally:
