@@ -27,13 +27,7 @@ from ..support.web import Site, redirect
 DELAY = 0.2
 SLACK = 0.02  # of the reactor's timers
 ON: dict[str, Any] = {"GBOT_ROBOTS_CRAWL_DELAY": True}
-DELAYED = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-delay: 20"
-
-
-@pytest.fixture
-def site(site: Site) -> Site:
-    site.pages["/robots.txt"] = DELAYED
-    return site
+RULES = f"user-agent: testbot\ncrawl-delay: {DELAY}\n\nuser-agent: *\ncrawl-delay: 20"
 
 
 class Paced(Pages):
@@ -132,7 +126,7 @@ async def test_delay_over_the_cap_is_capped(site: Site, caplog: pytest.LogCaptur
 SMALL = f"user-agent: *\ncrawl-delay: {DELAY / 3}"
 
 
-@table("first, second", row("larger-first", DELAYED, SMALL), row("smaller-first", SMALL, DELAYED))
+@table("first, second", row("larger-first", RULES, SMALL), row("smaller-first", SMALL, RULES))
 @as_scrapy_runs_it
 async def test_largest_delay_of_the_origins_in_one_slot_counts(first: str, second: str) -> None:
     gate = Gate(second)
