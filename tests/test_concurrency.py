@@ -1,7 +1,6 @@
 """Waiting and background work: what is cancelled harms no other, and what must happen happens."""
 
 import asyncio
-import logging
 import threading
 from collections.abc import Awaitable
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from scrapy_gbot_robots.concurrency import Background, TimeLimit, pause, run_in_thread, within
 
-from .support.crawls import QUIET, as_scrapy_runs_it, together, under_way
+from .support.crawls import QUIET, as_scrapy_runs_it, errors, together, under_way
 
 
 async def outcome_of(work: Awaitable[object], outcomes: list[str], name: str) -> None:
@@ -75,7 +74,7 @@ async def test_background_work_is_followed_by_what_must_happen_however_it_ends(l
     background.cancel()
     await background.ended()
     assert sorted(followed) == ["cancelled", "done", "failed"]
-    (error,) = [record.getMessage() for record in log.records if record.levelno >= logging.ERROR]
+    (error,) = errors(log)
     assert error.endswith("the crawl goes on: by nothing")
 
 

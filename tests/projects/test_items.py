@@ -138,7 +138,7 @@ def paths(*names: str) -> list[dict[str, str]]:
 
 
 @table(
-    "spider, name, attributes, expected",
+    "spider, name, own, expected",
     row("file", Maps, "/en.xml", {}, paths("en/1", "en/2")),
     row("index", Maps, "/index.xml", {}, paths("de/1", "en/1", "en/2")),
     row("robots-txt-with-relative-lines-and-odd-bytes", Maps, "/robots.txt", {}, paths("de/1", "en/1", "en/2")),
@@ -158,12 +158,10 @@ def paths(*names: str) -> list[dict[str, str]]:
     row("html", Maps, "/page.html", {}, []),
 )  # fmt: skip
 @in_reactor
-async def test_items_are_those_without_the_add_on(
-    spider: type[Maps], name: str, attributes: dict[str, Any], expected: list[Any]
-) -> None:
+async def test_items_are_those_of_scrapy(spider: Any, name: str, own: Any, expected: Any) -> None:
     with Site(dict.fromkeys(PAGES, b"ok")) as site:
         web(site)
-        kind = type("Kind", (spider,), {"sitemap_urls": [site.url(name)], **attributes})
+        kind = type("Kind", (spider,), {"sitemap_urls": [site.url(name)], **own})
         plain, added = [await items(kind, {}, addon=addon) for addon in (False, True)]
         assert plain == added == expected
 

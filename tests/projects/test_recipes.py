@@ -63,9 +63,7 @@ class WithFiles(Pages):
 
 
 @in_reactor
-async def test_file_of_a_media_pipeline_is_judged_by_the_robots_txt_of_its_host(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_media_is_judged_by_its_host(site: Site, tmp_path: Path, monkeypatch: Any) -> None:
     refused: list[str] = []
     items: list[Any] = []
     hears: dict[object, Any] = {

@@ -334,7 +334,7 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
 
 
 @table(
-    "answer, outcome, why",
+    "answer, fate, why",
     row("no-server", None, "unreachable", "connection refused"),  # it is not waited for
     row("429", Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
     row("999", Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
@@ -342,16 +342,14 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
     row("bad", b"Sitemap: /s.xml", "without", "its robots.txt lists none that can be used"),
 )
 @in_reactor
-async def test_host_without_a_sitemap_is_told_with_the_reason(
-    answer: Reply | bytes | None, outcome: str, why: str, site: Site
-) -> None:
+async def test_host_without_sitemap_is_told(answer: Any, fate: str, why: str, site: Site) -> None:
     site.pages["/robots.txt"] = answer or b""
     host = f"127.0.0.1:{site.port if answer else free_port()}"
     settings: dict[str, Any] = {"GBOT_ROBOTS_REFUSED": "disallow"}
     if answer is None:
         settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = 60
     crawler = await crawl(Hosts, settings, hosts=host)
-    assert host_stats(crawler) == {outcome: 1}
+    assert host_stats(crawler) == {fate: 1}
     assert why in without(crawler)[host]
 
 
