@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-import logging
 import signal
 import time
 from collections import Counter
@@ -103,7 +102,7 @@ def judged(archive: Path, urls: list[str]) -> dict[str, int | None]:
 @pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz"])
 @in_reactor
 async def test_archive_of_either_crawl_has_what_was_served_and_gives_the_crawl_s_own_verdicts(
-    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:
@@ -116,13 +115,12 @@ async def test_archive_of_either_crawl_has_what_was_served_and_gives_the_crawl_s
             settings = in_sqlite(tmp_path / "r.sqlite")
             settings |= {"GBOT_ROBOTS_PROVENANCE": True, "GBOT_ROBOTS_MAX_BYTES": 500}
             settings |= {"GBOT_ROBOTS_ARCHIVE": archive.name}
-            caplog.clear()
-            with caplog.at_level(logging.INFO):
-                crawler = await crawl(Pages, settings, urls=urls)
+            log.clear()
+            crawler = await crawl(Pages, settings, urls=urls)
             assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
             assert judged(archive, urls) == dict(zip(urls, expected, strict=True))
             assert stats(crawler, "gbot_robots/archive/") == {"written": 11}
-            (line,) = [text for text in caplog.messages if text.startswith("The record of this")]
+            (line,) = [text for text in log.messages if text.startswith("The record of this")]
             assert line == f"The record of this crawl is in {archive}: 11 robots.txt answers"
             rows = [by_url(archive)[site.url("/robots.txt")] for site in sites]
             assert len(records(archive)) == len(rows)
@@ -216,15 +214,15 @@ def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["file/r.jsonl.gz", f"{'x' * 300}.jsonl", "r\0.jsonl"])
 @in_reactor
 async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page(
-    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, log: Any
 ) -> None:
     (tmp_path / "file").touch()
-    with Site({"*": b"ok"}) as one, Site({"*": b"ok"}) as alike, caplog.at_level(logging.INFO):
+    with Site({"*": b"ok"}) as one, Site({"*": b"ok"}) as alike:
         alike.pages["/robots.txt"] = Reply(200, RULES, after_secs=0.5)
         archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}
         crawler = await crawl(Pages, archive, urls=[one.url("/a"), alike.url("/a")])
         assert set(pages(crawler).crawled) == {one.url("/a"), alike.url("/a")}
-    (said,) = [text for text in caplog.messages if "GBOT_ROBOTS_ARCHIVE" in text]
+    (said,) = [text for text in log.messages if "GBOT_ROBOTS_ARCHIVE" in text]
     goes_on = "cannot be written; the crawl goes on, the archive lacks records: "
     assert said.startswith(f"GBOT_ROBOTS_ARCHIVE {goes_on}")
     assert stats(crawler)["gbot_robots/archive/errors"] == 2

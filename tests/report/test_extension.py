@@ -1,6 +1,5 @@
 """The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
-import logging
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -134,14 +133,13 @@ async def test_robots_txt_that_answers_is_no_more_unreachable(log: Any) -> None:
 @pytest.mark.parametrize("obey", [True, False])
 @in_reactor
 async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if_it_does_not_obey(
-    obey: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    obey: bool, tmp_path: Path, log: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "report.html"
     settings = {"GBOT_ROBOTS_REPORT": path.name, "ROBOTSTXT_OBEY": obey}
-    with caplog.at_level(logging.INFO):
-        await crawl(Pages, settings, urls=["data:,x"])
-    assert summaries(caplog) == [f"What robots.txt did to this crawl is shown in {path}"]
+    await crawl(Pages, settings, urls=["data:,x"])
+    assert summaries(log) == [f"What robots.txt did to this crawl is shown in {path}"]
     large = [] if obey else ["This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False"]
     assert document(path).css("p.off::text").getall() == large
 

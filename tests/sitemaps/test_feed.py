@@ -90,13 +90,12 @@ async def test_many_lines_are_read_in_a_thread(named: bool, site: Site, monkeypa
 @pytest.mark.parametrize("mode", ["collect", "auto"])
 @as_scrapy_runs_it
 async def test_lines_that_are_not_used_are_said_once_if_they_are_asked_for(
-    mode: str, urls: list[str], said: str | None, caplog: pytest.LogCaptureFixture
+    mode: str, urls: list[str], said: str | None, log: Any
 ) -> None:
-    caplog.set_level("INFO")
     feed = feed_with(GBOT_ROBOTS_SITEMAPS=mode, GBOT_ROBOTS_SITEMAPS_MAX=2)
     for _ in range(2):
         await feed.take(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)), is_fed=False)
-    messages = [message for message in caplog.messages if "robots.txt" in message]
+    messages = [message for message in log.messages if "robots.txt" in message]
     is_said = said is not None and mode == "collect"
     assert messages == [f"https://e/robots.txt: sitemaps left out: {said}"] * is_said
 
