@@ -156,7 +156,7 @@ def test_scheduler_that_fails_is_asked_again_each_five_seconds_while_what_is_hel
 ) -> None:
     shared.push("a.x/1", "a.x/2", "b.x/1")
     assert held(shared) == 3
-    away("next_request")
+    taken = away("next_request")
     asked = away("has_pending_requests")
     for times in (1, 2, 3):
         for _ in range(10):
@@ -168,6 +168,13 @@ def test_scheduler_that_fails_is_asked_again_each_five_seconds_while_what_is_hel
     assert shared.pull(2) == ["a.x/1", "a.x/2"]
     (warning,) = own_warnings(caplog)
     assert warning.startswith("The scheduler failed: ConnectionError('the queue is away'). 3 of")
+    asked.side_effect = taken.side_effect = None
+    taken.return_value = None
+    shared.waits(5)
+    assert held(shared) == 1
+    away("next_request")
+    assert held(shared) == 1
+    assert len(own_warnings(caplog)) == 2, "it has worked in between"
 
 
 def test_scrapys_files_are_left_while_one_goes_on(on_disk: World) -> None:
