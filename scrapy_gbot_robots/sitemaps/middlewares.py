@@ -193,9 +193,8 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        if (
-            SITEMAP not in request.meta or ANSWERED not in response.flags
-        ):  # else the feed has its lines
+        # else the feed has its lines
+        if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, refusals = await run_in_thread(self._sitemap_lines, response)
             for refusal in refusals:
                 count(self.crawler, refusal.stat)
