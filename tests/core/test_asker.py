@@ -93,6 +93,12 @@ def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
         asker.checked_url("mailto://a", has_robots=True)
 
 
+@pytest.mark.parametrize("url", ["/robots.txt", "https://a.example/robots.txt"])
+def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
+    verdict = verdict_on(url, Crawler.of(""), RobotsTxt.parse(ROBOTS_TXT))
+    assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None)
+
+
 @table(
     "url, name, line, words",
     ("/one", "a", 1, '"a" (line 1): it names the crawler'),
