@@ -88,7 +88,9 @@ class UrlList:
                 yield {}
 
     def _rows_of_csv(self) -> Iterator[Row]:
-        """Take the names of the first line; yield a row for each other, an empty one for an empty.
+        """Take the names of the first line, and yield a row for each other line.
+
+        An empty line makes an empty row, which wakes `pieces`.
 
         Raises BulkError if the file is empty, or a line has more or fewer columns.
         """
@@ -105,7 +107,9 @@ class UrlList:
             yield dict(zip(names, cells, strict=False))
 
     def _rows_of_json(self) -> Iterator[Row]:
-        """Yield a row for each object, the first of which names the columns; an empty one, too.
+        """Yield a row for each object, the first of which names the columns.
+
+        An empty line makes an empty row, which wakes `pieces`.
 
         Raises BulkError if a line is no object.
         """

@@ -163,11 +163,11 @@ class CachedAnswer(Answer):
             self.since = before.since
             self.portion = before.portion
             self.next_portion_at = before.next_portion_at
-        if before.fetched_at == self.fetched_at:  # the same robots.txt
+        if self.fetched_at and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
-            if self.source is not Source.FETCHED:  # the pause after our last try to refresh goes on
-                self.refresh_at = max(self.refresh_at, before.refresh_at)
+            # it was no fetch of ours: the pause after our last try to refresh goes on
+            self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
     def failure(self) -> Failure | None:

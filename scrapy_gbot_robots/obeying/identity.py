@@ -70,7 +70,8 @@ class CrawlerIdentity:
         self._crawler = crawler
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        # It counts if `_name` is set, or a request has no User-Agent; known once there is a spider.
+        # `_name`, else the User-Agent that Scrapy will send: known once there is a spider. Only
+        # without `_name` a request's own header goes first.
         self._default: str | None = None
 
     def agent(self, request: Request) -> RobotsAgent:

@@ -380,7 +380,7 @@ class Room:
     def _look_up_more(self) -> None:
         """Do what is due for sites that wait.
 
-        1. A look-up that takes long is late, and keeps back no other one.
+        1. A look-up that takes long is late, and keeps back no other one, up to `MOST_UNDER_WAY`.
         2. Sites whose date has come seek an answer again.
         3. The most urgent sites are looked up, but not far ahead of the pages.
         """
@@ -396,7 +396,9 @@ class Room:
             self._late[site] = began_at + LATE_SECS
             if site.standing is Standing.ASKED:
                 self._stand(site, Standing.LATE)
-            self._release(site)  # no better answer is near any more
+            # If its robots.txt was unreachable before, no better answer is near: what waits in the
+            # downloader may be given up. What waits for its first answer still waits.
+            self._release(site)
         while self._due and self._due[0][0] <= now:
             self._seek_answer(heappop(self._due)[2])
         while self._to_ask and self._clock.running:
@@ -505,4 +507,5 @@ class Room:
             pull_soon(self._crawler)
 
     def _server_answered(self) -> None:
+        """Note that a server answered: one's own network is up, so a host that looks gone is."""
         self._patience.answered_at = time.monotonic()

@@ -9,7 +9,11 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 
+from scrapy_gbot_robots import Crawler as RobotsAgent
+from scrapy_gbot_robots import Origin
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.obeying.answer import answer_of
+from scrapy_gbot_robots.policy.overrides import read_overrides
 from scrapy_gbot_robots.signals import override_used
 
 from ..support.clock import DAY, Clock
@@ -204,3 +208,22 @@ async def test_first_crawler_that_a_group_names_counts(
     assert paths_of(crawler, site) == {"/yes", "/other"}
     assert {url.rpartition("/")[2] for url in refusals(crawler)} == {"mine"}
     assert own_warnings(caplog) == []  # the User-Agent does not count, so nothing is said of it
+
+
+def test_rules_of_an_override_that_has_run_out_are_not_those_of_the_next_one() -> None:
+    origin, crawler = Origin.of("https://a.example"), RobotsAgent.of("mybot")
+    fields = {"reason": "a contract"}
+    overrides = read_overrides(
+        {
+            "https://a.example": {"rules": "user-agent: *\ndisallow: /old", **fields},
+            "a.example": {"rules": "user-agent: *\ndisallow: /new", **fields},
+        }
+    )
+    before, now = (answer_of(override, origin) for override in overrides.values())
+    for answer in (before, now):
+        assert answer.override is not None
+        assert answer.override.robotstxt is not None
+        answer.add_rules(answer.override.robotstxt, [crawler])
+    now.go_on_from(before)
+    urls = ("https://a.example/old", "https://a.example/new")
+    assert [now.allowed(url, crawler) for url in urls] == [True, False]
