@@ -55,13 +55,10 @@ def judge_batch(
         what = f"{type(batch).__name__}; a Table has to_batches()"
         raise TypeError(f"judge_batch takes a RecordBatch, not {what}")
     names = batch.schema.names
-    needed = [URL, BODY]
-    if STATUS in names:
-        needed.append(STATUS)
-    need(names, needed, "the batch")
+    need(names, [URL, BODY, *names], "the batch")
     names.remove(BODY)
     served: list[Any] = _bytes_in(batch, BODY)
-    if STATUS in needed:
+    if STATUS in names:
         served = list(zip(batch[STATUS].to_pylist(), served, strict=True))
     answers = judge(
         _bytes_in(batch, URL),

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeAlias
 
 from w3lib.encoding import html_body_declared_encoding, read_bom
@@ -40,7 +40,10 @@ _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are k
 _PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
 _HEAD = 8_192  # bytes that tell the charset, and whether it is XML
 _GZIP = b"\x1f\x8b"
-_MOST_PIECES = 3_200  # pieces of 64 KiB, or of one gzip member, that a file unpacks to
+_ZIPPED_PIECE = 65_536  # bytes of a gzipped file that are unpacked at a time
+# Pieces that a file unpacks to: one at least of each gzip member and each `_ZIPPED_PIECE`, and of
+# 64 KiB at most. The longest file has 2,400, if it is one member.
+_MOST_PIECES = 3_200
 
 # Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
 # such as UTF-7, could make markup of text.
@@ -305,11 +308,11 @@ def _usable(text: str) -> str:
     return value
 
 
-def _cut(pieces: Iterable[bytes]) -> Pieces:
+def _cut(pieces: Iterable[bytes], size: int = _PIECE) -> Pieces:
     """Make small pieces of large ones."""
     for piece in pieces:
-        for start in range(0, len(piece), _PIECE):
-            yield piece[start : start + _PIECE]
+        for start in range(0, len(piece), size):
+            yield piece[start : start + size]
 
 
 def _bounded(pieces: Pieces) -> Pieces:
@@ -322,10 +325,9 @@ def _bounded(pieces: Pieces) -> Pieces:
 
 def _unpacked(body: bytes) -> Pieces:
     """Remove gzip, if the file begins with it."""
-    pieces = _cut((body,))
     if body.startswith(_GZIP):
-        pieces = _cut(_bounded(gunzipped(pieces)))
-    return pieces
+        return _cut(_bounded(gunzipped(_cut((body,), _ZIPPED_PIECE))))
+    return _cut((body,))
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:
@@ -333,7 +335,9 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
     U+FFFD, which no URL has, replaces anything that is not a character of XML.
     """
-    first = b"".join(islice(pieces, _HEAD // _PIECE))
+    first = b""
+    while len(first) < _HEAD and (piece := next(pieces, b"")):
+        first += piece
     for text in codecs.iterdecode(chain((first,), pieces), _charset_of(first), "replace"):
         yield NO_CHARACTER.sub(SPOILT, text)
 

@@ -6,6 +6,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -308,6 +309,23 @@ def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
     entries, reader = read(start + deflated.flush(zlib.Z_SYNC_FLUSH))
     assert [entry["loc"] for entry in entries] == ["http://e/1", "http://e/ü"]
     assert reader.trouble
+
+
+def test_file_of_one_gzip_member_is_read_to_its_end_however_long_it_is() -> None:
+    random = Random(1)
+    body = urlset(
+        *(url(b"http://e/%s" % random.randbytes(200).hex().encode()) for _ in range(40_000))
+    )
+    zipped = gzip.compress(body)
+    assert len(zipped) > 8_000_000
+    entries, reader = read(zipped)
+    assert (len(entries), reader.trouble) == (40_000, "")
+
+
+def test_root_may_come_after_many_small_gzip_members() -> None:
+    heads = (b'<?xml version="1.0"?>', b"\n", b"<!-- x -->", b"\n", b" ", b"\n")
+    entries, reader = read(b"".join(map(gzip.compress, (*heads, urlset(url(b"http://e/1"))))))
+    assert (len(entries), reader.trouble) == (1, "")
 
 
 def test_file_of_more_gzip_members_than_files_have_is_not_read_to_its_end() -> None:
