@@ -51,6 +51,7 @@ def parser(data: bytes) -> None:
         promises.assert_one_meaning(body, url, user_agent.decode("utf-8", "surrogateescape"))
         promises.assert_origin_is_stable(url)
     promises.assert_told_in_full(body)
+    promises.assert_all_are_read_as_one(body)
 
 
 def codec(data: bytes) -> None:

@@ -5,21 +5,23 @@ lines about the use of content, merged as RFC 9309 2.2.1 merges groups. The orde
 and lines does not count, nor do comments. A user agent without a group follows "*". One with an
 empty group may fetch everything, so these two differ.
 
-Both versions are read for one user agent after the other, and once for those that share their
-groups. That work is bounded, since both may be hostile: 16,000 agents fit into 500 KiB.
+Each version is read once. Then what agents follow is compared, once for those that follow the same
+lines in both. That work is bounded, since both may be hostile: 16,000 agents fit into 500 KiB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from .lines import read_line
-from .robots import RobotsTxt, groups_by_agent, groups_of, may_differ_within_groups, size_of
+from .lines import GLOBAL, read_line
+from .robots import RobotsTxt, every_group_of, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-MOST_WORK = 100_000_000  # bytes that are read, or work that takes as long: seconds
+# A unit of work takes as long as to read a byte for one agent. So much takes seconds.
+MOST_WORK = 100_000_000
+_WORK_OF_RULE = 40  # to merge and to compare one, besides its pattern
 _WORK_OF_TEXT = 1_000  # to tell one, which may be for many agents
 
 _TURNED = {
@@ -70,15 +72,19 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     """Return what changed, that of "*" first, then by user agent.
 
     The list is empty if a crawler reads the same in both. What agents share is said once.
-    `most_work` bounds the number of bytes that are read.
+    `most_work` bounds the work of comparing: one version for one agent is at most as much as it has
+    bytes.
     """
+    most_of_one = size_of(old) + size_of(new)
+    was, now = _Version(old), _Version(new)
     agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
-    for (before, after, _), agents in _alike(old, new).items():
+    for (before, after), agents in _alike(was, now).items():
         group = _GROUPS.get((before is None, after is None))
         change = unknown = AgentChange(group=group, compared=False)
-        most_work -= size_of(old) + size_of(new)
-        if most_work >= 0:
-            change = _compared(group, old.rules_for(agents[0]), new.rules_for(agents[0]))
+        if most_work > 0:
+            old_reading, new_reading = was.reading(agents[0]), now.reading(agents[0])
+            change = _compared(group, old_reading, new_reading)
+            most_work -= min(most_of_one, old_reading.work + new_reading.work)
         if change not in agents_of:
             most_work -= _WORK_OF_TEXT * len(change.removed + change.added)
             if most_work < 0:
@@ -91,38 +97,64 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     )
 
 
-def _alike(old: RobotsTxt, new: RobotsTxt) -> dict[tuple[object, object, str], list[str]]:
-    """Return the agents that the versions name, and "*", by the groups that they follow in each.
+class _Reading(NamedTuple):
+    """What an agent reads in a version.
 
-    None stands for no group. Agents whose groups may have lines that are not for all of them stand
-    alone.
+    `texts` has what stands in the agent's own groups, each with its line. If the version does not
+    name the agent, `texts` has no rules, since those of "*" are not the agent's.
     """
-    before, after = (groups_by_agent(groups_of(version)) for version in (old, new))
-    may_differ = may_differ_within_groups(old) or may_differ_within_groups(new)
-    together: dict[tuple[object, object, str], list[str]] = {}
-    for agent in {"*": (), **before, **after}:
-        followed = (before.get(agent), after.get(agent), agent * may_differ)
+
+    texts: dict[str, int | None]
+    is_closed: bool  # everything is disallowed, also by the rules of "*"
+    work: int  # to read and to compare it
+
+
+class _Version:
+    """A version of a robots.txt, read once."""
+
+    def __init__(self, robotstxt: RobotsTxt) -> None:
+        self.groups = every_group_of(robotstxt)
+        self._not_named: _Reading | None = None  # once it was asked for
+
+    def reading(self, agent: str) -> _Reading:
+        """Return what `agent` reads. It takes no time if the version does not name the agent."""
+        if agent in self.groups.agents:
+            rules = self.groups.rules_for(agent)
+            entries = entries_of(rules)
+            return _reading(rules, entries, entries)
+        if self._not_named is None:
+            rules = self.groups.rules_for(GLOBAL.decode("ascii"))
+            self._not_named = _reading(rules, entries_of(rules), ())
+        return self._not_named
+
+
+def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
+    """Return the agents that the versions name, and "*", by the lines that they follow in each.
+
+    None stands for no group.
+    """
+    together: dict[tuple[object, object], list[str]] = {}
+    everyone = GLOBAL.decode("ascii")
+    for agent in dict.fromkeys((everyone, *was.groups.agents, *now.groups.agents)):
+        followed = (was.groups.lines_followed(agent), now.groups.lines_followed(agent))
         together.setdefault(followed, []).append(agent)
     return together
 
 
-def _compared(group: str | None, was: Rules, now: Rules) -> AgentChange:
-    """Return what changed for agents, whose `group` was "added", "removed" or neither.
-
-    The rules of "*" are no rules of an agent that a version does not name.
-    """
-    old, new = entries_of(was), entries_of(now)
-    was_closed, is_closed = closing_rule(old) is not None, closing_rule(new) is not None
+def _compared(group: str | None, was: _Reading, now: _Reading) -> AgentChange:
+    """Return what changed for agents, whose `group` was "added", "removed" or neither."""
     full_disallow = None
-    if was_closed != is_closed:
-        full_disallow = is_closed
-    if group == "added":
-        old = []
-    elif group == "removed":
-        new = []
-    before, after = _texts(was, old), _texts(now, new)
-    removed, added = _only_in(before, after), _only_in(after, before)
+    if was.is_closed != now.is_closed:
+        full_disallow = now.is_closed
+    removed, added = _only_in(was.texts, now.texts), _only_in(now.texts, was.texts)
     return AgentChange((), removed, added, group, full_disallow)
+
+
+def _reading(rules: Rules, entries: Iterable[Rule], own_rules: Collection[Rule]) -> _Reading:
+    is_closed = closing_rule(entries) is not None
+    work = sum(_WORK_OF_RULE + len(rule.pattern) for rule in own_rules)
+    work += sum(_WORK_OF_RULE + len(raw) for _, raw in content_lines_of(rules))
+    return _Reading(_texts(rules, own_rules), is_closed, work)
 
 
 def _texts(rules: Rules, entries: Iterable[Rule]) -> dict[str, int | None]:

@@ -1,7 +1,8 @@
 """The fast reader: reads from the bytes of a robots.txt what one crawler follows, and nothing else.
 
 Operation wanted, for a file of up to 500 KiB with the groups of many crawlers: `scan(body,
-agents)`, the merged rules of the first of a crawler's agents that has a group.
+agents)`, the merged rules of the first of a crawler's agents that has a group. `EveryGroup` reads a
+file once for all agents that it names.
 
 Plan:
 
@@ -32,13 +33,16 @@ are written.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from operator import itemgetter
 
 from .lines import (
     ALLOW,
     CRAWL_DELAY,
     DISALLOW,
     FIELDS,
+    GLOBAL,
     SITEMAP,
     UNKNOWN,
     UNUSED,
@@ -147,6 +151,13 @@ class ScannedGroup:
         self.disallow_lines += range(before + 1, before + 1 + len(paths))
         return True
 
+    def own_lines_before(self, agent: bytes) -> int:
+        """Return how many crawl delays and `Content-` lines are not for `agent`.
+
+        They stand before the line that names it.
+        """
+        return bisect_left(self.own_lines, self.agents[agent], key=itemgetter(1))
+
 
 def scan(body: bytes, agents: tuple[bytes, ...]) -> Rules:
     """Return the rules for the first of `agents` that has a group in `body`.
@@ -161,6 +172,45 @@ def scan(body: bytes, agents: tuple[bytes, ...]) -> Rules:
             return _rules(merged, agent, reader.signals)
     reason = NO_GROUP if agents else IGNORES_ROBOTS
     return Rules(unmatched=reason, content_lines=tuple(reader.signals))
+
+
+class EveryGroup:
+    """The groups of a robots.txt, read once for all agents.
+
+    Attributes:
+        agents: the agents that the file names, in lower case, with "*" if it names that.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        reader = _ScanForAll(())
+        reader.read(body)
+        self._signals = reader.signals
+        self._groups = reader.groups
+        self._named: dict[str, list[int]] = {}  # agent -> its groups
+        for number, group in enumerate(reader.groups):
+            for agent in group.agents:
+                self._named.setdefault(agent.decode("ascii"), []).append(number)
+        self.agents = self._named.keys()
+
+    def lines_followed(self, agent: str) -> tuple[tuple[int, int], ...] | None:
+        """Return what is the same for two agents if they follow the same lines.
+
+        It is None if the file does not name the agent.
+        """
+        if agent not in self._named:
+            return None
+        name = agent.encode("ascii")
+        groups = [(number, self._groups[number]) for number in self._named[agent]]
+        return tuple([(number, group.own_lines_before(name)) for number, group in groups])
+
+    def rules_for(self, agent: str) -> Rules:
+        """Return the merged rules of `agent`: of "*", if the file does not name the agent."""
+        for name in (agent, GLOBAL.decode("ascii")):
+            numbers = self._named.get(name)
+            if numbers is not None:
+                merged = [self._groups[number] for number in numbers]
+                return _rules(merged, name.encode("ascii"), self._signals)
+        return Rules(unmatched=NO_GROUP, content_lines=tuple(self._signals))
 
 
 class _Scan:
@@ -282,6 +332,24 @@ class _Scan:
         return group
 
 
+class _ScanForAll(_Scan):
+    """One pass through a file in which the groups of all agents are wanted."""
+
+    __slots__ = ()
+
+    def _group_of(self, value: bytes, group: ScannedGroup | None, line: int) -> ScannedGroup | None:
+        self._seen_agent = True
+        if group is not None and (group.disallows or group.allows):
+            group = None
+        agent = agent_of(value)
+        if agent:
+            if group is None:
+                group = ScannedGroup()
+                self.groups.append(group)
+            group.agents.setdefault(agent, line)
+        return group
+
+
 def _may_have_agents(lower: bytes) -> bool:
     """Whether a line of a text in lower case may be a user-agent line.
 
@@ -300,25 +368,27 @@ def _may_have_agents(lower: bytes) -> bool:
 
 def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLine]) -> Rules:
     """Merge the groups of `agent` (RFC 9309 2.2.1)."""
-    first, *others = groups
-    for group in others:
-        first.allows += group.allows
-        first.allow_lines += group.allow_lines
-        first.disallows += group.disallows
-        first.disallow_lines += group.disallow_lines
+    rules = groups[0]
+    if len(groups) > 1:
+        rules = ScannedGroup()
+        for group in groups:
+            rules.allows += group.allows
+            rules.allow_lines += group.allow_lines
+            rules.disallows += group.disallows
+            rules.disallow_lines += group.disallow_lines
     delay: float | None = None
     content_lines = [*signals]
     for group in groups:
-        for kind, line, raw in group.own_lines:
-            if line < group.agents[agent]:
-                continue  # what stands before the agent is for others
+        if not group.own_lines:
+            continue
+        for kind, line, raw in group.own_lines[group.own_lines_before(agent) :]:
             if kind != _DELAY:
                 content_lines.append((line, raw))
             elif delay is None:
                 delay = seconds(as_written(raw))
     return Rules(
-        _patterns(first.allows, first.allow_lines, True),
-        _patterns(first.disallows, first.disallow_lines, False),
+        _patterns(rules.allows, rules.allow_lines, True),
+        _patterns(rules.disallows, rules.disallow_lines, False),
         agent.decode("ascii"),
         delay,
         content_lines=tuple(content_lines),

@@ -19,11 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from .crawler_groups import scan
+from .crawler_groups import EveryGroup, scan
 from .crawlers import Crawler, agents_heeded
 from .lines import (
     ALLOW,
-    CRAWL_DELAY,
     DISALLOW,
     HAS_DIRECTIVE,
     MAX_BYTES,
@@ -253,13 +252,9 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
     return {agent: tuple(numbers) for agent, numbers in named.items()}
 
 
-def may_differ_within_groups(robotstxt: RobotsTxt) -> bool:
-    """Return whether there may be lines that count only for the agents before them.
-
-    Only a False is certain.
-    """
-    lower = robotstxt._body.lower()  # noqa: SLF001
-    return b"content-" in lower or CRAWL_DELAY in lower
+def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:
+    """Read the rules of all agents at once. This is faster than `rules_for` each of many agents."""
+    return EveryGroup(robotstxt._body)  # noqa: SLF001
 
 
 def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:

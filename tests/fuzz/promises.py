@@ -13,7 +13,7 @@ from scrapy_gbot_robots.core import crawler_groups, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.preferences import Preferences
-from scrapy_gbot_robots.core.robots import groups_of, lines_of, sitemap_lines_of
+from scrapy_gbot_robots.core.robots import every_group_of, groups_of, lines_of, sitemap_lines_of
 from scrapy_gbot_robots.core.rules import entries_of
 from scrapy_gbot_robots.core.urls import origin_of_robots_txt
 
@@ -92,6 +92,19 @@ def assert_told_in_full(body: bytes) -> None:
     ]
     for sitemap in robots.sitemaps:
         assert Origin.of(sitemap)
+
+
+def assert_all_are_read_as_one(body: bytes) -> None:
+    """A file that is read once for all agents gives each agent what it gets when the file is read for it alone."""
+    robots = RobotsTxt.parse(body)
+    every = every_group_of(robots)
+    named = {agent for group in groups_of(robots) for agent in group.agents if agent}
+    assert set(every.agents) == named
+    for agent in (*named, "*", "someone-else"):
+        for_all, alone = every.rules_for(agent), robots.rules_for(agent)
+        assert entries_of(for_all) == entries_of(alone)
+        assert for_all.crawl_delay == alone.crawl_delay
+        assert (for_all._group, for_all._content_lines) == (alone._group, alone._content_lines)
 
 
 def assert_origin_is_stable(url: str | bytes) -> None:

@@ -23,6 +23,7 @@ from . import promises
 )
 def test_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
     promises.assert_told_in_full(body)
+    promises.assert_all_are_read_as_one(body)
     promises.assert_one_meaning(body, url, agent)
     written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))
     promises.assert_one_meaning(body, written_url, written_agent)
@@ -33,6 +34,7 @@ def test_long_file_has_one_meaning_however_it_is_asked(body: bytes, url: str, ag
     with promises.small_limits():
         promises.assert_one_meaning(body, url, agent)
         promises.assert_told_in_full(body)
+        promises.assert_all_are_read_as_one(body)
 
 
 @given(
