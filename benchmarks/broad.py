@@ -65,7 +65,7 @@ async def crawl(chosen: argparse.Namespace) -> None:
         named: dict[str, Any] = {
             "GBOT_ROBOTS_STORAGE": chosen.storage,
             "GBOT_ROBOTS_SQLITE_PATH": f"{directory}/robots.sqlite",
-            "GBOT_ROBOTS_CACHE_SIZE": chosen.cache_size,
+            "GBOT_ROBOTS_CACHE_ORIGINS": chosen.cache_origins,
         }
         if chosen.storage == "redis":
             from tests.support.redis_server import redis_server
@@ -88,9 +88,9 @@ async def crawl(chosen: argparse.Namespace) -> None:
 async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
     from scrapy import Request
 
-    from scrapy_gbot_robots import Crawler, Origin
+    from scrapy_gbot_robots import Origin, UserAgent
 
-    agent = Crawler.of("benchbot/1.0")
+    user_agent = UserAgent.of("benchbot/1.0")
     request = Request("https://any.example/")
     asked = allowed = 0
     total = chosen.origins * chosen.each
@@ -107,25 +107,25 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
 
     pending: dict[Origin, asyncio.Future[Any]] = {}
 
-    async def asker() -> None:
+    async def named_user_agent() -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
-            answer = lookup.known_answer(origin, agent, request)
+            answer = lookup.known_answer(origin, user_agent, request)
             if answer is None:
                 if origin not in pending:
                     pending[origin] = asyncio.get_running_loop().create_future()
-                    lookup.look_up(origin, [agent], request, pending[origin].set_result)
+                    lookup.look_up(origin, [user_agent], request, pending[origin].set_result)
                 answer = await pending[origin]
                 pending.pop(origin, None)
-            allowed += answer.allowed(url, agent)
+            allowed += answer.allowed(url, user_agent)
             asked += 1
             if asked % (total // 10) == 0:
                 print(f"  {asked:12,} questions, {memory() / 2**20:6.0f} MiB", flush=True)
             if chosen.per_second:
                 await asyncio.sleep(max(0.0, began + asked / chosen.per_second - time.monotonic()))
 
-    await asyncio.gather(*(asker() for _ in range(ASKING)))
+    await asyncio.gather(*(named_user_agent() for _ in range(ASKING)))
     secs, cpu_secs = time.monotonic() - began, time.process_time() - cpu_began
     ticking.cancel()
     print(

@@ -1,4 +1,4 @@
-"""What `GBOT_ROBOTS_TAGS` costs a page: `python -m benchmarks.pages` reads a hundred made-up pages.
+"""What `GBOT_ROBOTS_PAGE_RULES` costs a page: `python -m benchmarks.pages` reads a hundred made-up pages.
 
 The pages have the sizes of real ones: 20 to 400 KB of HTML, some hundred links each. The run prints the median of each
 kind. Beside it stands the time that Scrapy takes to parse the page and list its links, as nearly every callback does.

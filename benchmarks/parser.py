@@ -87,7 +87,7 @@ def urls_of_rules(robots: Robots, count: int, seed: int = 1) -> list[str]:
 
 
 def of_all(robots: Robots) -> list[Any]:
-    return [group for group in groups_of(RobotsTxt.parse(robots.raw)) if "*" in group.agents]
+    return [group for group in groups_of(RobotsTxt.parse(robots.raw)) if "*" in group.user_agents]
 
 
 # Made-up files

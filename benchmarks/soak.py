@@ -135,7 +135,7 @@ def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
         "CONCURRENT_REQUESTS": 64,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "LOG_LEVEL": "ERROR",
-        "GBOT_ROBOTS_CACHE_SIZE": 300,  # fewer than there are origins, so that the storage is asked, too
+        "GBOT_ROBOTS_CACHE_ORIGINS": 300,  # fewer than there are origins, so that the storage is asked, too
         "GBOT_ROBOTS_STORAGE": "sqlite",
         "GBOT_ROBOTS_SQLITE_PATH": f"{directory}/robots.sqlite",
         "GBOT_ROBOTS_TIMEOUT_SECS": chosen.timeout,

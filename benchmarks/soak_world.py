@@ -296,8 +296,11 @@ class Origin:
             groups = [("otherbot", others)]
         newline = dice.choice(("\n", "\r\n", "\r"))
         lines = ["# made by dice"]
-        for agent, rules in groups:
-            lines += ["", f"{dice.choice(('User-agent', 'user-agent ', 'USER-AGENT'))}: {agent}"]
+        for user_agent, rules in groups:
+            lines += [
+                "",
+                f"{dice.choice(('User-user_agent', 'user-user_agent ', 'USER-AGENT'))}: {user_agent}",
+            ]
             for rule in rules:
                 lines.append(
                     f"{'Allow' if rule.allow else dice.choice(('Disallow', 'disallow'))}:{rule.pattern} # so"

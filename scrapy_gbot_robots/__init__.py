@@ -37,7 +37,7 @@ __all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
-    from .core.crawlers import Crawler as Crawler
+    from .core.crawlers import UserAgent as UserAgent
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rules as Rules
     from .core.urls import Origin as Origin

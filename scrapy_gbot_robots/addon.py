@@ -14,9 +14,9 @@ from scrapy.utils.python import global_object_name
 from .obeying.front import with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
 from .obeying.robotparser import GbotRobotParser
-from .pages.middleware import RobotsTagsMiddleware
-from .report.archive import RobotsArchive
+from .pages.middleware import PageRulesMiddleware
 from .report.extension import RobotsReport
+from .report.record import RobotsRecord
 from .settings import GbotSettings, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
@@ -26,10 +26,10 @@ STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
 
 COMPONENTS = (
-    ("EXTENSIONS", RobotsArchive, 0),  # off unless GBOT_ROBOTS_ARCHIVE is set
+    ("EXTENSIONS", RobotsRecord, 0),  # off unless GBOT_ROBOTS_RECORD is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    ("SPIDER_MIDDLEWARES", RobotsTagsMiddleware, 940),  # off unless GBOT_ROBOTS_TAGS is on
+    ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),  # off unless GBOT_ROBOTS_PAGE_RULES is on
     # Next to the spider: no middleware counts what it drops.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
     # Before all that retries, redirects or forbids.

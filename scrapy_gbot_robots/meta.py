@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FOLLOW", "LISTED", "PREFERENCES", "PROVENANCE", "SITEMAP", "TAGS"]
+__all__ = ["FOLLOW", "LISTED", "PAGE_RULES", "PREFERENCES", "PROVENANCE", "SITEMAP"]
 
 SITEMAP = "gbot_robots_sitemap"
 """In the meta of a request for a sitemap file: a dict that says where its URL comes from.
@@ -33,8 +33,8 @@ of what the site says about the use of the page. "train-ai", "search" and "ai-us
 are the lines of the robots.txt that say so. Experimental.
 """
 
-TAGS = "robots_tags"
-"""In the meta of a response to a page if `GBOT_ROBOTS_TAGS` is on: a dict of what the
+PAGE_RULES = "gbot_robots_page_rules"
+"""In the meta of a response to a page if `GBOT_ROBOTS_PAGE_RULES` is on: a dict of what the
 page's X-Robots-Tag headers and robots meta tags say to this crawler. A word such as
 "noindex" is True, a limit such as "max-snippet" its text, "unavailable_after" a time in
 ISO 8601.

@@ -20,13 +20,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scrapy.crawler import Crawler as ScrapyCrawler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
 from scrapy.utils.project import data_path, inside_project
 
-from .core.crawlers import Crawler, RobotsAgent, cut_token
+from .core.crawlers import UserAgent, cut_token
 from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
 from .engine import is_for_one_page
@@ -40,15 +40,15 @@ _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 
 # Settings that release candidates had, without the prefix, and what to know or write instead.
 _LEFT: Mapping[str, str] = {
-    "AGENTS_MODE": "the first of GBOT_ROBOTS_AGENTS that a group names counts",
+    "AGENTS_MODE": "the first of GBOT_ROBOTS_USER_AGENTS that a group names counts",
     "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
     "CRAWL_DELAY_OVER": "a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
     "CRAWL_DELAY_SHARED": "each process keeps the delay by itself",
-    "HISTORY": "GBOT_ROBOTS_ARCHIVE keeps each answer",
+    "HISTORY": "GBOT_ROBOTS_RECORD keeps each answer",
     "MAX_REDIRECTS": "five redirects are followed",
     "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
     "STRICT": "files are read as Google's parser does, and `lint` says what is not written so",
-    "TAGS_LINKS": "GBOT_ROBOTS_TAGS = True leaves links that say ugc or sponsored, too",
+    "TAGS_LINKS": "GBOT_ROBOTS_PAGE_RULES = True leaves links that say ugc or sponsored, too",
 }
 
 STORAGES = ("memory", "sqlite", "redis")
@@ -243,7 +243,7 @@ META_KEYS = ValueType("a list of request.meta keys", _words, lambda keys: " " no
 AGENTS = ValueType(
     "a list of product tokens or User-Agent headers, each of which names a crawler",
     _words,
-    lambda names: all(Crawler.of(name).name and not cut_token(name) for name in names),
+    lambda names: all(UserAgent.of(name).name and not cut_token(name) for name in names),
 )
 PURPOSE_LIST = ValueType(
     f"a list of these: {', '.join(PURPOSES)}",
@@ -272,29 +272,29 @@ class GbotSettings:
     sqlite_path: Path | None = _row(sqlite_of_project, SQLITE)  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL)
     redis_client: str | None = _row(redis_client_of_project, CALLABLE)
-    cache_size: int = _row(10_000, count(1))
+    cache_origins: int = _row(10_000, count(1))
     max_age_secs: float = _row(86_400, SECONDS)
     unreachable: str = _row("google", one_of(*LADDERS))
     unreachable_wait_secs: float = _row(60, SECONDS)
     soft_404: bool = _row(True, FLAG)
-    refused: str = _row("allow", one_of("allow", "disallow"))
+    access_denied: str = _row("allow", one_of("allow", "disallow"))
     max_bytes: int = _row(MAX_BYTES, count(1))
     timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
-    refuse_private: bool = _row(False, FLAG)
+    deny_private: bool = _row(False, FLAG)
     crawl_delay: float = _row(False, CRAWL_DELAY)  # the longest that is obeyed
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
-    sitemaps_max: int = _row(50, count(0))
+    max_sitemaps: int = _row(50, count(0))
     overrides: Mapping[str, Any] = _row({}, OVERRIDES)
-    agents: tuple[str, ...] = _row([], AGENTS)
+    user_agents: tuple[str, ...] = _row([], AGENTS)
     provenance: bool = _row(False, FLAG)
-    archive: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
+    record: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
-    preferences: str = _row("annotate", one_of("annotate", "refuse"))
-    tags: bool = _row(False, FLAG)
-    tags_drop: tuple[str, ...] = _row([], DIRECTIVES)
+    purposes_action: str = _row("annotate", one_of("annotate", "refuse"))
+    page_rules: bool = _row(False, FLAG)
+    page_rules_drop: tuple[str, ...] = _row([], DIRECTIVES)
 
     @classmethod
     def of(cls, settings: BaseSettings) -> GbotSettings:
@@ -307,7 +307,7 @@ class GbotSettings:
         return cls(**{row.name: _read(row.name, row.metadata, settings) for row in fields(cls)})
 
     @classmethod
-    def of_crawl(cls, crawler: ScrapyCrawler) -> GbotSettings:
+    def of_crawl(cls, crawler: Crawler) -> GbotSettings:
         """Read and check the settings of `crawler`.
 
         If a person waits for its one page, requests do not wait by default.
@@ -323,17 +323,20 @@ class GbotSettings:
         return checked
 
     @property
-    def asked_as(self) -> RobotsAgent | None:
-        """The crawler of `GBOT_ROBOTS_AGENTS`; None: each request's user agent counts."""
-        if not self.agents:
+    def asked_as(self) -> UserAgent | None:
+        """The crawler of `GBOT_ROBOTS_USER_AGENTS`; None: each request's user agent counts."""
+        if not self.user_agents:
             return None
-        return Crawler.of(self.agents)
+        return UserAgent.of(self.user_agents)
 
     @cached_property
     def policy(self) -> Policy:
         """What robots.txt files mean over time under these settings."""
         return Policy(
-            self.unreachable, self.max_age_secs, soft_404=self.soft_404, refused=self.refused
+            self.unreachable,
+            self.max_age_secs,
+            soft_404=self.soft_404,
+            access_denied=self.access_denied,
         )
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:

@@ -75,8 +75,8 @@ def test_scheduler_of_a_project_gets_a_front_to_obey(
 def test_each_component_has_the_place_that_the_page_gives() -> None:
     settings = switched_on().settings
     for name, places in {
-        "EXTENSIONS": {"RobotsArchive": 0, "RobotsReport": 0, "SitemapDiscovery": 0},
-        "SPIDER_MIDDLEWARES": {"RobotsTagsMiddleware": 940, "SitemapSpiderMiddleware": 950},
+        "EXTENSIONS": {"RobotsRecord": 0, "RobotsReport": 0, "SitemapDiscovery": 0},
+        "SPIDER_MIDDLEWARES": {"PageRulesMiddleware": 940, "SitemapSpiderMiddleware": 950},
         "DOWNLOADER_MIDDLEWARES": {
             "GbotRobotsTxtMiddleware": 100,
             "SitemapDownloaderMiddleware": 90,
@@ -148,8 +148,8 @@ def test_extension_of_the_user_keeps_its_place(name: str) -> None:
 
 
 def test_wrong_setting_comes_up_at_start() -> None:
-    with pytest.raises(ValueError, match="^GBOT_ROBOTS_CACHE_SIZE must be a whole number >= 1"):
-        switched_on(GBOT_ROBOTS_CACHE_SIZE="many")
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_CACHE_ORIGINS must be a whole number >= 1"):
+        switched_on(GBOT_ROBOTS_CACHE_ORIGINS="many")
 
 
 @pytest.mark.parametrize("obey", [True, False])

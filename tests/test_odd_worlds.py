@@ -173,7 +173,7 @@ def test_long_outage_costs_few_pages_whatever_the_scheduler(scheduler: str, tmp_
     crawled = [url for url, outcome in report["outcomes"] if outcome == "page"]
     assert len(report["outcomes"]) == 100
     assert len(crawled) >= 36
-    assert report["stats"].get("gbot_robots/given_up", 0) == 100 - len(crawled)
+    assert report["stats"].get("gbot_robots/forbidden/unreachable", 0) == 100 - len(crawled)
 
 
 # State on disk
@@ -247,4 +247,4 @@ async def test_proxy_that_dies_costs_no_page_of_a_host_it_had_not_answered_for()
     assert {urlsplit(url).netloc for url in failed} <= had_answered
     assert not [error for error in failed.values() if isinstance(error, IgnoreRequest)]
     assert len(had_answered) < len(hosts)
-    assert "gbot_robots/gone" not in stats(crawler)
+    assert "gbot_robots/origins/gone" not in stats(crawler)

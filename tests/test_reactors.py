@@ -37,7 +37,7 @@ class WaitsForAPage:
 SETTINGS = {
     "DOWNLOADER_MIDDLEWARES": {f"{__name__}.WaitsForAPage": 600},
     "GBOT_ROBOTS_CRAWL_DELAY": True,
-    "GBOT_ROBOTS_REFUSE_PRIVATE": True,
+    "GBOT_ROBOTS_DENY_PRIVATE": True,
     "GBOT_ROBOTS_TIMEOUT_SECS": 10,
     "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 2,  # asked again after one second, and not before three
 }
@@ -71,5 +71,7 @@ def test_crawl_is_the_same_under_every_reactor(way: dict[str, object], tmp_path:
         assert [site.paths().count("/robots.txt") for site in sites[:3]] == [1, 1, 1]
         assert ill.paths().count("/robots.txt") >= 2
         assert set(lost.paths()) == {"/robots.txt"}
-        assert report["stats"]["gbot_robots/held"] == 16  # all requests of `ill` and `lost`, once
+        assert (
+            report["stats"]["gbot_robots/requests/held"] == 16
+        )  # all requests of `ill` and `lost`, once
         assert (tmp_path / "robots.sqlite").exists()

@@ -314,7 +314,7 @@ def test_crawl_contacts_no_server_but_those_that_its_pages_name(
             "GBOT_ROBOTS_STORAGE": "redis",
             "GBOT_ROBOTS_REDIS_URL": redis_url,
             "GBOT_ROBOTS_REPORT": str(tmp_path / "report.html"),
-            "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "robots.jsonl.gz"),
+            "GBOT_ROBOTS_RECORD": str(tmp_path / "robots.jsonl.gz"),
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
         }
         urls = [near.url("/free"), near.url("/no"), f"{down}/page"]

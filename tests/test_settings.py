@@ -114,9 +114,9 @@ def test_wrong_url_of_scrapy_redis_is_named_without_its_password(url: str, told:
 def test_directory_is_no_archive(tmp_path: Path) -> None:
     directory = tmp_path / "robots.jsonl"
     directory.mkdir()
-    with pytest.raises(ValueError, match="^GBOT_ROBOTS_ARCHIVE must be .*, not of a directory, "):
-        read(ARCHIVE=str(directory))
-    assert read(ARCHIVE=str(directory / "a.jsonl")).archive == directory / "a.jsonl"
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_RECORD must be .*, not of a directory, "):
+        read(RECORD=str(directory))
+    assert read(RECORD=str(directory / "a.jsonl")).record == directory / "a.jsonl"
 
 
 @pytest.fixture
@@ -181,14 +181,14 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 
 LEFT = "is no setting any more: "
-FIRST = "the first of GBOT_ROBOTS_AGENTS that a group names counts"
+FIRST = "the first of GBOT_ROBOTS_USER_AGENTS that a group names counts"
 MEANT = "is no setting; did you mean GBOT_ROBOTS_"
 
 
 @table(
     "settings, said",
     ({}, ""),
-    ({"GBOT_ROBOTS_AGENTS": ["GPTBot", "ourbot"]}, ""),
+    ({"GBOT_ROBOTS_USER_AGENTS": ["GPTBot", "ourbot"]}, ""),
     ({"REDIS_URL": "redis://a"}, ""),
     # It is misspelt, and the most similar one is named.
     ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"MAX_AGE {MEANT}MAX_AGE_SECS?"),
@@ -198,7 +198,7 @@ MEANT = "is no setting; did you mean GBOT_ROBOTS_"
     ({"GBOT_ROBOTS_OBEY": "1"}, "OBEY is no setting"),
     ({"GBOT_ROBOTS_COLOUR": "1"}, "COLOUR is no setting"),
     # It is one that left, and what to write instead is said.
-    ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_ARCHIVE keeps each answer"),
+    ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_RECORD keeps each answer"),
     ({"GBOT_ROBOTS_MAX_REDIRECTS": 9}, f"MAX_REDIRECTS {LEFT}five redirects are followed"),
     ({"GBOT_ROBOTS_AGENTS_MODE": "all"}, f"AGENTS_MODE {LEFT}{FIRST}"),
 )

@@ -11,7 +11,6 @@ from scrapy.http import Response
 from typing_extensions import assert_type
 
 from scrapy_gbot_robots import (
-    Crawler,
     GbotRobotParser,
     GbotRobotsTxtMiddleware,
     Origin,
@@ -20,6 +19,7 @@ from scrapy_gbot_robots import (
     Rule,
     Rules,
     SitemapDiscovery,
+    UserAgent,
     Verdict,
 )
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
@@ -35,9 +35,9 @@ def test_public_values_have_their_types() -> None:
     assert_type(robots.sitemaps, tuple[str, ...])
     assert_type(robots.crawl_delay("a"), "float | None")
     assert [assert_type(remark.text, str) for remark in robots.remarks]
-    crawler = assert_type(Crawler.of(b"Googlebot-Image/1.0"), Crawler)
+    crawler = assert_type(UserAgent.of(b"Googlebot-Image/1.0"), UserAgent)
     assert_type(crawler.tokens, tuple[str, ...])
-    rules = assert_type(robots.rules_for(Crawler.of("a/1.0")), Rules)
+    rules = assert_type(robots.rules_for(UserAgent.of("a/1.0")), Rules)
     verdict = assert_type(rules.verdict(URL), Verdict)
     assert assert_type(verdict.rule, "Rule | None") == Rule(allow=False, pattern="/x", line=2)
     assert_type(verdict.group, "str | None")
@@ -67,4 +67,4 @@ async def check_what_a_crawl_makes(
     """Only the type checker looks at this."""
     _ = assert_type(await middleware.process_request(request), Request | Response | None)
     _ = assert_type(discovery.found, Mapping[str, list[str]])
-    spider.host_without_sitemap("example.com", 404)  # type: ignore[arg-type]  # why is text
+    spider.on_host_without_sitemap("example.com", 404)  # type: ignore[arg-type]  # why is text

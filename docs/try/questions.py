@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from scrapy_gbot_robots import __version__
-from scrapy_gbot_robots.core import asker as asking
 from scrapy_gbot_robots.core import changes, crawlers, lines, lint, remarks
+from scrapy_gbot_robots.core import named_user_agent as asking
 from scrapy_gbot_robots.core.robots import RobotsTxt, groups_of
 from scrapy_gbot_robots.core.urls import as_text, shown
 from scrapy_gbot_robots.experimental.preferences import on_preferences
@@ -37,7 +37,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
         urls: one URL or path a line.
         named: crawlers in lines: product tokens with commas between them, or a header.
     """
-    askers, notes = _askers(named)
+    named_user_agents, notes = _askers(named)
     robotstxt, rows = _parse(body), []
     is_cut = False
     for text in filter(None, map(bytes.strip, urls.splitlines())):
@@ -46,23 +46,25 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
         except ValueError as error:
             notes.append(shown(str(error)))
             continue
-        is_cut = len(rows) + len(askers) > MOST_VERDICTS
+        is_cut = len(rows) + len(named_user_agents) > MOST_VERDICTS
         if is_cut:
             notes.insert(0, TOO_MANY)
             break
-        for number, asker in enumerate(askers):
-            verdict, turned = asking.verdict_on(url, asker.crawler, robotstxt), ""
+        for number, named_user_agent in enumerate(named_user_agents):
+            verdict, turned = asking.verdict_on(url, named_user_agent.crawler, robotstxt), ""
             if other is not None:
-                second = asking.verdict_on(url, asker.crawler, _parse(other))
+                second = asking.verdict_on(url, named_user_agent.crawler, _parse(other))
                 turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))
-    heeded = [_heeded(robotstxt, asker.crawler) for asker in askers]
+    heeded = [
+        _heeded(robotstxt, named_user_agent.crawler) for named_user_agent in named_user_agents
+    ]
     marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in heeded))
     answer = {
         "version": __version__,
-        "names": [asker.text for asker in askers],
-        "askers": [asker.name for asker in askers],
+        "names": [named_user_agent.text for named_user_agent in named_user_agents],
+        "askers": [named_user_agent.name for named_user_agent in named_user_agents],
         "notes": notes[:MOST],
         "rows": rows,
         "isCut": is_cut,
@@ -73,34 +75,36 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
     return json.dumps(answer)
 
 
-def _askers(named: str) -> tuple[list[asking.Asker], list[str]]:
+def _askers(named: str) -> tuple[list[asking.NamedUserAgent], list[str]]:
     """Return the crawlers that are named, each once, and what is to be said about their names."""
-    askers: dict[crawlers.Crawler, asking.Asker] = {}
+    named_user_agents: dict[crawlers.UserAgent, asking.NamedUserAgent] = {}
     notes: list[str] = []
     for line in named.splitlines():
         for name in filter(None, asking.names_in(line)):
             try:
-                asker = asking.Asker.of(name, asking.NAMED)
+                named_user_agent = asking.NamedUserAgent.of(name, asking.NAMED)
             except ValueError as error:
                 notes.append(str(error))
                 continue
-            if asker.name.lower() != name.lower():
-                notes.append(f'"{shown(name)}" is read as "{asker.name}"')
-            askers[asker.crawler] = asker
-    if len(askers) > MOST_CRAWLERS:
+            if named_user_agent.name.lower() != name.lower():
+                notes.append(f'"{shown(name)}" is read as "{named_user_agent.name}"')
+            named_user_agents[named_user_agent.crawler] = named_user_agent
+    if len(named_user_agents) > MOST_CRAWLERS:
         notes.insert(0, TOO_MANY)
-    if not askers:
-        return [asking.Asker.of("*", asking.NAMED)], [*notes, NO_NAME]
-    notes += asking.hints_on(asker.name for asker in askers.values())
-    return [*askers.values()][:MOST_CRAWLERS], notes
+    if not named_user_agents:
+        return [asking.NamedUserAgent.of("*", asking.NAMED)], [*notes, NO_NAME]
+    notes += asking.hints_on(
+        named_user_agent.name for named_user_agent in named_user_agents.values()
+    )
+    return [*named_user_agents.values()][:MOST_CRAWLERS], notes
 
 
-def _heeded(robotstxt: RobotsTxt, crawler: crawlers.Crawler) -> tuple[str, str, list[int]]:
+def _heeded(robotstxt: RobotsTxt, crawler: crawlers.UserAgent) -> tuple[str, str, list[int]]:
     """Return the name of a crawler, which group it heeds in words, and the lines that name it."""
-    agent = robotstxt.verdict("/", crawler).group
-    heeded = [group for group in _groups(robotstxt) if agent in group.agents]
-    numbers = [group.agents[agent] for group in heeded]
-    words = asking.group_in_words(crawler, agent, numbers[0] if numbers else None)
+    user_agent = robotstxt.verdict("/", crawler).group
+    heeded = [group for group in _groups(robotstxt) if user_agent in group.user_agents]
+    numbers = [group.user_agents[user_agent] for group in heeded]
+    words = asking.group_in_words(crawler, user_agent, numbers[0] if numbers else None)
     return crawler.name or "*", words, numbers[:MOST]
 
 
@@ -120,13 +124,13 @@ def on_change(body: bytes, other: bytes) -> str:
     """Return what changes from one version to the other, and for whom, in words."""
     every_change = changes.changes(_parse(body), _parse(other))
     first = [_told(change) for change in every_change[:MOST]]
-    count = sum(len(change.agents) for change in every_change)
+    count = sum(len(change.user_agents) for change in every_change)
     return json.dumps({"changes": first, "count": count})
 
 
 def _told(change: changes.AgentChange) -> tuple[str, list[str]]:
     """Return for whom something changes, and what."""
-    title = f"User-agent: {', '.join(change.agents[:MOST])}"
+    title = f"User-agent: {', '.join(change.user_agents[:MOST])}"
     if change.group:
         title += f" (group {change.group})"
     told = []

@@ -1,6 +1,6 @@
 """`judge` for Arrow. It needs pyarrow.
 
-`judge_batch` takes a record batch and returns one: it is what Spark, Ray, Dask and the like hand to
+`judge_arrow` takes a record batch and returns one: it is what Spark, Ray, Dask and the like hand to
 a function.
 """
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 STATUS, BODY = "status", "body"
 
 
-def judge_batch(
+def judge_arrow(
     batch: pa.RecordBatch,
-    agents: Agent | Sequence[Agent],
+    user_agents: Agent | Sequence[Agent],
     *,
     unreachable: str = "google",
-    refused: str = "allow",
+    access_denied: str = "allow",
     soft_404: bool = True,
 ) -> pa.RecordBatch:
     """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
@@ -33,9 +33,9 @@ def judge_batch(
         batch: has the columns `url` (text: the page), `body` (binary or text) and `status` (a whole
             number, which may be text). Where status is null there was no answer. Without that
             column, a body was served with 200, and null means no answer.
-        agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
+        user_agents: the crawlers: product tokens, User-Agent headers or `UserAgent`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
-        refused: as GBOT_ROBOTS_REFUSED.
+        access_denied: as GBOT_ROBOTS_ACCESS_DENIED.
         soft_404: as GBOT_ROBOTS_SOFT_404.
 
     Returns:
@@ -53,7 +53,7 @@ def judge_batch(
 
     if not isinstance(batch, pa.RecordBatch):
         what = f"{type(batch).__name__}; a Table has to_batches()"
-        raise TypeError(f"judge_batch takes a RecordBatch, not {what}")
+        raise TypeError(f"judge_arrow takes a RecordBatch, not {what}")
     names = batch.schema.names
     need(names, [URL, BODY, *names], "the batch")
     names.remove(BODY)
@@ -63,9 +63,9 @@ def judge_batch(
     answers = judge(
         _bytes_in(batch, URL),
         served,
-        agents,
+        user_agents,
         unreachable=unreachable,
-        refused=refused,
+        access_denied=access_denied,
         soft_404=soft_404,
     )
     for crawler in answers:

@@ -17,7 +17,7 @@ from math import isnan
 from operator import getitem
 from typing import TypeAlias
 
-from ..core.crawlers import Crawler
+from ..core.crawlers import UserAgent
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules
@@ -54,7 +54,7 @@ Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 # what decides about some sites: the text of their robots.txt, or one answer to all URLs
 _Basis: TypeAlias = bytes | int
 _Answers: TypeAlias = "dict[str, bytes]"  # by path or URL: the answer of each crawler
-Agent: TypeAlias = "str | bytes | Crawler"
+Agent: TypeAlias = "str | bytes | UserAgent"
 
 
 def origins_of(urls: Sequence[str]) -> set[Origin]:
@@ -82,7 +82,7 @@ class Judge:
         overrides: an override counts if it is in force at `now`, in seconds since the epoch.
     """
 
-    crawlers: Sequence[Crawler]
+    crawlers: Sequence[UserAgent]
     _: KW_ONLY
     policy: Policy = field(default_factory=Policy)
     max_bytes: int | None = MAX_BYTES
@@ -214,7 +214,7 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     if status is not None:
         # With "allow" a wall need not be told apart: it allows everything, and so does its text as
         # rules, since it has no line for a crawler.
-        has_wall = policy.refused != "allow" and wall_of(status, {}, body) != ""
+        has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
         if meaning_of(status) is Fetched and not has_wall:  # as most: a short cut
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
@@ -234,10 +234,10 @@ def _basis_of(decision: Decision) -> _Basis:
 def judge(
     urls: Sequence[str | bytes | None],
     robots: Mapping[str, Robots] | Mapping[Origin, Robots] | Sequence[Robots],
-    agents: Agent | Sequence[Agent],
+    user_agents: Agent | Sequence[Agent],
     *,
     unreachable: str = "google",
-    refused: str = "allow",
+    access_denied: str = "allow",
     soft_404: bool = True,
     max_bytes: int | None = MAX_BYTES,
 ) -> dict[str, list[int | None]]:
@@ -251,9 +251,9 @@ def judge(
             column as long as `urls`. Each is a status and a body, a body that was served with 200,
             or None: there was no answer. A status may be text, such as "200". An origin that is
             missing counts as None.
-        agents: the crawlers: product tokens, User-Agent headers or `Crawler`.
+        user_agents: the crawlers: product tokens, User-Agent headers or `UserAgent`.
         unreachable: as GBOT_ROBOTS_UNREACHABLE.
-        refused: as GBOT_ROBOTS_REFUSED.
+        access_denied: as GBOT_ROBOTS_ACCESS_DENIED.
         soft_404: as GBOT_ROBOTS_SOFT_404.
         max_bytes: how many bytes of a robots.txt are read.
 
@@ -268,9 +268,9 @@ def judge(
             `robots` is of another type.
     """
     _check_columns(urls, robots)
-    several = [agents] if isinstance(agents, (str, bytes, Crawler)) else agents
+    several = [user_agents] if isinstance(user_agents, (str, bytes, UserAgent)) else user_agents
     crawlers = dict.fromkeys(map(_crawler_of, several))
-    policy = Policy(unreachable, soft_404=soft_404, refused=refused)
+    policy = Policy(unreachable, soft_404=soft_404, access_denied=access_denied)
     texts = list(map(_url_text, urls))
     judge_of_all = Judge(list(crawlers), policy=policy, max_bytes=max_bytes)
     decision_by = cache(lambda status, body: decision_on(status, body, policy))
@@ -299,11 +299,11 @@ def _check_columns(urls: object, robots: object) -> None:
         )
 
 
-def _crawler_of(agent: Agent) -> Crawler:
+def _crawler_of(user_agent: Agent) -> UserAgent:
     """Return the crawler that `agent` is or names."""
-    if isinstance(agent, Crawler):
-        return agent
-    return Crawler.of(agent)
+    if isinstance(user_agent, UserAgent):
+        return user_agent
+    return UserAgent.of(user_agent)
 
 
 def _judged_by_rows(

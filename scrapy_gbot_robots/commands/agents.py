@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 
 from scrapy.settings import Settings
 
-from ..core.asker import checked_url, verdict_on
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
+from ..core.named_user_agent import checked_url, verdict_on
 from ..report.summary import count
 from ..settings import GbotSettings
 from .ending import FINE

@@ -94,12 +94,15 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("--urls names a file of URLs; for one URL there is check")
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
-    askers, gbot = crawlers_named(options.agents, settings, err), GbotSettings.of(settings)
+    named_user_agents, gbot = (
+        crawlers_named(options.user_agents, settings, err),
+        GbotSettings.of(settings),
+    )
     overrides = Overrides()  # they speak of sites, not of versions that the user names
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
     judge = Judge(
-        [asker.crawler for asker in askers],
+        [named_user_agent.crawler for named_user_agent in named_user_agents],
         policy=gbot.policy,
         max_bytes=gbot.max_bytes,
         overrides=overrides,

@@ -17,8 +17,14 @@ from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
-from ..core.asker import Asker, checked_url, group_in_words, group_line, verdict_on
 from ..core.lines import split_lines
+from ..core.named_user_agent import (
+    NamedUserAgent,
+    checked_url,
+    group_in_words,
+    group_line,
+    verdict_on,
+)
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from ..obeying.answer import CachedAnswer, answer_of
@@ -49,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    askers = crawlers_named(options.agents, settings, err)
+    named_user_agents = crawlers_named(options.user_agents, settings, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
     if options.robots is None:
@@ -58,8 +64,8 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         states = dict.fromkeys(options.urls, *versions([options.robots], settings, err))
     parse = lru_cache(GbotSettings.of(settings).parse)
     status = FINE
-    for number, (url, asker) in enumerate(product(options.urls, askers)):
-        check = _checked(url, asker, states[url], parse(states[url].rules))
+    for number, (url, named_user_agent) in enumerate(product(options.urls, named_user_agents)):
+        check = _checked(url, named_user_agent, states[url], parse(states[url].rules))
         out.json(check.facts)
         if number:
             out.say()
@@ -71,15 +77,17 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     return status
 
 
-def _checked(url: str, asker: Asker, state: RobotsState, robotstxt: RobotsTxt) -> Check:
+def _checked(
+    url: str, named_user_agent: NamedUserAgent, state: RobotsState, robotstxt: RobotsTxt
+) -> Check:
     """Check a URL by a robots.txt and, for a site, as a crawl would.
 
     `robotstxt` has its rules, if rules decide.
     """
-    crawler, override = asker.crawler, state.override
+    crawler, override = named_user_agent.crawler, state.override
     verdict = decided = verdict_on(url, crawler, robotstxt)
     if verdict.reason == ROBOTS_TXT_ITSELF:
-        return Check(url, asker, state, robotstxt, verdict, verdict)
+        return Check(url, named_user_agent, state, robotstxt, verdict, verdict)
     if state.origin is not None:
         answer = CachedAnswer(state.origin, state.decision)
         answer.add_rules(robotstxt, [crawler])
@@ -88,14 +96,14 @@ def _checked(url: str, asker: Asker, state: RobotsState, robotstxt: RobotsTxt) -
             answer = answer_of(override, state.origin)
             answer.add_rules(override.robotstxt or robotstxt, [crawler])
             decided = override.named(answer.verdict(url, crawler))
-    return Check(url, asker, state, robotstxt, verdict, decided)
+    return Check(url, named_user_agent, state, robotstxt, verdict, decided)
 
 
 class Check(NamedTuple):
     """A URL, the verdict on it, and what that rests on."""
 
     url: str  # absolute, or a path
-    asker: Asker
+    named_user_agent: NamedUserAgent
     state: RobotsState
     robotstxt: RobotsTxt  # with the rules, if rules decide
     verdict: Verdict  # by the robots.txt
@@ -116,7 +124,7 @@ class Check(NamedTuple):
     @property
     def group(self) -> str:
         """The group that was used, and why, in words."""
-        return group_in_words(self.asker.crawler, self.verdict.group, self.group_line)
+        return group_in_words(self.named_user_agent.crawler, self.verdict.group, self.group_line)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -131,7 +139,7 @@ class Check(NamedTuple):
             "rule": rule,
             "group": verdict.group,
             "group_line": self.group_line,
-            "crawler": self.asker.crawler._asdict(),
+            "crawler": self.named_user_agent.crawler._asdict(),
             "robots_txt": robots_txt,
         }
         if self.decided.override is not None:
@@ -170,7 +178,7 @@ def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
         words += f", from the storage ({state.storage})"
     yield "robots.txt", words
     if state.copy.kind is Kind.NONE and state.copy.status in REFUSALS:
-        yield "note", "the site refuses it; GBOT_ROBOTS_REFUSED says what that means"
+        yield "note", "the site refuses it; GBOT_ROBOTS_ACCESS_DENIED says what that means"
     if outage is not None and not decision.temporary:
         yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
     if copy is not None:
@@ -198,7 +206,7 @@ def _show(check: Check, out: Terminal) -> None:
     show_line(check, out)
     if check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
-    out.fact("crawler", str(check.asker))
+    out.fact("crawler", str(check.named_user_agent))
     if check.state.decision.state is State.RULES and check.verdict.reason != ROBOTS_TXT_ITSELF:
         out.fact("group", check.group)
     if check.state.origin is not None:

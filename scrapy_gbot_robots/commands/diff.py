@@ -28,9 +28,9 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     old, new = versions([options.old, options.new], settings, err)
     parse = GbotSettings.of(settings).parse
     every = changes(parse(old.copy.body), parse(new.copy.body))
-    agents = 0
+    user_agents = 0
     for change in every:
-        agents += len(change.agents)
+        user_agents += len(change.user_agents)
         facts = change._asdict()
         for name in ("removed", "added"):
             facts[name] = [text._asdict() for text in facts[name]]
@@ -38,9 +38,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         group = ""
         if change.group is not None:
             group = f"  (group {change.group})"
-        out.say((f"User-agent: {', '.join(change.agents)}", "strong"), group)
+        out.say((f"User-agent: {', '.join(change.user_agents)}", "strong"), group)
         for sign, (text, line) in change_in_words(change):
             where = "" if line is None else f"  (line {line})"
             out.say((f"  {sign} {text}", _STYLES[sign]), (where, "faint"))
-    out.say((f"{old.where} -> {new.where}", "strong"), f": {count(agents, 'user agent')} changed")
+    out.say(
+        (f"{old.where} -> {new.where}", "strong"),
+        f": {count(user_agents, 'user user_agent')} changed",
+    )
     return FOUND if every else FINE

@@ -16,9 +16,9 @@ from typing import Any
 from scrapy.settings import BaseSettings, Settings
 
 from ..bulk.judging import decision_on
-from ..core.asker import NAMED, Asker, hints_on, names_in
-from ..core.crawlers import Crawler, cut_token
+from ..core.crawlers import UserAgent, cut_token
 from ..core.lint import no_robots_file
+from ..core.named_user_agent import NAMED, NamedUserAgent, hints_on, names_in
 from ..core.urls import Origin, as_text
 from ..obeying.identity import of_project
 from ..policy.outages import Kind, Policy, State
@@ -57,7 +57,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "action": "append",
         "metavar": "TOKEN[,TOKEN...]",
         "help": "product token or User-Agent header of a crawler; * is one that no group names; "
-        "may be repeated (default: the project's GBOT_ROBOTS_AGENTS, ROBOTSTXT_USER_AGENT "
+        "may be repeated (default: the project's GBOT_ROBOTS_USER_AGENTS, ROBOTSTXT_USER_AGENT "
         "or USER_AGENT)",
     },
     "--fresh": {"action": "store_true", "help": "fetch the robots.txt even if the storage has it"},
@@ -83,7 +83,9 @@ def origin_of(text: str) -> Origin:
     return Origin.of(text)
 
 
-def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Terminal) -> list[Asker]:
+def crawlers_named(
+    texts: list[str] | None, settings: BaseSettings, err: Terminal
+) -> list[NamedUserAgent]:
     """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
@@ -97,24 +99,28 @@ def crawlers_named(texts: list[str] | None, settings: BaseSettings, err: Termina
     """
     if texts is None:
         return [_own_asker(settings)]
-    named = [Asker.of(name, NAMED) for name in chain.from_iterable(map(names_in, texts))]
-    askers = {asker.crawler: asker for asker in named}.values()
-    for asker in askers:
-        if cut_token(asker.text) == asker.name:
-            rule = f'is read as "{asker.name}": a name counts up to a digit'
-            err.say((f'note: "{asker.text}" {rule}', "warning"))
-    for hint in hints_on(asker.name for asker in askers):
+    named = [NamedUserAgent.of(name, NAMED) for name in chain.from_iterable(map(names_in, texts))]
+    named_user_agents = {
+        named_user_agent.crawler: named_user_agent for named_user_agent in named
+    }.values()
+    for named_user_agent in named_user_agents:
+        if cut_token(named_user_agent.text) == named_user_agent.name:
+            rule = f'is read as "{named_user_agent.name}": a name counts up to a digit'
+            err.say((f'note: "{named_user_agent.text}" {rule}', "warning"))
+    for hint in hints_on(named_user_agent.name for named_user_agent in named_user_agents):
         err.say((f"note: {hint}", "warning"))
-    return list(askers)
+    return list(named_user_agents)
 
 
-def _own_asker(settings: BaseSettings) -> Asker:
+def _own_asker(settings: BaseSettings) -> NamedUserAgent:
     """Return the crawler that the project's settings name."""
-    agents = GbotSettings.of(settings).agents
-    if agents:
-        return Asker(Crawler.of(agents), "GBOT_ROBOTS_AGENTS", ", ".join(agents))
+    user_agents = GbotSettings.of(settings).user_agents
+    if user_agents:
+        return NamedUserAgent(
+            UserAgent.of(user_agents), "GBOT_ROBOTS_USER_AGENTS", ", ".join(user_agents)
+        )
     sent = of_project(settings)
-    return Asker(Crawler.of(sent.text), sent.source, sent.text)
+    return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
 
 
 # Files
@@ -163,7 +169,7 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
 
     Raises:
         CommandError: one of them cannot be had, or is an archive or compressed, or two are
-            standard input; or GBOT_ROBOTS_REFUSED refuses a site.
+            standard input; or GBOT_ROBOTS_ACCESS_DENIED refuses a site.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
@@ -173,7 +179,7 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
         if version.decision.state is State.FULL_DISALLOW:
             raise CommandError(
                 f"{version.where}: there are no rules to read; "
-                f"GBOT_ROBOTS_REFUSED disallows the whole site: {version.decision.why}"
+                f"GBOT_ROBOTS_ACCESS_DENIED disallows the whole site: {version.decision.why}"
             )
         if version.origin is not None:
             continue

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from scrapy.settings import Settings
 
-from ..core.asker import Asker, checked_url, verdict_on
+from ..core.named_user_agent import NamedUserAgent, checked_url, verdict_on
 from ..core.urls import Origin, shown
 from ..report.summary import count
 from ..settings import GbotSettings
@@ -39,7 +39,7 @@ class Expectation(NamedTuple):
     line: int
     text: str
     url: str
-    asker: Asker | None = None
+    named_user_agent: NamedUserAgent | None = None
     allowed: bool = True
 
 
@@ -63,13 +63,13 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError(f"{options.expectations}: there is no expectation in it")
     robotstxt = GbotSettings.of(settings).parse(robots.copy.body)
     failed = 0
-    for line, text, url, asker, allowed in expectations:
+    for line, text, url, named_user_agent, allowed in expectations:
         facts: dict[str, Any] = {}
         is_met = url in robotstxt.sitemaps
         check = None
-        if asker is not None:
-            verdict = verdict_on(url, asker.crawler, robotstxt)
-            check = Check(url, asker, robots, robotstxt, verdict, verdict)
+        if named_user_agent is not None:
+            verdict = verdict_on(url, named_user_agent.crawler, robotstxt)
+            check = Check(url, named_user_agent, robots, robotstxt, verdict, verdict)
             is_met = verdict.allowed == allowed
             facts = check.facts
         out.json({"line": line, "expectation": text, **facts, "met": is_met})
@@ -120,5 +120,5 @@ def _expectation(number: int, text: str, robots: RobotsState) -> Expectation:
     checked_url(url, has_robots=True)
     if is_url(url) and robots.origin not in {None, Origin.of(url)}:
         raise ValueError(f"{robots.where} is not for the origin of this URL")
-    asker = Asker.of(name, "the expectation")
-    return Expectation(number, text, url, asker, verb.lower() == "allow")
+    named_user_agent = NamedUserAgent.of(name, "the expectation")
+    return Expectation(number, text, url, named_user_agent, verb.lower() == "allow")

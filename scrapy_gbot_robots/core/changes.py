@@ -60,7 +60,7 @@ class AgentChange(NamedTuple):
             agents read. Then nothing else is said but `group`, though something may have changed.
     """
 
-    agents: tuple[str, ...] = ()
+    user_agents: tuple[str, ...] = ()
     removed: tuple[Text, ...] = ()
     added: tuple[Text, ...] = ()
     group: str | None = None
@@ -78,11 +78,11 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
     agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
-    for (before, after), agents in _alike(was, now).items():
+    for (before, after), user_agents in _alike(was, now).items():
         group = _GROUPS.get((before is None, after is None))
         change = unknown = AgentChange(group=group, compared=False)
         if most_work > 0:
-            old_reading, new_reading = was.reading(agents[0]), now.reading(agents[0])
+            old_reading, new_reading = was.reading(user_agents[0]), now.reading(user_agents[0])
             change = _compared(group, old_reading, new_reading)
             most_work -= min(most_of_one, old_reading.work + new_reading.work)
         if change not in agents_of:
@@ -90,10 +90,11 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
             if most_work < 0:
                 change = unknown
         if change != AgentChange():
-            agents_of.setdefault(change, []).extend(agents)
+            agents_of.setdefault(change, []).extend(user_agents)
     # "*" comes before all tokens
     return sorted(
-        change._replace(agents=tuple(sorted(agents))) for change, agents in agents_of.items()
+        change._replace(user_agents=tuple(sorted(user_agents)))
+        for change, user_agents in agents_of.items()
     )
 
 
@@ -116,10 +117,10 @@ class _Version:
         self.groups = every_group_of(robotstxt)
         self._not_named: _Reading | None = None  # once it was asked for
 
-    def reading(self, agent: str) -> _Reading:
+    def reading(self, user_agent: str) -> _Reading:
         """Return what `agent` reads. It takes no time if the version does not name the agent."""
-        if agent in self.groups.agents:
-            rules = self.groups.rules_for(agent)
+        if user_agent in self.groups.user_agents:
+            rules = self.groups.rules_for(user_agent)
             entries = entries_of(rules)
             return _reading(rules, entries, entries)
         if self._not_named is None:
@@ -135,9 +136,9 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")
-    for agent in dict.fromkeys((everyone, *was.groups.agents, *now.groups.agents)):
-        followed = (was.groups.lines_followed(agent), now.groups.lines_followed(agent))
-        together.setdefault(followed, []).append(agent)
+    for user_agent in dict.fromkeys((everyone, *was.groups.user_agents, *now.groups.user_agents)):
+        followed = (was.groups.lines_followed(user_agent), now.groups.lines_followed(user_agent))
+        together.setdefault(followed, []).append(user_agent)
     return together
 
 

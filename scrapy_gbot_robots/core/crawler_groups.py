@@ -121,16 +121,16 @@ class ScannedGroup:
     """
 
     __slots__ = (
-        "agents",
         "allow_lines",
         "allows",
         "disallow_lines",
         "disallows",
         "own_lines",
+        "user_agents",
     )
 
     def __init__(self) -> None:
-        self.agents: dict[bytes, int] = {}
+        self.user_agents: dict[bytes, int] = {}
         self.allows: list[bytes] = []
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
@@ -151,26 +151,26 @@ class ScannedGroup:
         self.disallow_lines += range(before + 1, before + 1 + len(paths))
         return True
 
-    def own_lines_before(self, agent: bytes) -> int:
+    def own_lines_before(self, user_agent: bytes) -> int:
         """Return how many crawl delays and `Content-` lines are not for `agent`.
 
         They stand before the line that names it.
         """
-        return bisect_left(self.own_lines, self.agents[agent], key=itemgetter(1))
+        return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 
 
-def scan(body: bytes, agents: tuple[bytes, ...]) -> Rules:
+def scan(body: bytes, user_agents: tuple[bytes, ...]) -> Rules:
     """Return the rules for the first of `agents` that has a group in `body`.
 
     An agent is a token in lower case, or "*".
     """
-    reader = _Scan(agents)
+    reader = _Scan(user_agents)
     reader.read(body)
-    for agent in agents if reader.groups else ():
-        merged = [group for group in reader.groups if agent in group.agents]
+    for user_agent in user_agents if reader.groups else ():
+        merged = [group for group in reader.groups if user_agent in group.user_agents]
         if merged:
-            return _rules(merged, agent, reader.signals)
-    reason = NO_GROUP if agents else IGNORES_ROBOTS
+            return _rules(merged, user_agent, reader.signals)
+    reason = NO_GROUP if user_agents else IGNORES_ROBOTS
     return Rules(unmatched=reason, content_lines=tuple(reader.signals))
 
 
@@ -188,24 +188,24 @@ class EveryGroup:
         self._groups = reader.groups
         self._named: dict[str, list[int]] = {}  # agent -> its groups
         for number, group in enumerate(reader.groups):
-            for agent in group.agents:
-                self._named.setdefault(agent.decode("ascii"), []).append(number)
-        self.agents = self._named.keys()
+            for user_agent in group.user_agents:
+                self._named.setdefault(user_agent.decode("ascii"), []).append(number)
+        self.user_agents = self._named.keys()
 
-    def lines_followed(self, agent: str) -> tuple[tuple[int, int], ...] | None:
+    def lines_followed(self, user_agent: str) -> tuple[tuple[int, int], ...] | None:
         """Return what is the same for two agents if they follow the same lines.
 
         It is None if the file does not name the agent.
         """
-        if agent not in self._named:
+        if user_agent not in self._named:
             return None
-        name = agent.encode("ascii")
-        groups = [(number, self._groups[number]) for number in self._named[agent]]
+        name = user_agent.encode("ascii")
+        groups = [(number, self._groups[number]) for number in self._named[user_agent]]
         return tuple([(number, group.own_lines_before(name)) for number, group in groups])
 
-    def rules_for(self, agent: str) -> Rules:
+    def rules_for(self, user_agent: str) -> Rules:
         """Return the merged rules of `agent`: of "*", if the file does not name the agent."""
-        for name in (agent, GLOBAL.decode("ascii")):
+        for name in (user_agent, GLOBAL.decode("ascii")):
             numbers = self._named.get(name)
             if numbers is not None:
                 merged = [self._groups[number] for number in numbers]
@@ -222,8 +222,8 @@ class _Scan:
 
     __slots__ = ("_agents", "_group", "_number", "_seen_agent", "groups", "signals")
 
-    def __init__(self, agents: tuple[bytes, ...]) -> None:
-        self._agents = agents
+    def __init__(self, user_agents: tuple[bytes, ...]) -> None:
+        self._agents = user_agents
         # the group of the present line, if it is wanted
         self._group: ScannedGroup | None = None
         self._number = 0  # of the last line read
@@ -323,12 +323,12 @@ class _Scan:
             group = None  # rules end the run of user-agent lines
         if not value.startswith(self._agents):
             return group
-        agent = agent_of(value)
-        if agent in self._agents:
+        user_agent = agent_of(value)
+        if user_agent in self._agents:
             if group is None:
                 group = ScannedGroup()
                 self.groups.append(group)
-            group.agents.setdefault(agent, line)
+            group.user_agents.setdefault(user_agent, line)
         return group
 
 
@@ -341,12 +341,12 @@ class _ScanForAll(_Scan):
         self._seen_agent = True
         if group is not None and (group.disallows or group.allows):
             group = None
-        agent = agent_of(value)
-        if agent:
+        user_agent = agent_of(value)
+        if user_agent:
             if group is None:
                 group = ScannedGroup()
                 self.groups.append(group)
-            group.agents.setdefault(agent, line)
+            group.user_agents.setdefault(user_agent, line)
         return group
 
 
@@ -366,7 +366,7 @@ def _may_have_agents(lower: bytes) -> bool:
     return True
 
 
-def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLine]) -> Rules:
+def _rules(groups: Sequence[ScannedGroup], user_agent: bytes, signals: list[ContentLine]) -> Rules:
     """Merge the groups of `agent` (RFC 9309 2.2.1)."""
     rules = groups[0]
     if len(groups) > 1:
@@ -381,7 +381,7 @@ def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLi
     for group in groups:
         if not group.own_lines:
             continue
-        for kind, line, raw in group.own_lines[group.own_lines_before(agent) :]:
+        for kind, line, raw in group.own_lines[group.own_lines_before(user_agent) :]:
             if kind != _DELAY:
                 content_lines.append((line, raw))
             elif delay is None:
@@ -389,7 +389,7 @@ def _rules(groups: Sequence[ScannedGroup], agent: bytes, signals: list[ContentLi
     return Rules(
         _patterns(rules.allows, rules.allow_lines, True),
         _patterns(rules.disallows, rules.disallow_lines, False),
-        agent.decode("ascii"),
+        user_agent.decode("ascii"),
         delay,
         content_lines=tuple(content_lines),
     )

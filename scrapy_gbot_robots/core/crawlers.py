@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from .lines import GLOBAL, MAX_LINE_BYTES
 
@@ -72,7 +72,7 @@ _BROWSER = frozenset(
 )
 
 
-class Crawler(NamedTuple):
+class UserAgent(NamedTuple):
     """What a crawler heeds in a robots.txt.
 
     Attributes:
@@ -86,7 +86,7 @@ class Crawler(NamedTuple):
     heeds_global: bool = True
 
     @classmethod
-    def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> Crawler:
+    def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> UserAgent:
         """Return the crawler that a product token or a whole User-Agent header names.
 
         Google's crawlers heed what Google lists for them. Any other heeds its one token and "*", or
@@ -109,7 +109,7 @@ class Crawler(NamedTuple):
 
 GOOGLE_NAMES = (*_HEED_GLOBAL, *_IGNORE_GLOBAL, *_IGNORE_ROBOTS)
 _GOOGLE = {
-    name.lower(): Crawler(
+    name.lower(): UserAgent(
         name,
         () if name in _IGNORE_ROBOTS else (name, *_FALL_BACK.get(name, ())),
         name in _HEED_GLOBAL,
@@ -118,36 +118,33 @@ _GOOGLE = {
 }
 
 
-def _one_token(token: str) -> Crawler:
-    return Crawler(token, (token,) if token else ())
+def _one_token(token: str) -> UserAgent:
+    return UserAgent(token, (token,) if token else ())
 
 
-def _first_of(crawlers: Sequence[Crawler]) -> Crawler:
+def _first_of(crawlers: Sequence[UserAgent]) -> UserAgent:
     if not crawlers:
         raise ValueError("no crawler is named")
     tokens = dict.fromkeys(chain.from_iterable(crawler.tokens for crawler in crawlers))
     heeds_global = any(crawler.heeds_global for crawler in crawlers)
     names = dict.fromkeys(crawler.name for crawler in crawlers if crawler.name)
-    return Crawler(", ".join(names), tuple(tokens), heeds_global)
-
-
-RobotsAgent: TypeAlias = Crawler  # where Scrapy's `Crawler` is known, too
+    return UserAgent(", ".join(names), tuple(tokens), heeds_global)
 
 
 @lru_cache(maxsize=1_000)
-def agents_heeded(user_agent: str | bytes | Crawler) -> tuple[bytes, ...]:
+def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
     """Return the agents whose groups to look for, in this order.
 
     They are tokens in lower case, and last "*" if it is heeded. A product token or a header means
     its one token, then "*". A crawler that ignores robots.txt has no agents.
     """
-    if not isinstance(user_agent, Crawler):
+    if not isinstance(user_agent, UserAgent):
         user_agent = _one_token(product_token(user_agent))
     tokens = filter(None, user_agent.tokens)
-    agents = [token.lower().encode("ascii", "replace") for token in tokens]
+    user_agents = [token.lower().encode("ascii", "replace") for token in tokens]
     if user_agent.heeds_global:
-        agents.append(GLOBAL)
-    return tuple(agents)
+        user_agents.append(GLOBAL)
+    return tuple(user_agents)
 
 
 def product_token(user_agent: str | bytes) -> str:
@@ -181,7 +178,7 @@ def cut_token(user_agent: str) -> str | None:
     if token not in names:
         return token
     follows_word = rest[:1].isspace() and rest.lstrip()[:1].isalpha()
-    if names[0] == token and follows_word and Crawler.of(user_agent).name == token:
+    if names[0] == token and follows_word and UserAgent.of(user_agent).name == token:
         return token
     return None
 

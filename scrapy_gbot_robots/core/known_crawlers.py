@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from .crawlers import BETWEEN_PRODUCTS, GOOGLE_NAMES, Crawler, product_token
+from .crawlers import BETWEEN_PRODUCTS, GOOGLE_NAMES, UserAgent, product_token
 
 AS_OF = "2026-11"
 
@@ -97,9 +97,9 @@ class KnownCrawler(NamedTuple):
     obeys: bool
 
     @property
-    def crawler(self) -> Crawler:
+    def crawler(self) -> UserAgent:
         """What it heeds in a robots.txt."""
-        return Crawler.of(self.tokens)._replace(name=self.tokens[0])
+        return UserAgent.of(self.tokens)._replace(name=self.tokens[0])
 
 
 def _rows() -> Iterator[KnownCrawler]:
@@ -146,7 +146,7 @@ def is_known(name: str) -> bool:
     return name.lower() in _REAL
 
 
-def well_known(user_agent: str) -> Crawler | None:
+def well_known(user_agent: str) -> UserAgent | None:
     """Return the well-known crawler that a name or a User-Agent header names, None if none."""
     token = product_token(user_agent)
     for word in BETWEEN_PRODUCTS.split(user_agent):

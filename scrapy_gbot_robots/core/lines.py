@@ -113,8 +113,8 @@ def agent_of(value: bytes) -> bytes:
 
     It is "*", or a product token in lower case.
     """
-    agent = _AGENT.match(value)
-    return agent[0].lower() if agent else b""
+    user_agent = _AGENT.match(value)
+    return user_agent[0].lower() if user_agent else b""
 
 
 # A `Content-` line as it is written, with its number.

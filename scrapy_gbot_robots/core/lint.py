@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
-from .crawlers import Crawler
+from .crawlers import UserAgent
 from .known_crawlers import SEARCH_ENGINES
 from .lines import (
     EMPTY,
@@ -160,11 +160,13 @@ def _on_agents(groups: Sequence[Group], seams: set[int]) -> Iterator[Finding]:
     """Find agents that have no rules, or those of another group."""
     merged = groups_by_agent(groups)
     for group in groups:
-        for agent, line in group.agents.items():
+        for user_agent, line in group.user_agents.items():
             if group.rules and line in seams:
                 yield finding(line, "joined groups")
-            elif agent and not group.rules and len(merged[agent]) == 1:  # no other has its rules
-                yield finding(line, "group without rules", agent=agent)
+            elif (
+                user_agent and not group.rules and len(merged[user_agent]) == 1
+            ):  # no other has its rules
+                yield finding(line, "group without rules", user_agent=user_agent)
 
 
 def _seams(all_lines: Iterable[Line]) -> set[int]:
@@ -200,14 +202,14 @@ def _shut_out(
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
-    for name, crawler in {"*": Crawler.of("*"), **SEARCH_ENGINES}.items():
+    for name, crawler in {"*": UserAgent.of("*"), **SEARCH_ENGINES}.items():
         rules = robotstxt.rules_for(crawler)
         closing = closing_rule(entries_of(rules))
         if closing is None:
             is_closed = False
             continue
         group = next(group for group in groups if closing in group.rules)
-        named = group.agents[rules.verdict("/").group or "*"]
+        named = group.user_agents[rules.verdict("/").group or "*"]
         seam = min((seam for seam in seams if named < seam < closing.line), default=0)
         shut_out.setdefault((closing, seam), []).append(name)
     return shut_out, is_closed
@@ -219,12 +221,12 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
     Agents that follow the same groups are one crawler here.
     """
     followers: dict[tuple[int, ...], list[str]] = {}
-    for agent, numbers in groups_by_agent(groups).items():
-        followers.setdefault(numbers, []).append(agent)
+    for user_agent, numbers in groups_by_agent(groups).items():
+        followers.setdefault(numbers, []).append(user_agent)
     closed_to_all = _paths_closed_to_all(groups)
     work_left = _MOST_WORK
-    for numbers, agents in followers.items():
-        line = groups[numbers[0]].agents[agents[0]]
+    for numbers, user_agents in followers.items():
+        line = groups[numbers[0]].user_agents[user_agents[0]]
         its_rules = chain.from_iterable(groups[number].rules for number in numbers)
         rules = [rule for rule in its_rules if rule.pattern]
         index = _index_of(rules)
@@ -233,9 +235,9 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
         work_left -= work * (_WORK_EACH + index.wildcard_chars)
         if work_left < 0:  # only a hostile file has so many
             return
-        whom = shown(", ".join(agents))
+        whom = shown(", ".join(user_agents))
         yield from _on_rules(rules, whom, index)
-        if not FOR_GOOGLE.isdisjoint(agents) and closing_rule(rules) is None:
+        if not FOR_GOOGLE.isdisjoint(user_agents) and closing_rule(rules) is None:
             yield from _on_styles_and_scripts(rules, index)
         opened = _opened(rules, closed_to_all, index)
         if opened:
@@ -244,7 +246,7 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
 
 def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
     """Return the patterns of paths that "*" must not fetch, without those for the whole site."""
-    rules = chain.from_iterable(group.rules for group in groups if "*" in group.agents)
+    rules = chain.from_iterable(group.rules for group in groups if "*" in group.user_agents)
     patterns = [rule.pattern for rule in rules if not rule.allow]
     return [
         pattern

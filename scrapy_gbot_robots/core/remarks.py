@@ -264,7 +264,7 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
     """Look at each line for itself."""
-    agents: set[str] = set()  # of the group, as far as the lines have named them
+    user_agents: set[str] = set()  # of the group, as far as the lines have named them
     has_rules = False
     number = 0
     for line, raw in zip(all_lines, split_lines(body), strict=True):
@@ -273,19 +273,19 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
         odd = [*_on_form(line), *_on_bytes(line, written)]
         if line.kind in RULES:
             has_rules = True
-            if not agents:
+            if not user_agents:
                 odd.append(("rule before any group", ""))
             odd += _on_rule(line, raw)
         elif line.kind == USER_AGENT:
             if has_rules:
-                agents = set()
+                user_agents = set()
             has_rules = False
-            agents.add(agent_of(line.value).decode("ascii"))
+            user_agents.add(agent_of(line.value).decode("ascii"))
             odd += _on_agent(line.value)
         elif line.kind == SITEMAP and not _is_one_url(line.value):
             odd.append(("bad sitemap", ""))
         elif line.kind == UNUSED:
-            odd += _on_unused(line, agents)
+            odd += _on_unused(line, user_agents)
         for kind, what in odd:
             yield _on_line(line, written, kind, what)
     if cut:
@@ -304,7 +304,7 @@ def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
         name=name,
         value=value,
         rule=f"{name.capitalize()}: {value}",
-        agent=agent_of(line.value).decode("ascii"),
+        user_agent=agent_of(line.value).decode("ascii"),
         odd=_code_points(written.decode("utf-8", "ignore")),
     )
 
@@ -375,7 +375,7 @@ def _is_one_url(value: bytes) -> bool:
     return sitemap_url(value) is not None
 
 
-def _on_unused(line: Line, agents: set[str]) -> Odd:
+def _on_unused(line: Line, user_agents: set[str]) -> Odd:
     """Look at a field that Google does not use: others may, where it counts and is well formed.
 
     Nothing is said of it in a group for `agents` of others alone.
@@ -385,31 +385,31 @@ def _on_unused(line: Line, agents: set[str]) -> Odd:
         yield "noindex", ""
     elif name not in _OF_OTHERS:
         yield "unused field", ""
-    elif name in OF_GROUPS and not agents:
+    elif name in OF_GROUPS and not user_agents:
         yield "unused field", ", and it is in no group"
     elif not line.value:
         yield "unused field", ", and it is empty"
     elif name == CRAWL_DELAY and seconds(line.value) is None:
         yield "unused field", ", and it is no number of seconds"
-    elif not agents or not agents.isdisjoint(FOR_GOOGLE):
+    elif not user_agents or not user_agents.isdisjoint(FOR_GOOGLE):
         yield "field of other crawlers", ""
 
 
 def _on_agent(value: bytes) -> Odd:
     """Look at the name in a user-agent line."""
-    agent = agent_of(value).decode("ascii")
+    user_agent = agent_of(value).decode("ascii")
     text = value.decode("utf-8", "replace")
     advice = did_you_mean(text)
     if _EVERYBODY.fullmatch(text):
-        advice = f': the group is for a crawler "{agent}" alone; write "*" for all'
+        advice = f': the group is for a crawler "{user_agent}" alone; write "*" for all'
     elif _DIRECTIVE.search(text):
         advice = ": write one directive a line"
-    if not agent and not is_known(text):
+    if not user_agent and not is_known(text):
         yield "no user agent", advice
-    elif len(agent) == len(value):
+    elif len(user_agent) == len(value):
         if advice:
             yield "name of no crawler", advice
-    elif not _names_one_crawler(text, agent):
+    elif not _names_one_crawler(text, user_agent):
         if "(" not in text and all(map(is_known, _BETWEEN_NAMES.split(text))):
             advice = ": write one user-agent line for each name"
         elif _PRODUCT.match(text):
@@ -417,7 +417,7 @@ def _on_agent(value: bytes) -> Odd:
         yield "user agent cut", advice or _NAME_ENDS
 
 
-def _names_one_crawler(text: str, agent: str) -> bool:
+def _names_one_crawler(text: str, user_agent: str) -> bool:
     """Whether a name with what follows it means the crawler that its group is for.
 
     MJ12bot means it, as its operator documents the name so, Googlebot* (Google's page), and a name
@@ -426,9 +426,9 @@ def _names_one_crawler(text: str, agent: str) -> bool:
     if is_known(text.partition("/")[0].removesuffix("*")):
         return True
     header = _HEADER.match(text)
-    if header is None or is_browser_like(text) or product_token(text).lower() != agent:
+    if header is None or is_browser_like(text) or product_token(text).lower() != user_agent:
         return False
-    return header["version"] is not None or is_known(agent)
+    return header["version"] is not None or is_known(user_agent)
 
 
 def _code_points(text: str) -> str:

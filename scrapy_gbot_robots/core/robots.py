@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .crawler_groups import EveryGroup, scan
-from .crawlers import Crawler, agents_heeded
+from .crawlers import UserAgent, agents_heeded
 from .lines import (
     ALLOW,
     DISALLOW,
@@ -54,7 +54,7 @@ class Group(NamedTuple):
         rules: in file order.
     """
 
-    agents: dict[str, int]
+    user_agents: dict[str, int]
     rules: list[Rule]
 
 
@@ -69,7 +69,7 @@ class FieldLine(NamedTuple):
 
     line: int
     value: str
-    agents: tuple[str, ...]
+    user_agents: tuple[str, ...]
 
 
 class SitemapLine(NamedTuple):
@@ -93,7 +93,7 @@ class RobotsTxt:
 
     def __init__(self, body: bytes, cut: bool) -> None:
         self._body = body
-        self._rules: dict[str | bytes | Crawler, Rules] = {}
+        self._rules: dict[str | bytes | UserAgent, Rules] = {}
         # whether bytes past the size limit were left out (Google's page, "File format")
         self._cut = cut
 
@@ -129,7 +129,7 @@ class RobotsTxt:
             return cls(raw, cut)
         return cls(raw[:max_bytes], True)
 
-    def allowed(self, url: str | bytes, user_agent: str | bytes | Crawler) -> bool:
+    def allowed(self, url: str | bytes, user_agent: str | bytes | UserAgent) -> bool:
         """Return whether the crawler may fetch `url`.
 
         This is the answer of `verdict` without its reason, and faster.
@@ -140,16 +140,16 @@ class RobotsTxt:
             rules = self.rules_for(user_agent)
         return rules.allowed(url)
 
-    def verdict(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Verdict:
+    def verdict(self, url: str | bytes, user_agent: str | bytes | UserAgent) -> Verdict:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
         A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309
-        2.2.1); if it has no token, as " ", it means "*" alone. A `Crawler` falls back from token to
+        2.2.1); if it has no token, as " ", it means "*" alone. A `UserAgent` falls back from token to
         token, then to "*". Only the path of `url` counts, in the form in which it is written.
         """
         return self.rules_for(user_agent).verdict(url)
 
-    def rules_for(self, user_agent: str | bytes | Crawler) -> Rules:
+    def rules_for(self, user_agent: str | bytes | UserAgent) -> Rules:
         """Return the merged rules that the crawler follows. They do not keep this object alive."""
         rules = self._rules.get(user_agent)
         if rules is None:
@@ -159,14 +159,14 @@ class RobotsTxt:
             self._rules[user_agent] = rules
         return rules
 
-    def crawl_delay(self, user_agent: str | bytes | Crawler) -> float | None:
+    def crawl_delay(self, user_agent: str | bytes | UserAgent) -> float | None:
         """Return the crawl delay in seconds for the crawler, None if there is none.
 
         Google ignores this field.
         """
         return self.rules_for(user_agent).crawl_delay
 
-    def preferences(self, url: str | bytes, user_agent: str | bytes | Crawler) -> Preferences:
+    def preferences(self, url: str | bytes, user_agent: str | bytes | UserAgent) -> Preferences:
         """Return what the site says about the use of the content of `url`.
 
         `Content-Usage` and `Content-Signal` lines say it. The lines of the crawler's group count,
@@ -187,11 +187,11 @@ class RobotsTxt:
                 matching.append((line, group))
         # Each group may have thousands of agents, which many lines share.
         groups = {id(group): group for _, group in matching}
-        agents = {identity: tuple(group.agents) for identity, group in groups.items()}
+        user_agents = {identity: tuple(group.user_agents) for identity, group in groups.items()}
         lines: list[FieldLine] = []
         for line, group in matching:
             value = line.value.decode("utf-8", "replace")
-            lines.append(FieldLine(line.number, value, agents[id(group)]))
+            lines.append(FieldLine(line.number, value, user_agents[id(group)]))
         return tuple(lines)
 
     @property
@@ -221,7 +221,7 @@ def lines_of(robotstxt: RobotsTxt) -> list[Line]:
 
 def groups_of(robotstxt: RobotsTxt) -> list[Group]:
     """Return the groups in file order, before groups for the same agent are merged."""
-    groups = {id(group): group for _, group in _with_groups(robotstxt) if group.agents}
+    groups = {id(group): group for _, group in _with_groups(robotstxt) if group.user_agents}
     return list(groups.values())
 
 
@@ -234,10 +234,10 @@ def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
     group = Group({}, [])
     for line in read_lines(robotstxt._body):  # noqa: SLF001
         if line.kind == USER_AGENT:
-            if group.rules or not group.agents:
+            if group.rules or not group.user_agents:
                 group = Group({}, [])
-            group.agents.setdefault(agent_of(line.value).decode("ascii"), line.number)
-        elif group.agents and line.kind in {ALLOW, DISALLOW}:
+            group.user_agents.setdefault(agent_of(line.value).decode("ascii"), line.number)
+        elif group.user_agents and line.kind in {ALLOW, DISALLOW}:
             pattern = line.value.decode("ascii")
             group.rules.append(Rule(line.kind == ALLOW, pattern, line.number))
         yield line, group
@@ -247,9 +247,9 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
     """Return the numbers of the groups that are merged for each agent (RFC 9309 2.2.1)."""
     named: dict[str, list[int]] = {}
     for number, group in enumerate(groups):
-        for agent in filter(None, group.agents):
-            named.setdefault(agent, []).append(number)
-    return {agent: tuple(numbers) for agent, numbers in named.items()}
+        for user_agent in filter(None, group.user_agents):
+            named.setdefault(user_agent, []).append(number)
+    return {user_agent: tuple(numbers) for user_agent, numbers in named.items()}
 
 
 def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:

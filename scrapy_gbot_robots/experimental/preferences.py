@@ -3,7 +3,7 @@
 core/preferences.py reads the lines of a robots.txt. Here are the headers of pages, what lint says
 of the lines, and the check of a crawl. A purpose is a label of the drafts, such as "train-ai". It
 is refused only if the site says so. A crawl says its purposes by `GBOT_ROBOTS_PURPOSES`, and by
-`GBOT_ROBOTS_PREFERENCES` whether a refusal is only noted.
+`GBOT_ROBOTS_PURPOSES_ACTION` whether a refusal is only noted.
 
 The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page
 only. The more restrictive of both counts. A crawl without a purpose uses nothing of this module.
@@ -82,7 +82,7 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
         yield from _on_label(line, "Content-Signal", pairs_of(value), SIGNAL)
     speaking: set[str] = set()
     for field in (*usage, *signals):
-        speaking.update(field.agents)
+        speaking.update(field.user_agents)
     if "*" in speaking:
         yield from _on_silent_groups(robotstxt, speaking)
     for line, value, _ in robotstxt.fields("license"):
@@ -117,7 +117,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
             continue
         rules = chain.from_iterable(groups[number].rules for number in numbers)
         if closing_rule(rules) is None:  # else there is nothing to use
-            line = groups[numbers[0]].agents[name]
+            line = groups[numbers[0]].user_agents[name]
             text = f'"{name}" does not heed what Content- lines say to "*": its own group has none'
             yield line, "preferences not repeated", text
 

@@ -106,8 +106,10 @@ class Exchange:
     exchange starts again.
     """
 
-    def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
-        self.robots_request = robots_request  # the request as the fetcher made it
+    def __init__(
+        self, make_robots_request: Request, most_bytes: int, secs_left: float = 0.0
+    ) -> None:
+        self.make_robots_request = make_robots_request  # the request as the fetcher made it
         # as the download handler got it; None if a middleware did not let it pass
         self.request: Request | None = None
         self.headers = Headers()  # all those of the response
@@ -116,8 +118,10 @@ class Exchange:
         self.error: BaseException | None = None  # why there is no response
         self.fault = ""  # `error` in words, if a middleware has failed
         self._most_bytes = most_bytes
-        self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
-        self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
+        self._proxy = make_robots_request.meta.get(
+            "proxy"
+        )  # of the request that needs the robots.txt
+        self._credentials = make_robots_request.headers.get(PROXY_HEADER)  # for that proxy
         self._forget_response()
 
     def _forget_response(self) -> None:
@@ -201,7 +205,7 @@ class Exchange:
     @property
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
-        return bool((self.request or self.robots_request).meta.get("proxy"))
+        return bool((self.request or self.make_robots_request).meta.get("proxy"))
 
     def fault_in(self, error: BaseException) -> str:
         """Return the fault of a middleware in words.

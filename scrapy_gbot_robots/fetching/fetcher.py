@@ -116,7 +116,7 @@ class Fetcher:
         self._refused_private = 0
         self._faults: set[type] = set()  # of middlewares, that have been logged
 
-    def robots_request(self, url: str, request: Request | None) -> Request:
+    def make_robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
 
         `request` is the request that needs it, or None.
@@ -126,7 +126,7 @@ class Fetcher:
         """
         page = request or Request(url)
         keys = (*self._settings.meta_keys, AUTHORISED)
-        robots_request = Request(
+        make_robots_request = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
@@ -137,9 +137,9 @@ class Fetcher:
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
         # into a header. A request that is redirected or tried again has been through it: its
         # `proxy` meta key is not enough any more.
-        if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
-            robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
-        return robots_request
+        if make_robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
+            make_robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
+        return make_robots_request
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
@@ -172,7 +172,7 @@ class Fetcher:
                 robotstxt_served,
                 origin=origin,
                 outcome=outcome,
-                request=exchange.robots_request,
+                request=exchange.make_robots_request,
                 response=answer,
                 headers=exchange.headers,
             )
@@ -204,7 +204,7 @@ class Fetcher:
         It takes at most `secs_left` seconds.
         """
         hop = next_hop(answer.status, answer.headers.get("Location"), trail)
-        if not isinstance(hop, str) or not self._settings.refuse_private:
+        if not isinstance(hop, str) or not self._settings.deny_private:
             return hop
         try:
             inside = await within(max(0.0, secs_left), leads_inside(hop, trail[-1]))
@@ -212,11 +212,11 @@ class Fetcher:
             return failed(Failure.TIMEOUT, f"it was not found where {hop} is")
         if not inside:
             return hop
-        self._crawler.stats.inc_value("gbot_robots/refused_private")
+        self._crawler.stats.inc_value("gbot_robots/redirects/denied")
         self._refused_private += 1
         if self._refused_private <= MOST_WARNED:
             logger.warning(
-                "%s redirects to a private address, which GBOT_ROBOTS_REFUSE_PRIVATE refuses; "
+                "%s redirects to a private address, which GBOT_ROBOTS_DENY_PRIVATE refuses; "
                 "it counts as a 404: %s",
                 trail[0],
                 shown(hop),
@@ -251,22 +251,22 @@ class Fetcher:
         most_bytes: int,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
-        robots_request = self.robots_request(url, request)
-        exchange = Exchange(robots_request, most_bytes, secs_left)
+        make_robots_request = self.make_robots_request(url, request)
+        exchange = Exchange(make_robots_request, most_bytes, secs_left)
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
             # Twisted's resolver fails over such a name, and the download lasts to its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
         own_meta = {**_OWN_META, "download_timeout": secs_left, LISTENER: exchange}
-        robots_request.meta.update(own_meta)
+        make_robots_request.meta.update(own_meta)
         if self._sees_downloads is None:  # there is no downloader before the crawl has begun
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
         try:
-            self._set_credentials(robots_request, at_home=is_at_home(url, origin))
+            self._set_credentials(make_robots_request, at_home=is_at_home(url, origin))
             with self._overhearing.listening():
                 response = await send_beside_limits(
-                    self._crawler, robots_request, self._settings.timeout_secs, own_meta
+                    self._crawler, make_robots_request, self._settings.timeout_secs, own_meta
                 )
             if exchange.request is None:
                 # It is from a middleware that answers by itself, such as a cache.
@@ -285,10 +285,10 @@ class Fetcher:
         finally:
             self._places.release()
             # otherwise it would keep the body in memory
-            robots_request.meta.pop(LISTENER, None)
+            make_robots_request.meta.pop(LISTENER, None)
             # otherwise an archive would contain them
             for name in (PROXY_HEADER, *CREDENTIALS):
-                robots_request.headers.pop(name, None)
+                make_robots_request.headers.pop(name, None)
         kind = type(exchange.error)
         if exchange.fault and kind not in self._faults:
             self._faults.add(kind)
@@ -296,21 +296,21 @@ class Fetcher:
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
         return exchange
 
-    def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
+    def _set_credentials(self, make_robots_request: Request, *, at_home: bool) -> None:
         """Let a request have the credentials that the project has set for its host, and no others.
 
-        These are those of Scrapy's HTTPAUTH settings, and what `robots_request` has set. Headers
+        These are those of Scrapy's HTTPAUTH settings, and what `make_robots_request` has set. Headers
         that it may not have are there, but empty, so that no middleware adds them; the exchange
         takes them out before it sends.
         """
-        headers = robots_request.headers
+        headers = make_robots_request.headers
         dict.update(headers, {name: [] for name in NEVER_SENT})
         if not at_home:
             dict.update(headers, {name: [] for name in CREDENTIALS})
             return
         middleware = downloader_middleware(self._crawler, HttpAuthMiddleware)
         if middleware is not None:
-            middleware.process_request(robots_request)
+            middleware.process_request(make_robots_request)
         for name in CREDENTIALS:
             dict.setdefault(headers, name, [])
 

@@ -3,7 +3,7 @@
 A public site should not send a crawl to such a host.
 
 `is_private` looks at the text of a host alone. `leads_inside` also asks for the addresses of a
-name, for `GBOT_ROBOTS_REFUSE_PRIVATE`. The reactor's resolver is asked, since connections use the
+name, for `GBOT_ROBOTS_DENY_PRIVATE`. The reactor's resolver is asked, since connections use the
 same one, and Scrapy's own caches its replies. Warning: with another resolver, or without a reactor,
 the name may resolve to another address when the connection is made (DNS rebinding).
 Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrapy import Request
 
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
 from ..core.preferences import NOTHING_SAID
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules, preferences_of, takes_long, weight_of
@@ -51,8 +51,8 @@ class Source(Enum):
 class Answer:
     """The answer that requests of one origin get.
 
-    Handlers of signals get it to read, not to change it. An `agent` is a `Crawler`, such as
-    `Crawler.of("mybot")`. If rules decide, the methods know the crawlers whose requests have needed
+    Handlers of signals get it to read, not to change it. An `agent` is a `UserAgent`, such as
+    `UserAgent.of("mybot")`. If rules decide, the methods know the crawlers whose requests have needed
     the answer; for another `agent` they raise KeyError.
 
     Attributes:
@@ -76,37 +76,37 @@ class Answer:
         self.fetched_at: Final = getattr(decision.copy, "fetched_at", None)
         self.source: Final = source
         self.why: Final = decision.why
-        self._rules: dict[RobotsAgent, Rules] = {}
+        self._rules: dict[UserAgent, Rules] = {}
 
-    def allowed(self, url: str | bytes, agent: RobotsAgent) -> bool:
+    def allowed(self, url: str | bytes, user_agent: UserAgent) -> bool:
         """Whether `agent` may fetch `url`, also in the forms in which download handlers send it.
 
         This is faster than `verdict`.
         """
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
-        return allowed_in_all_forms(self._rules[agent], url)
+        return allowed_in_all_forms(self._rules[user_agent], url)
 
-    def verdict(self, url: str, agent: RobotsAgent) -> Verdict:
+    def verdict(self, url: str, user_agent: UserAgent) -> Verdict:
         """Whether `agent` may fetch `url`, and why.
 
         If only another form of the URL is disallowed, the reason names it.
         """
         if self.state is State.RULES:
-            return verdict_on_all_forms(self._rules[agent], url)
+            return verdict_on_all_forms(self._rules[user_agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
-    def preferences(self, url: str, agent: RobotsAgent) -> Preferences:
+    def preferences(self, url: str, user_agent: UserAgent) -> Preferences:
         """What the robots.txt says about the use of `url`; nothing if that is disallowed."""
         if self.state is not State.RULES:
             return NOTHING_SAID
-        return preferences_of(self._rules[agent], url)
+        return preferences_of(self._rules[user_agent], url)
 
-    def crawl_delay(self, agent: RobotsAgent) -> float | None:
+    def crawl_delay(self, user_agent: UserAgent) -> float | None:
         """The seconds between two requests that the group of `agent` asks for, or None."""
         if self.state is not State.RULES:
             return None
-        return self._rules[agent].crawl_delay
+        return self._rules[user_agent].crawl_delay
 
 
 class CachedAnswer(Answer):
@@ -204,23 +204,23 @@ class CachedAnswer(Answer):
         """
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 
-    def knows(self, agent: RobotsAgent) -> bool:
+    def knows(self, user_agent: UserAgent) -> bool:
         """Whether `verdict` and `allowed` can be called with `agent`."""
-        return self.state is not State.RULES or agent in self._rules
+        return self.state is not State.RULES or user_agent in self._rules
 
-    def takes_long(self, url: str, agent: RobotsAgent) -> bool:
+    def takes_long(self, url: str, user_agent: UserAgent) -> bool:
         """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules.
 
         Call them in a thread then.
         """
-        return self.state is State.RULES and takes_long(self._rules[agent], url)
+        return self.state is State.RULES and takes_long(self._rules[user_agent], url)
 
-    def add_rules(self, robotstxt: RobotsTxt, agents: Iterable[RobotsAgent]) -> None:
+    def add_rules(self, robotstxt: RobotsTxt, user_agents: Iterable[UserAgent]) -> None:
         """Hold the rules for more crawlers. If there are too many, the oldest are dropped."""
-        for agent in agents:
-            if agent in self._rules:
+        for user_agent in user_agents:
+            if user_agent in self._rules:
                 continue
-            rules = self._rules[agent] = robotstxt.rules_for(agent)
+            rules = self._rules[user_agent] = robotstxt.rules_for(user_agent)
             self.weight += weight_of(rules)
             while len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY:
                 self.weight -= weight_of(self._rules.pop(next(iter(self._rules))))

@@ -20,7 +20,7 @@ from scrapy.core.downloader import Slot
 from scrapy.crawler import Crawler
 from scrapy.utils.datatypes import LocalCache
 
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots
 from ..settings import GbotSettings
@@ -60,13 +60,13 @@ class CrawlDelays:
         """
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
-    def note_delay(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
+    def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
         """Note the crawl-delay for `agent`; it is applied when `request` reaches the downloader.
 
         The request goes through the slot of its host, unless the code that made the request chose
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
         """
-        self._asked[request] = (answer.origin, answer.crawl_delay(agent) or 0.0)
+        self._asked[request] = (answer.origin, answer.crawl_delay(user_agent) or 0.0)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
             meta.pop(_SLOT, None)

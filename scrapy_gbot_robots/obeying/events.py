@@ -153,9 +153,9 @@ class CrawlEvents:
             self.count("walled")
             sentence = (
                 "%s: a bot wall answered, not the site (%s). "
-                "By GBOT_ROBOTS_REFUSED = %r this means %s%s"
+                "By GBOT_ROBOTS_ACCESS_DENIED = %r this means %s%s"
             )
-            self._warn(sentence, answer, self._settings.refused)
+            self._warn(sentence, answer, self._settings.access_denied)
         elif not self._has_warned_of_page and (what := hides_rules(copy.body)):
             self._has_warned_of_page = True
             logger.warning(

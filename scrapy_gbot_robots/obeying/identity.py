@@ -10,17 +10,16 @@ from scrapy.http import Headers
 from scrapy.settings import BaseSettings
 from scrapy.utils.python import without_none_values
 
-from ..core.asker import problem_of
-from ..core.crawlers import Crawler as RobotsCrawler
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
+from ..core.named_user_agent import problem_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_agent_named = lru_cache(maxsize=1_000)(RobotsCrawler.of)
+_agent_named = lru_cache(maxsize=1_000)(UserAgent.of)
 
 
-class UserAgent(NamedTuple):
+class ConfiguredUserAgent(NamedTuple):
     """A User-Agent or product token, and the setting or attribute that it comes from."""
 
     text: str
@@ -38,7 +37,7 @@ class UserAgent(NamedTuple):
         )
 
 
-def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgent:
+def of_project(settings: BaseSettings, spider: Spider | None = None) -> ConfiguredUserAgent:
     """Return `ROBOTSTXT_USER_AGENT`, else the default that Scrapy's later middlewares send.
 
     The text is empty if there is none.
@@ -52,8 +51,8 @@ def of_project(settings: BaseSettings, spider: Spider | None = None) -> UserAgen
         (settings["USER_AGENT"], "USER_AGENT"),
     ):
         if text:
-            return UserAgent(str(text), source)
-    return UserAgent("", "USER_AGENT")
+            return ConfiguredUserAgent(str(text), source)
+    return ConfiguredUserAgent("", "USER_AGENT")
 
 
 class CrawlerIdentity:
@@ -62,11 +61,11 @@ class CrawlerIdentity:
     Their rules count, in robots.txt files and on pages.
 
     Args:
-        asked_as: the crawler of `GBOT_ROBOTS_AGENTS`; None: that of `ROBOTSTXT_USER_AGENT` counts,
+        asked_as: the crawler of `GBOT_ROBOTS_USER_AGENTS`; None: that of `ROBOTSTXT_USER_AGENT` counts,
             else the user agent of each request.
     """
 
-    def __init__(self, crawler: Crawler, asked_as: RobotsAgent | None) -> None:
+    def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
         self._crawler = crawler
         self._asked_as = asked_as
         self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
@@ -74,10 +73,10 @@ class CrawlerIdentity:
         # without `_name` a request's own header goes first.
         self._default: str | None = None
 
-    def agent(self, request: Request) -> RobotsAgent:
+    def user_agent(self, request: Request) -> UserAgent:
         """The crawler whose rules count for `request`.
 
-        It is that of `GBOT_ROBOTS_AGENTS`, else of `ROBOTSTXT_USER_AGENT`, else of its User-Agent
+        It is that of `GBOT_ROBOTS_USER_AGENTS`, else of `ROBOTSTXT_USER_AGENT`, else of its User-Agent
         header, else of the header that it will get.
         """
         if self._asked_as is not None:
@@ -92,4 +91,4 @@ class CrawlerIdentity:
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""
-        return frozenset(map(str.lower, self.agent(request).tokens))
+        return frozenset(map(str.lower, self.user_agent(request).tokens))

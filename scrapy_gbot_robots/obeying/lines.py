@@ -19,7 +19,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from twisted.internet.defer import Deferred
 
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
 from .answer import CachedAnswer
@@ -63,19 +63,19 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     waited_before: int = 0  # requests with smaller numbers have waited for that answer
     standing: Standing = Standing.OPEN
     size: int = 0  # requests in its lines
-    agents: list[RobotsAgent] = field(default_factory=list)  # whose rules are needed
+    user_agents: list[UserAgent] = field(default_factory=list)  # whose rules are needed
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
     queued_rank: int | None = None  # with which it has its place among the sites to ask
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # no two are equal
     __eq__ = object.__eq__
 
-    def add_agent(self, agent: RobotsAgent) -> None:
+    def add_user_agent(self, user_agent: UserAgent) -> None:
         """Let look-ups read the rules of `agent`, also one under way. The last few agents stay."""
-        if agent in self.agents:
-            self.agents.remove(agent)
-        self.agents.append(agent)
-        del self.agents[:-MOST_AGENTS]
+        if user_agent in self.user_agents:
+            self.user_agents.remove(user_agent)
+        self.user_agents.append(user_agent)
+        del self.user_agents[:-MOST_AGENTS]
 
     def waiting(self) -> list[SiteLine]:
         """Its lines that are not ready."""
@@ -94,7 +94,7 @@ class Waiter:
     """
 
     request: Request
-    agent: RobotsAgent
+    user_agent: UserAgent
     # The answer for it; None: the crawl is closing.
     ended: Deferred[CachedAnswer | None] = field(default_factory=Deferred)
 
@@ -168,7 +168,7 @@ class Occupancy:
 
     def _tell(self) -> None:
         self._stats.set_value("gbot_robots/waiting", self.waiting)
-        self._stats.max_value("gbot_robots/waiting_most", self.waiting)
+        self._stats.max_value("gbot_robots/waiting/max", self.waiting)
 
 
 class Handed(NamedTuple):

@@ -29,7 +29,7 @@ from scrapy.crawler import Crawler
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, pause, run_in_thread
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
@@ -54,7 +54,7 @@ class PendingLookup:
 
     origin: Origin
     request: Request
-    agents: list[RobotsAgent]  # whose rules are read; more may come
+    user_agents: list[UserAgent]  # whose rules are read; more may come
     # Called at the end. None: it is ahead of time, and what another process fetches, this one need
     # not fetch.
     then: Callable[[CachedAnswer | None], object] | None = None
@@ -79,12 +79,12 @@ class Lookup:
         self._fetcher = fetcher_cls(crawler, settings)
         self._background = Background()
         self._events = CrawlEvents(crawler, settings, self._background)
-        self._cache = AnswerCache(settings.cache_size)
+        self._cache = AnswerCache(settings.cache_origins)
         self._pending: dict[Origin, PendingLookup] = {}
         self.is_closing = False
         self._began_at = time.time()
 
-    def cached(self, origin: Origin, agent: RobotsAgent) -> CachedAnswer | None:
+    def cached(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
         """The answer for `origin` in memory; None unless it is good and knows `agent`'s rules.
 
         If an override counts for `origin`, its answer is made, cached, and told `agent`'s rules.
@@ -98,8 +98,8 @@ class Lookup:
             answer = answer_of(override, origin)
             self._cache.put(answer)
         if answer.override is not None and answer.override.robotstxt is not None:
-            answer.add_rules(answer.override.robotstxt, (agent,))
-        if not answer.knows(agent):
+            answer.add_rules(answer.override.robotstxt, (user_agent,))
+        if not answer.knows(user_agent):
             return None
         return answer
 
@@ -108,20 +108,20 @@ class Lookup:
         return self._cache.get(origin)
 
     def known_answer(
-        self, origin: Origin, agent: RobotsAgent, request: Request
+        self, origin: Origin, user_agent: UserAgent, request: Request
     ) -> CachedAnswer | None:
         """Return the `cached` answer that `request` gets.
 
         It is counted, unless the request may wait for a better one. A look-up starts if the answer
         is soon stale. Until that has ended, requests still get the old answer.
         """
-        answer = self.cached(origin, agent)
+        answer = self.cached(origin, user_agent)
         if answer is None:
             return None
         now = time.time()
         if now >= answer.refresh_at:
             answer.refresh_at = now + _REFRESH_AGAIN_SECS
-            self.look_up(origin, [agent], request)
+            self.look_up(origin, [user_agent], request)
         if not answer.bars_for_now:
             self._events.count("lookup/memory")
         return answer
@@ -129,7 +129,7 @@ class Lookup:
     def look_up(
         self,
         origin: Origin,
-        agents: list[RobotsAgent],
+        user_agents: list[UserAgent],
         request: Request,
         then: Callable[[CachedAnswer | None], object] | None = None,
     ) -> None:
@@ -141,10 +141,10 @@ class Lookup:
         """
         pending = self._pending.get(origin)
         if pending is not None:
-            pending.agents += agents
+            pending.user_agents += user_agents
             pending.then = pending.then or then  # a second one is of the same site, told once
             return
-        pending = self._pending[origin] = PendingLookup(origin, request, agents, then)
+        pending = self._pending[origin] = PendingLookup(origin, request, user_agents, then)
         if self.is_closing:
             self._finish(pending)
         else:  # without asyncio it may end at once
@@ -202,7 +202,7 @@ class Lookup:
             if settings.provenance:
                 answer.robots_sha256 = copy.sha256
             robotstxt = settings.parse(copy.body, cut=copy.cut)
-            read = partial(answer.add_rules, robotstxt, tuple(pending.agents))
+            read = partial(answer.add_rules, robotstxt, tuple(pending.user_agents))
             if len(copy.body) > READ_IN_THREAD_BYTES:
                 await run_in_thread(read)
             else:

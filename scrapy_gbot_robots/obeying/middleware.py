@@ -18,7 +18,7 @@ from scrapy.http import Response, TextResponse
 from scrapy.utils.misc import load_object
 
 from ..concurrency import pause, run_in_thread
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
 from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
@@ -81,7 +81,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             crawler,
             self._lookup,
             self._identity,
-            self.subject_to_robots,
+            self.is_subject_to_robots,
             self._settings.unreachable_wait_secs,
         )
         self._crawl_delays: CrawlDelays | None = None
@@ -89,7 +89,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._crawl_delays = CrawlDelays(crawler, self._settings)
         self._preferences: PreferenceCheck | None = None
         if self._settings.purposes:
-            refuses = self._settings.preferences == "refuse"
+            refuses = self._settings.purposes_action == "refuse"
             self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -108,7 +108,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         restore(request)
         handed = self.room.ready.end_way(request)
-        if not self.subject_to_robots(request):
+        if not self.is_subject_to_robots(request):
             request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
             return None
         try:
@@ -116,8 +116,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except ValueError as error:
             verdict = Verdict(allowed=False, reason=str(error))
             raise self._forbidden(request, verdict) from None
-        agent = self._identity.agent(request)
-        answer = await self._answer(origin, agent, request, handed)
+        user_agent = self._identity.user_agent(request)
+        answer = await self._answer(origin, user_agent, request, handed)
         if answer is None and handed is not None:
             return returned(request)
         if answer is None:
@@ -128,10 +128,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:  # the override is not about this file
                 return None
-        await self._judge(request, answer, agent)
+        await self._judge(request, answer, user_agent)
         return None
 
-    def subject_to_robots(self, request: Request) -> bool:
+    def is_subject_to_robots(self, request: Request) -> bool:
         """Whether a robots.txt decides about `request`.
 
         A subclass may override this to exempt requests.
@@ -145,7 +145,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return is_subject(request)
 
     async def _answer(
-        self, origin: Origin, agent: RobotsAgent, request: Request, handed: Handed | None
+        self, origin: Origin, user_agent: UserAgent, request: Request, handed: Handed | None
     ) -> CachedAnswer | None:
         """Return the answer that decides about `request`; None if it goes back to the room.
 
@@ -153,20 +153,20 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         was handed out without, or for another origin, goes back to wait, once. Any other waits
         here, also one whose agent the answer does not know; None if the crawl closes meanwhile.
         """
-        answer = self._lookup.known_answer(origin, agent, request)
+        answer = self._lookup.known_answer(origin, user_agent, request)
         if answer is not None and not answer.bars_for_now:
             return answer
         if handed is not None:
             passed = handed.answer
             if passed is not None and passed.origin == origin:
-                if passed.knows(agent):
+                if passed.knows(user_agent):
                     return passed
             elif not handed.has_returned:
                 return None
         keeps_place = handed is not None
-        return await self.room.answer_in_place(origin, agent, request, keeps_place=keeps_place)
+        return await self.room.answer_in_place(origin, user_agent, request, keeps_place=keeps_place)
 
-    async def _judge(self, request: Request, answer: CachedAnswer, agent: RobotsAgent) -> None:
+    async def _judge(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
         """Let `answer` decide about `request`, which `agent` sends.
 
         If it goes on, its crawl-delay is noted, and its provenance in meta. Also noted are what the
@@ -175,8 +175,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        opine = partial(self._opinion, answer, request.url, agent)
-        if answer.takes_long(request.url, agent):  # hostile rules take milliseconds
+        opine = partial(self._opinion, answer, request.url, user_agent)
+        if answer.takes_long(request.url, user_agent):  # hostile rules take milliseconds
             verdict, preferences = await run_in_thread(opine)
         else:
             verdict, preferences = opine()
@@ -197,20 +197,20 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._crawl_delays is not None:
-            self._crawl_delays.note_delay(request, answer, agent)
+            self._crawl_delays.note_delay(request, answer, user_agent)
         if self._settings.provenance:
             request.meta[PROVENANCE] = _provenance(answer, verdict)
 
     def _opinion(
-        self, answer: CachedAnswer, url: str, agent: RobotsAgent
+        self, answer: CachedAnswer, url: str, user_agent: UserAgent
     ) -> tuple[Verdict, Preferences]:
         """What `answer` says of `url`, as far as this crawl needs it."""
         preferences = NOTHING_SAID
         if self._preferences is not None:
-            preferences = answer.preferences(url, agent)
-        if not self._settings.provenance and answer.allowed(url, agent):
+            preferences = answer.preferences(url, user_agent)
+        if not self._settings.provenance and answer.allowed(url, user_agent):
             return _ALLOWED, preferences
-        return answer.verdict(url, agent), preferences
+        return answer.verdict(url, user_agent), preferences
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Let `response` go on to the spider, if it says nothing against a purpose of this crawl.
@@ -280,7 +280,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             cause = error_of(answer.failure, answer.why)
             error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
             if answer.bars_for_now:
-                self.crawler.stats.inc_value("gbot_robots/given_up")
+                self.crawler.stats.inc_value("gbot_robots/forbidden/unreachable")
         sent = shown(str(request), _LONGEST_URL)
         logger.debug(
             "Forbidden by robots.txt: %s: %s%s",
@@ -314,7 +314,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         hint = of_project(settings, spider).hint
         if hint and self._settings.asked_as is None:
             logger.warning("%s", hint)
-        # The project's own code may exempt requests, and `subject_to_robots` does not know it.
+        # The project's own code may exempt requests, and `is_subject_to_robots` does not know it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
         self.room.requests_see = is_overridden or is_bypassed(self.crawler, self)
         self.room.start()

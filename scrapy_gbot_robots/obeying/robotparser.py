@@ -7,7 +7,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.settings import Settings
 from typing_extensions import Self
 
-from ..core.crawlers import Crawler as RobotsCrawler
+from ..core.crawlers import UserAgent
 from ..core.robots import RobotsTxt
 from ..core.url_forms import allowed_in_all_forms
 from ..settings import GbotSettings
@@ -34,7 +34,7 @@ class GbotRobotParser(RobotParser):
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         """Whether `user_agent` may fetch `url`, also in the forms in which clients send it."""
-        rules = self.robotstxt.rules_for(RobotsCrawler.of(user_agent))
+        rules = self.robotstxt.rules_for(UserAgent.of(user_agent))
         return allowed_in_all_forms(rules, url)
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
@@ -42,7 +42,7 @@ class GbotRobotParser(RobotParser):
 
         Google ignores this field (Google's page, "Syntax").
         """
-        return self.robotstxt.crawl_delay(RobotsCrawler.of(user_agent))
+        return self.robotstxt.crawl_delay(UserAgent.of(user_agent))
 
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once.

@@ -39,7 +39,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from ..core.crawlers import RobotsAgent
+from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
 from ..fetching.fetcher import MOST_UNDER_WAY
@@ -187,7 +187,7 @@ class Room:
                 origin = origin_of(request)
         site = self._sites[origin]
         if origin is not None:
-            site.add_agent(self._identity.agent(request))
+            site.add_user_agent(self._identity.user_agent(request))
         slot = self.download_slots.key(request)
         line = site.get((slot, has_returned))
         if line is None:
@@ -196,7 +196,7 @@ class Room:
         heappush(line, entry)
         self.occupancy.add(line, 1)
         if site.standing is Standing.UNREACHABLE and not has_returned:
-            self._crawler.stats.inc_value("gbot_robots/held")
+            self._crawler.stats.inc_value("gbot_robots/requests/held")
         if line[0] is entry:
             self._place(line)
 
@@ -233,7 +233,7 @@ class Room:
     # What the middleware calls.
 
     async def answer_in_place(
-        self, origin: Origin, agent: RobotsAgent, request: Request, *, keeps_place: bool
+        self, origin: Origin, user_agent: UserAgent, request: Request, *, keeps_place: bool
     ) -> CachedAnswer | None:
         """Return the answer for `request`, when it need wait no more; None: the crawl closes.
 
@@ -243,9 +243,9 @@ class Room:
         """
         if self._lookup.is_closing:
             return None
-        waiter = Waiter(request, agent)
+        waiter = Waiter(request, user_agent)
         site = self._sites[origin]
-        site.add_agent(agent)
+        site.add_user_agent(user_agent)
         site.waiters += (waiter,)
         if site.answer is None:  # the last one may be too old, but serves until a look-up has ended
             site.answer = self._lookup.last(origin)
@@ -281,7 +281,7 @@ class Room:
         kept, until the wait is over. The others are given up.
         """
         answer = site.answer
-        if answer is None or not answer.knows(waiter.agent):
+        if answer is None or not answer.knows(waiter.user_agent):
             return True
         if not answer.is_waited_for(waiter.request):
             return site in self._young or site in self._late  # for a newer answer
@@ -290,7 +290,7 @@ class Room:
         held = self._held_in_place
         if waiter not in held and len(held) < self._most_held_in_place:
             held.add(waiter)
-            self._crawler.stats.inc_value("gbot_robots/held")
+            self._crawler.stats.inc_value("gbot_robots/requests/held")
         return waiter in held
 
     # Lines.
@@ -421,14 +421,14 @@ class Room:
         if site.waiters:
             has_turn = True
             request = site.waiters[0].request
-            agent = site.waiters[0].agent
+            user_agent = site.waiters[0].user_agent
         elif line is not None:
             request = line[0].request
-            agent = self._identity.agent(request)
+            user_agent = self._identity.user_agent(request)
         if site.origin is None or not (line or site.waiters):
             self._stand(site, Standing.OPEN)
             return
-        answer = self._lookup.cached(site.origin, agent)
+        answer = self._lookup.cached(site.origin, user_agent)
         if answer is not None:
             self._receive(site, answer)
             return
@@ -438,9 +438,9 @@ class Room:
             self._queue(site, line)
             return
         site.queued_rank = None
-        site.add_agent(agent)
+        site.add_user_agent(user_agent)
         self._young[site] = time.monotonic()
-        self._lookup.look_up(site.origin, site.agents, request, partial(self._answered, site))
+        self._lookup.look_up(site.origin, site.user_agents, request, partial(self._answered, site))
 
     def _queue(self, site: Site, line: SiteLine) -> None:
         """Let `site` wait for its look-up. A place that it has with another rank counts no more."""
@@ -474,13 +474,13 @@ class Room:
         if answer.is_waited_for() and not self._patience.is_over(answer, now):
             self._unused_answers.discard(site)
             if site.standing is not Standing.UNREACHABLE:
-                self._crawler.stats.inc_value("gbot_robots/held", site.size)
+                self._crawler.stats.inc_value("gbot_robots/requests/held", site.size)
                 self._stand(site, Standing.UNREACHABLE)
             date = self._patience.look_again_at(answer, now)
             heappush(self._due, (date, next(self._numbers), site))
         elif site.standing is not Standing.OPEN:
             if answer.bars_for_now and self._patience.is_gone(answer, now):
-                self._crawler.stats.inc_value("gbot_robots/gone")
+                self._crawler.stats.inc_value("gbot_robots/origins/gone")
             self._stand(site, Standing.OPEN)
         for line in site.waiting():
             if site.standing is Standing.OPEN or self._may_go(line):

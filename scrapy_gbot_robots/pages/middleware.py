@@ -1,4 +1,4 @@
-"""The spider middleware of `GBOT_ROBOTS_TAGS`: it reads a page's directives, and acts on them.
+"""The spider middleware of `GBOT_ROBOTS_PAGE_RULES`: it reads a page's directives, and acts on them.
 
 Scrapy does not say which requests follow a link. So a request that a callback makes is dropped if
 its URL is a link of the page, and the page or that link says nofollow. Other requests go on. Items
@@ -21,7 +21,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from ..meta import FOLLOW, TAGS
+from ..meta import FOLLOW, PAGE_RULES
 from ..obeying.identity import CrawlerIdentity
 from ..settings import GbotSettings
 from .directives import KNOWN, at_time, directives_of, links_not_to_follow
@@ -31,29 +31,29 @@ _LINK_METHODS = frozenset({"GET", "HEAD"})
 logger = logging.getLogger(__name__)
 
 
-class RobotsTagsMiddleware(BaseSpiderMiddleware):
-    """Puts a page's directives into `response.meta["robots_tags"]`, and acts on them.
+class PageRulesMiddleware(BaseSpiderMiddleware):
+    """Puts a page's directives into `response.meta["gbot_robots_page_rules"]`, and acts on them.
 
-    It acts on nofollow, and drops the items of pages that say what `GBOT_ROBOTS_TAGS_DROP` names.
+    It acts on nofollow, and drops the items of pages that say what `GBOT_ROBOTS_PAGE_RULES_DROP` names.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         """Read the settings.
 
         Raises:
-            NotConfigured: `GBOT_ROBOTS_TAGS` is off.
+            NotConfigured: `GBOT_ROBOTS_PAGE_RULES` is off.
         """
         super().__init__(crawler)
         settings = GbotSettings.of(crawler.settings)
-        if not settings.tags:
+        if not settings.page_rules:
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
         # `links_not_to_follow` of pages
         self._links_not_to_follow: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
-        self._drop = frozenset(map(str.lower, settings.tags_drop))
+        self._drop = frozenset(map(str.lower, settings.page_rules_drop))
         for word in sorted(self._drop - KNOWN):
             logger.warning(
-                "GBOT_ROBOTS_TAGS_DROP has %r, which is no known directive; is it spelt right?",
+                "GBOT_ROBOTS_PAGE_RULES_DROP has %r, which is no known directive; is it spelt right?",
                 word,
             )
 
@@ -63,9 +63,9 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         if request is None:
             return
         directives = directives_of(response, self._identity.tokens(request))
-        request.meta[TAGS] = directives = at_time(time.time(), directives)
+        request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
         for name in KNOWN & directives.keys():  # other names could be any number of stats
-            self.crawler.stats.inc_value(f"gbot_robots/tags/{name}")
+            self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Drop a request that the page asks not to follow.
@@ -80,11 +80,11 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
             return request
         if response not in self._links_not_to_follow:
             self._links_not_to_follow[response] = links_not_to_follow(
-                response, whole_page="nofollow" in response.meta.get(TAGS, ())
+                response, whole_page="nofollow" in response.meta.get(PAGE_RULES, ())
             )
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request
-        self.crawler.stats.inc_value("gbot_robots/tags/links_left")
+        self.crawler.stats.inc_value("gbot_robots/page_rules/links_left")
         logger.debug("Not followed, as %s asks: %s", response.url, request)
         return None
 
@@ -92,13 +92,13 @@ class RobotsTagsMiddleware(BaseSpiderMiddleware):
         """Drop an item if its page's directives say so; log, count and signal it."""
         if response is None:
             return item
-        reasons = sorted(self._drop.intersection(response.meta.get(TAGS, ())))
+        reasons = sorted(self._drop.intersection(response.meta.get(PAGE_RULES, ())))
         if not reasons:
             return item
         for reason in reasons:
-            self.crawler.stats.inc_value(f"gbot_robots/tags/items_dropped/{reason}")
+            self.crawler.stats.inc_value(f"gbot_robots/page_rules/items_dropped/{reason}")
         error = DropItem(
-            f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_TAGS_DROP drops: {response.url}"
+            f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_PAGE_RULES_DROP drops: {response.url}"
         )
         logger.debug("Dropped an item: %s", error)
         self.crawler.signals.send_catch_log(

@@ -150,12 +150,12 @@ class Policy:
     max_age_secs: float = DAY
     soft_404: bool = True  # for `outcome_of`
     # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
-    refused: str = "allow"
+    access_denied: str = "allow"
 
     def __post_init__(self) -> None:
         for name, word, words in (
             ("unreachable", self.unreachable, LADDERS),
-            ("refused", self.refused, ("allow", "disallow")),
+            ("access_denied", self.access_denied, ("allow", "disallow")),
         ):
             if word not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, got {word!r}")
@@ -282,7 +282,7 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 def _state_by(copy: Copy, policy: Policy) -> State:
     """Return what a definite answer means."""
-    if policy.refused == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
+    if policy.access_denied == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         return State.FULL_DISALLOW
     if copy.kind is Kind.RULES:
         return State.RULES

@@ -45,7 +45,7 @@ class Fetched:
 class Unavailable:
     """There is certainly no robots.txt: nothing is restricted (RFC 9309 2.3.1.3).
 
-    `Policy.refused` may say otherwise.
+    `Policy.access_denied` may say otherwise.
     """
 
     status: int  # as served, even for a redirect that was not followed or a 5xx that means 404

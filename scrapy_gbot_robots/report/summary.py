@@ -30,7 +30,7 @@ _MOST_EXAMPLE = 200  # characters
 
 _MOST = 5  # rules, and unreachable robots.txt files
 _IN_STATE = {State.RULES: "with rules"}
-_MEANS = "GBOT_ROBOTS_REFUSED says what that means"
+_MEANS = "GBOT_ROBOTS_ACCESS_DENIED says what that means"
 # Answers that are no robots.txt of the site's. Of those that there is none, only refusals.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",

@@ -28,7 +28,7 @@ from ..engine import follows_sitemap, sitemap_callback
 from ..meta import SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
-from .urls import RULES, FoundSitemap, Refused, UrlCheck
+from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
 _READ_IN_THREAD_BYTES = 4 * 2**10  # a longer robots.txt may take milliseconds to read
@@ -208,7 +208,7 @@ class SitemapFeed:
                 continue
             try:
                 await self._schedule(sitemap)
-            except Refused as refusal:
+            except Skipped as refusal:
                 count(self._crawler, refusal.stat)
         return new
 
@@ -232,13 +232,13 @@ class SitemapFeed:
         engine: Any = self._crawler.engine
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
-            raise Refused("refused/follow", url)
+            raise Skipped("skipped/follow", url)
         source = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
         meta = {**self.request_meta, "is_start_request": True, SITEMAP: source}
         made = Request(url, sitemap_callback(self._spider), meta=meta)
         request = await self._show(sitemap, made)
         if request is None:
-            raise Refused("refused/vetoed", url)
+            raise Skipped("skipped/vetoed", url)
         engine.crawl(request)
         count(self._crawler, "fed")
 

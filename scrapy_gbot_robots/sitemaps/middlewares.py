@@ -39,7 +39,7 @@ from .discovery import (
     may_be_fed,
     reads_sitemap,
 )
-from .urls import Refused, UrlCheck
+from .urls import Skipped, UrlCheck
 
 _OK = range(200, 300)
 
@@ -106,7 +106,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                 # sitemaps.org, "Sitemap index files"
                 if not source["level"] or origin.host == Origin.of(response.url).host:
                     request.meta.setdefault("allow_offsite", True)
-        except Refused as refusal:
+        except Skipped as refusal:
             if is_sitemap:
                 count(self.crawler, refusal.stat)
             else:
@@ -160,7 +160,7 @@ class SitemapDownloaderMiddleware:
             self._check.listed(request.url)  # a redirect may lead to a URL with an impossible host
             self._check.check_host(request.url, source.get("robotstxt"))
             await self._check_address(request.url, found_at)
-        except Refused as refusal:
+        except Skipped as refusal:
             count(self.crawler, refusal.stat)
             logger.info("%s: %s", found_at, refusal)
             raise _LeftOut(str(refusal)) from None
@@ -178,7 +178,7 @@ class SitemapDownloaderMiddleware:
         except TimeoutError:  # a name that takes so long to resolve may lead anywhere
             is_inside = True
         if is_inside:
-            raise Refused("refused/private", url)
+            raise Skipped("skipped/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Count a listed sitemap that comes with an error status; rewrite a robots.txt.
@@ -202,7 +202,7 @@ class SitemapDownloaderMiddleware:
                 logger.info("%s: %s", response.url, refusals[0])
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
-    def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Refused]]:
+    def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
         """The sitemap lines of a robots.txt, with URLs as requested, and what is left out.
 
         Scrapy's reader misses some lines of the original, and fails on others. As in Scrapy, there
@@ -212,7 +212,7 @@ class SitemapDownloaderMiddleware:
         for line in sitemap_lines_of(self._settings.parse(response.body)):
             try:
                 _, url, _ = self._check.listed(as_text(line.raw), response.url)
-            except Refused as refusal:
+            except Skipped as refusal:
                 refusals.append(refusal)
                 continue
             lines.append(f"Sitemap: {url}\n")

@@ -32,7 +32,7 @@ from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .discovery import SitemapDiscovery, count
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import Refused, covers, given_in, guesses_of, origins_of, scope_of
+from .urls import Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 MOST_DOWNLOADED = 2 * MAX_BYTES
@@ -54,8 +54,8 @@ _FATES = {
     "crawled": "crawled",
     "blocked": "blocked",
     "sitemap": "sitemaps",
-    "old": "older than since",
-    "host": "on other hosts than scope = 'hosts' allows",
+    "old": "older than sitemap_since",
+    "host": "on other hosts than sitemap_scope = 'hosts' allows",
     "rules": "in no sitemap_rules",
     "follow": "not in sitemap_follow",
     "malformed": "malformed",
@@ -82,20 +82,20 @@ class RobotsSitemapSpider(SitemapSpider):
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line; "#" begins a comment.
-        scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their
+        sitemap_scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their
             subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
             counts the pages that are left out.
-        guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
+        sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
             are tried in order, a list or text with commas, until one lists anything.
-        since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
+        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
             last changed before it, as the file that lists them says, are left out.
     """
 
     hosts: str | Sequence[str] = ()
     hosts_file: str | Path | None = None
-    scope: str = "hosts"
-    guess: bool | str | Sequence[str] = False
-    since: str | None = None
+    sitemap_scope: str = "hosts"
+    sitemap_guess: bool | str | Sequence[str] = False
+    sitemap_since: str | None = None
 
     # SitemapDiscovery would also feed sitemaps of hosts that the user did not name.
     _feeds_itself = True
@@ -113,11 +113,13 @@ class RobotsSitemapSpider(SitemapSpider):
             )
         if self.hosts_file and not Path(self.hosts_file).is_file():
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
-        if self.scope not in {"hosts", "any"}:
-            raise ValueError(f"scope must be one of hosts, any, got {self.scope!r}")
-        if self.since and day_of(self.since) != self.since:
-            raise ValueError(f"since must be a date such as 2026-01-31, got {self.since!r}")
-        self._guesses = guesses_of(self.guess)
+        if self.sitemap_scope not in {"hosts", "any"}:
+            raise ValueError(f"sitemap_scope must be one of hosts, any, got {self.sitemap_scope!r}")
+        if self.sitemap_since and day_of(self.sitemap_since) != self.sitemap_since:
+            raise ValueError(
+                f"sitemap_since must be a date such as 2026-01-31, got {self.sitemap_since!r}"
+            )
+        self._guesses = guesses_of(self.sitemap_guess)
         # Hosts as written that `start` counts as under way, up to `_MOST_ASKED`: their robots.txt
         # has neither answered nor failed. In a resumed crawl the duplicate filter drops the request
         # for a host that still is in the queue: `_request_dropped` takes that host out of here.
@@ -202,7 +204,7 @@ class RobotsSitemapSpider(SitemapSpider):
             except ValueError as error:
                 self._report("invalid", text, str(error))
 
-    def host_without_sitemap(self, host: str, why: str) -> None:
+    def on_host_without_sitemap(self, host: str, why: str) -> None:
         """Log a host that leads to no sitemap. May be overridden.
 
         Args:
@@ -332,7 +334,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self._asked.discard(host)
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
         if why:
-            self.host_without_sitemap(host, why)
+            self.on_host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
         """Count a listed URL that the duplicate filter drops; do not wait for a robots.txt.
@@ -364,7 +366,7 @@ class RobotsSitemapSpider(SitemapSpider):
             for loc in self._locs(entry):
                 try:
                     request = self._request_of(loc, entry, response, is_sitemap=reader.is_sitemap)
-                except Refused as refusal:
+                except Skipped as refusal:
                     count(self.crawler, f"entries/{refusal.reason}")
                     logger.debug("%s: %s", response.url, refusal)
                     continue
@@ -372,12 +374,12 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield request
 
     def _locs(self, entry: SitemapEntry) -> list[str]:
-        """Count the URLs of an entry and return them; return none if it is older than `since`."""
+        """Count the URLs of an entry and return them; return none if it is older than `sitemap_since`."""
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
         count(self.crawler, "entries", len(locs))
-        if self.since and is_before(entry.get("lastmod", ""), self.since):
+        if self.sitemap_since and is_before(entry.get("lastmod", ""), self.sitemap_since):
             count(self.crawler, "entries/old", len(locs))
             return []
         return locs
@@ -396,14 +398,14 @@ class RobotsSitemapSpider(SitemapSpider):
         if is_sitemap:
             meta = {**self._meta, SITEMAP: self._feed.check.below(url, response)}
             if not follows_sitemap(self, whole):
-                raise Refused("refused/follow", url)
+                raise Skipped("skipped/follow", url)
             callback: Any = self._parse_sitemap
         else:
-            if self.scope == "hosts" and not covers(self._scope, origin):
-                raise Refused("refused/host", url, "scope = 'hosts'")
+            if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
+                raise Skipped("skipped/host", url, "sitemap_scope = 'hosts'")
             callback = page_callback(self, whole)
             if callback is None:
-                raise Refused("rules", url, "the spider's sitemap_rules")
+                raise Skipped("rules", url, "the spider's sitemap_rules")
             meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
         count(self.crawler, "entries/sitemap", is_sitemap)
         return Request(url, callback, meta=meta)

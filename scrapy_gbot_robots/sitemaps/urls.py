@@ -34,14 +34,14 @@ MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
 # What leaves a sitemap out, by the stat below "gbot_robots/sitemaps/" that counts it.
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
-    "capped": "GBOT_ROBOTS_SITEMAPS_MAX",
-    "refused/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
-    "refused/private": "GBOT_ROBOTS_REFUSE_PRIVATE",
-    "refused/follow": "the spider's sitemap_follow",
-    "refused/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
-    "refused/scheme": "the scheme of its URL",
-    "refused/vetoed": "a handler of sitemap_found",
-    "refused/malformed": "the form of its URL, which must be absolute",
+    "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
+    "skipped/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
+    "skipped/private": "GBOT_ROBOTS_DENY_PRIVATE",
+    "skipped/follow": "the spider's sitemap_follow",
+    "skipped/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
+    "skipped/scheme": "the scheme of its URL",
+    "skipped/vetoed": "a handler of sitemap_found",
+    "skipped/malformed": "the form of its URL, which must be absolute",
 }
 
 # It is read when it is first used.
@@ -57,7 +57,7 @@ _PATH = re.compile(r"/(?!/)")
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
-class Refused(ValueError):  # noqa: N818  it says what became of the URL
+class Skipped(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed.
 
     Attributes:
@@ -93,15 +93,15 @@ class UrlCheck(NamedTuple):
 
     schemes: frozenset[str]  # that the crawl can fetch
     hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
-    most: int  # GBOT_ROBOTS_SITEMAPS_MAX
-    refuses_private: bool = False  # GBOT_ROBOTS_REFUSE_PRIVATE
+    most: int  # GBOT_ROBOTS_MAX_SITEMAPS
+    refuses_private: bool = False  # GBOT_ROBOTS_DENY_PRIVATE
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
         """The check for a crawl with the plugin's settings `gbot` and Scrapy's `settings`."""
         handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
         schemes = frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
-        return cls(schemes, gbot.sitemaps_hosts, gbot.sitemaps_max, gbot.refuse_private)
+        return cls(schemes, gbot.sitemaps_hosts, gbot.max_sitemaps, gbot.deny_private)
 
     def choose(
         self, robots_url: str, robotstxt: RobotsTxt, before: Collection[str] = ()
@@ -130,7 +130,7 @@ class UrlCheck(NamedTuple):
                 counts["found"] += 1
                 self.check_host(url, robots_url)
                 self._check_number(url, len(before) + len(chosen))
-            except Refused as refusal:
+            except Skipped as refusal:
                 counts[refusal.stat] += 1
                 if not first_left_out:
                     first_left_out = f"line {line.line} {refusal}"
@@ -139,9 +139,9 @@ class UrlCheck(NamedTuple):
         return chosen, counts, first_left_out
 
     def _check_number(self, url: str, number: int) -> None:
-        """Raise Refused if `number` sitemaps are all that GBOT_ROBOTS_SITEMAPS_MAX allows."""
+        """Raise Refused if `number` sitemaps are all that GBOT_ROBOTS_MAX_SITEMAPS allows."""
         if number >= self.most:
-            raise Refused("capped", url)
+            raise Skipped("capped", url)
 
     def listed(self, text: str, file_url: str = "") -> tuple[str, str, Origin]:
         """Return the whole URL that a file lists, that URL as requested, and its origin.
@@ -155,10 +155,10 @@ class UrlCheck(NamedTuple):
         """
         whole = text.strip()
         if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole) or not URL.fullmatch(whole):
-            raise Refused("refused/malformed", text)
+            raise Skipped("skipped/malformed", text)
         scheme = _SCHEME.match(whole)
         if scheme and scheme[1].lower() not in self.schemes:
-            raise Refused("refused/scheme", text)
+            raise Skipped("skipped/scheme", text)
         try:
             if scheme is None:
                 whole = urljoin(file_url, whole)  # which takes longer than all else here
@@ -166,14 +166,14 @@ class UrlCheck(NamedTuple):
             path = _UP_TO_PATH.sub("", whole, count=1)
             url = safe_url_string(f"{origin}{path}")
         except ValueError:
-            raise Refused("refused/malformed", text) from None
+            raise Skipped("skipped/malformed", text) from None
         if (
             self.refuses_private
             and file_url
             and is_private(origin.host)
             and not is_private(Origin.of(file_url).host)
         ):
-            raise Refused("refused/private", url)
+            raise Skipped("skipped/private", url)
         return whole, url, origin
 
     def below(self, url: str, file: Response) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class UrlCheck(NamedTuple):
         if origin_of_robots_txt(file.url) is None:
             level += 1
         if level > MOST_LEVELS:
-            raise Refused("refused/depth", url)
+            raise Skipped("skipped/depth", url)
         return {**source, "index": file.url, "level": level}
 
     def check_host(self, url: str, robots_url: str | None) -> None:
@@ -210,7 +210,7 @@ class UrlCheck(NamedTuple):
         if host == robots_host:
             return
         if self.hosts == "same-host" or _domain_of(host) != _domain_of(robots_host):
-            raise Refused("refused/host", url)
+            raise Skipped("skipped/host", url)
 
 
 def _domain_of(host: str) -> str:
@@ -294,7 +294,7 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
 
 
 def guesses_of(guess: Any) -> tuple[str, ...]:
-    """The paths that a spider's `guess` names: /sitemap.xml for a yes, none for a no.
+    """The paths that a spider's `sitemap_guess` names: /sitemap.xml for a yes, none for a no.
 
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.
@@ -306,5 +306,5 @@ def guesses_of(guess: Any) -> tuple[str, ...]:
         return ()
     paths = tuple(dict.fromkeys(given_in(guess)))
     if not all(map(_PATH.match, paths)):
-        raise ValueError(f"guess must be True or paths such as /sitemap.xml, got {guess!r}")
+        raise ValueError(f"sitemap_guess must be True or paths such as /sitemap.xml, got {guess!r}")
     return paths

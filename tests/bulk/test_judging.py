@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots import Origin, RobotsTxt, UserAgent
 from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.bulk.judging import Judge, decision_on
 from scrapy_gbot_robots.core.robots import groups_of
@@ -29,7 +29,7 @@ ROBOTS = (
 def test_each_crawler_has_a_column_and_falls_back_as_it_does_in_a_crawl() -> None:
     urls = ["https://a.example/no", "https://a.example/google"]
     header = "otherbot/2.0 (+https://other.example)"
-    crawlers: list[Any] = ["Googlebot-Image/1.0", header, Crawler.of("AdsBot-Google")]
+    crawlers: list[Any] = ["Googlebot-Image/1.0", header, UserAgent.of("AdsBot-Google")]
     answers = judge(urls, {"https://a.example/": ROBOTS}, crawlers)
     assert answers == {"Googlebot-Image": [1, 0], "otherbot": [0, 1], "AdsBot-Google": [1, 1]}
 
@@ -42,7 +42,7 @@ def test_words_mean_what_the_settings_of_their_names_mean() -> None:
     assert judge(["https://a.example/"], [(503, b"")], "a", unreachable="allow") == {"a": [1]}
     assert judge(["https://a.example/"], [(301, b"")], "a") == {"a": [1]}
     assert judge(["https://a.example/"], [(403, b"")], "a") == {"a": [1]}
-    assert judge(["https://a.example/"], [(403, b"")], "a", refused="disallow") == {"a": [0]}
+    assert judge(["https://a.example/"], [(403, b"")], "a", access_denied="disallow") == {"a": [0]}
 
 
 @table(
@@ -135,7 +135,7 @@ def test_file_is_cut_at_its_limit() -> None:
 
 
 def test_rules_are_kept_for_the_next_urls_as_far_as_memory_is_bounded() -> None:
-    judge = Judge([Crawler.of("a")])
+    judge = Judge([UserAgent.of("a")])
 
     def judged(*numbers: int) -> None:
         for number in numbers:
@@ -185,11 +185,11 @@ def test_urls_of_sites_that_share_files_get_the_answers_of_asking_one_by_one(see
     ]
     urls += [f"{site}/robots.txt" for site in sites]
 
-    def is_allowed(url: str, agents: tuple[bytes, ...], body: bytes) -> int:
+    def is_allowed(url: str, user_agents: tuple[bytes, ...], body: bytes) -> int:
         if origin_of_robots_txt(url) is not None:
             return 1
         forms = (url, *other_forms(url))
-        return int(all(verdict_of(groups[body], form, agents).allowed for form in forms))
+        return int(all(verdict_of(groups[body], form, user_agents).allowed for form in forms))
 
     def answers_by(files: list[bytes]) -> dict[str, list[int]]:
         rows = list(zip(urls, files, strict=True))
@@ -214,7 +214,7 @@ def test_sites_with_one_body_get_what_was_decided_about_each() -> None:
     for numbers in ((1, 2), (2, 1), (1, 2, 1)):
         urls = [f"https://{number}.example/x" for number in numbers]
         robots = {Origin.of(f"https://{number}.example"): decided[number] for number in numbers}
-        (answers,) = Judge([Crawler.of("a")]).judged(urls * 2, robots)
+        (answers,) = Judge([UserAgent.of("a")]).judged(urls * 2, robots)
         assert list(answers) == [int(number == 1) for number in numbers] * 2
 
 
@@ -222,7 +222,7 @@ def test_columns_of_several_crawlers_and_their_reasons_stay_in_the_order_of_the_
     urls = ["https://a.example/no", "no URL", "https://b.example/x", "https://a.example/google"]
     urls += ["https://a.example/robots.txt", "https://a.example/no/but", "HTTPS://a.example/no"]
     robots = {Origin.of("https://a.example"): decision_on(200, ROBOTS, Policy())}
-    judge_of_both = Judge([Crawler.of("a"), Crawler.of("googlebot")])
+    judge_of_both = Judge([UserAgent.of("a"), UserAgent.of("googlebot")])
     expected = [bytearray([0, 3, 2, 1, 1, 1, 0]), bytearray([1, 3, 2, 0, 1, 1, 1])]
     assert judge_of_both.judged(urls, robots) == expected
     explained = [judge_of_both.explained(url, robots) for url in urls]
@@ -249,7 +249,7 @@ def test_overrides_in_force_count_in_place_of_rules_and_are_named() -> None:
         "https://e.example/": (1, "no rule matches"),
         "https://e.example/no": (0, "most specific rule"),
     }
-    judge_of_a = Judge([Crawler.of("a")], overrides=read_overrides(agreed), now=1_790_000_000.0)
+    judge_of_a = Judge([UserAgent.of("a")], overrides=read_overrides(agreed), now=1_790_000_000.0)
     served = decision_on(200, ROBOTS, Policy())
     (answers,) = judge_of_a.judged(list(expected), served)
     assert list(answers) == [answer for answer, _ in expected.values()]

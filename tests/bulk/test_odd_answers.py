@@ -11,7 +11,7 @@ import scrapy
 
 from scrapy_gbot_robots import Origin
 
-from ..report.test_archive import judged
+from ..report.test_record import judged
 from ..support.command import run
 from ..support.crawls import DOWNLOAD_HANDLERS, Pages, crawl, in_reactor, pages
 from ..support.http2 import Http2Site, Reply2
@@ -91,7 +91,7 @@ async def test_odd_answer_means_the_same_everywhere(
     web = OddWeb(seed, count, is_http2=name == "h2")
     own = tmp_path / "own.jsonl"
     settings = {
-        "GBOT_ROBOTS_ARCHIVE": str(own),
+        "GBOT_ROBOTS_RECORD": str(own),
         "DOWNLOAD_HANDLERS": dict.fromkeys(("http", "https"), HANDLERS[name]),
         "CONCURRENT_REQUESTS": 16,
         "LOG_LEVEL": "CRITICAL",

@@ -52,9 +52,11 @@ Disallow: /
     ("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never"),  # S8.10
     ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),
 )
-def test_reasons_are_given(tmp_path: Path, url: str, agent: str, status: int, said: str) -> None:
+def test_reasons_are_given(
+    tmp_path: Path, url: str, user_agent: str, status: int, said: str
+) -> None:
     (tmp_path / "robots.txt").write_text(ROBOTS_TXT)
-    ended = run_here("check", url, "--as", agent, "--robots", "robots.txt", cwd=tmp_path)
+    ended = run_here("check", url, "--as", user_agent, "--robots", "robots.txt", cwd=tmp_path)
     assert (ended.status, ended.err) == (status, "")
     assert said in ended.out
 
@@ -287,7 +289,7 @@ def test_wait_for_a_slow_host_is_shown_until_it_is_over(command: str, tmp_path: 
 
 
 def test_refused_robots_txt_is_not_said_to_be_absent(tmp_path: Path) -> None:
-    note = "  = note: the site refuses it; GBOT_ROBOTS_REFUSED says what that means\n"
+    note = "  = note: the site refuses it; GBOT_ROBOTS_ACCESS_DENIED says what that means\n"
     for status, is_refused in ((401, True), (402, True), (403, True), (451, True), (404, False)):
         with Site({"*": Reply(status)}) as site:
             ended = run("check", site.url("/x"), cwd=tmp_path)
@@ -395,10 +397,10 @@ def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Pat
 
 def test_agents_of_the_settings_are_one_crawler(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(RULES)
-    agents = ("-s", "GBOT_ROBOTS_AGENTS=nobot,otherbot,mybot")
-    ended = run_here("check", "/other", "--robots", "robots.txt", *agents, cwd=tmp_path)
+    user_agents = ("-s", "GBOT_ROBOTS_USER_AGENTS=nobot,otherbot,mybot")
+    ended = run_here("check", "/other", "--robots", "robots.txt", *user_agents, cwd=tmp_path)
     assert ended.status == 1
-    assert "= crawler: nobot, otherbot, mybot, from GBOT_ROBOTS_AGENTS\n" in ended.out
+    assert "= crawler: nobot, otherbot, mybot, from GBOT_ROBOTS_USER_AGENTS\n" in ended.out
     assert '= group: "otherbot" (line 1): no group names nobot\n' in ended.out
     of_nobody = run_here("check", "/other", "--robots", "robots.txt", cwd=tmp_path)
     assert "= crawler: Scrapy, from USER_AGENT " in of_nobody.out

@@ -52,9 +52,11 @@ def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Pa
     with Site({"*": Reply(403)}) as site:
         words = line.format(site.url()).split()
         assert run(*words, cwd=files).status == int(words[0] == "diff"), "as an empty file"
-        ended = run(*words, "-s", "GBOT_ROBOTS_REFUSED=disallow", cwd=files)
+        ended = run(*words, "-s", "GBOT_ROBOTS_ACCESS_DENIED=disallow", cwd=files)
     assert (ended.status, ended.out) == (2, "")
-    why = "there are no rules to read; GBOT_ROBOTS_REFUSED disallows the whole site: HTTP 403\n"
+    why = (
+        "there are no rules to read; GBOT_ROBOTS_ACCESS_DENIED disallows the whole site: HTTP 403\n"
+    )
     assert ended.err.endswith(f"{site.url('/robots.txt')}: {why}")
 
 

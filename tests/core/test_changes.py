@@ -54,20 +54,20 @@ def test_what_came_and_went_for_an_agent_is_told_with_its_lines(
     old: str, new: str, removed: list[object], added: list[object]
 ) -> None:
     (change,) = changed(old, new)
-    assert change.agents == ("a",)
+    assert change.user_agents == ("a",)
     assert (change.removed, change.added) == (tuple(removed), tuple(added))
 
 
 def test_agents_are_told_once_each_that_of_all_first_with_the_lines_of_their_own_groups() -> None:
     new = "User-agent: a\nDisallow: /x\n\nUser-agent: b\nUser-agent: *\nDisallow: /x\n"
     told = changed("User-agent: a\nUser-agent: b\n", new)
-    assert [(each.agents, each.group, each.added[0].line) for each in told] == [
+    assert [(each.user_agents, each.group, each.added[0].line) for each in told] == [
         (("*",), "added", 6),
         (("a",), None, 2),
         (("b",), None, 6),
     ]
     (change,) = changed("", "User-agent: b\nUser-agent: *\nUser-agent: a\nDisallow: /x\n")
-    assert change.agents == ("*", "a", "b")
+    assert change.user_agents == ("*", "a", "b")
 
 
 def test_empty_group_is_not_the_same_as_none() -> None:
@@ -106,24 +106,24 @@ def test_preferences_are_those_of_the_group_that_an_agent_follows() -> None:
     rest = "\nUser-agent: own\nAllow: /\n"
     old = "User-agent: *\nAllow: /"
     (change,) = changed(old + rest, old + "\nContent-Usage: search=n" + rest)
-    assert change.agents == ("*",)
+    assert change.user_agents == ("*",)
     group = "User-agent: a\n{}User-agent: b\nAllow: /\n"
     lines = ("", "Content-Usage: search=y\n", "Content-Usage: search=n\n")
     for old, new in permutations([group.format(line) for line in lines], 2):
         # the line stands before the name of the other
-        assert [change.agents for change in changed(old, new)] == [("a",)]
+        assert [change.user_agents for change in changed(old, new)] == [("a",)]
     old, new = "User-agent: *\nContent-Usage: search=n\nAllow: /\n", "User-agent: a\nAllow: /\n"
     (came,) = changed(old, old + new)
-    assert (came.agents, came.removed) == (("a",), (("Content-Usage: search=n", 2),))
+    assert (came.user_agents, came.removed) == (("a",), (("Content-Usage: search=n", 2),))
 
 
 def test_signal_before_any_group_is_told_for_all() -> None:
     old, new = (f"Content-Signal: ai-train={word}\n" for word in ("yes", "no"))
     (change,) = changed(old, new)
-    assert change.agents == ("*",)
+    assert change.user_agents == ("*",)
     assert change.added == (("Content-Signal: ai-train=no", 1),)
     group = "User-agent: a\nAllow: /\n"
-    assert [change.agents for change in changed(old + group, new + group)] == [("*", "a")]
+    assert [change.user_agents for change in changed(old + group, new + group)] == [("*", "a")]
 
 
 def agents_of(repeat: int) -> list[str]:
@@ -131,34 +131,38 @@ def agents_of(repeat: int) -> list[str]:
 
 
 def test_what_agents_share_is_compared_and_told_once() -> None:
-    agents = "".join(f"User-agent: {agent}\n" for agent in agents_of(3))
+    user_agents = "".join(f"User-agent: {user_agent}\n" for user_agent in agents_of(3))
     rules = "".join(f"Allow: /{number}\n" for number in range(5_000))
-    assert changed(agents + rules, "# of today\n" + agents + rules) == []
-    (change,) = changed(agents + rules, agents + rules + "Allow: /new\n")
-    assert (len(change.agents), len(change.added), change.compared) == (1_000, 1, True)
-    agents = "".join(f"User-agent: {agent}\n" for agent in agents_of(2))
-    (change,) = changed("", agents + "Crawl-delay: 1\n" + rules)
-    assert (len(change.agents), len(change.added), change.compared) == (100, 5_001, True)
+    assert changed(user_agents + rules, "# of today\n" + user_agents + rules) == []
+    (change,) = changed(user_agents + rules, user_agents + rules + "Allow: /new\n")
+    assert (len(change.user_agents), len(change.added), change.compared) == (1_000, 1, True)
+    user_agents = "".join(f"User-agent: {user_agent}\n" for user_agent in agents_of(2))
+    (change,) = changed("", user_agents + "Crawl-delay: 1\n" + rules)
+    assert (len(change.user_agents), len(change.added), change.compared) == (100, 5_001, True)
 
 
 def test_texts_that_are_told_are_bounded_and_what_was_not_compared_is_told() -> None:
-    agents = agents_of(2)
-    shared = "".join(f"User-agent: {agent}\n" for agent in agents)
+    user_agents = agents_of(2)
+    shared = "".join(f"User-agent: {user_agent}\n" for user_agent in user_agents)
     shared += "".join(f"Allow: /{number}\n" for number in range(3_000))
-    own = "".join(f"User-agent: {agent}\nAllow: /{agent}\n" for agent in agents)
+    own = "".join(f"User-agent: {user_agent}\nAllow: /{user_agent}\n" for user_agent in user_agents)
     found = changed("", shared + own)
-    assert sorted(agent for change in found for agent in change.agents) == agents
+    assert (
+        sorted(user_agent for change in found for user_agent in change.user_agents) == user_agents
+    )
     assert sum(len(change.added) for change in found) <= 100_000
     assert [change.compared for change in found].count(True) == len(found) - 1 > 25
     assert {change.group for change in found} == {"added"}
 
 
 def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
-    agents = agents_of(2)
-    body = "".join(f"User-agent: {agent}\nAllow: /{{}}\n" for agent in agents)
+    user_agents = agents_of(2)
+    body = "".join(f"User-agent: {user_agent}\nAllow: /{{}}\n" for user_agent in user_agents)
     old, new = (RobotsTxt.parse(body.format(*path * 100).encode()) for path in ("1", "3"))
     found = changes(old, new, most_work=50 * 2_000)
-    assert sorted(agent for change in found for agent in change.agents) == agents
+    assert (
+        sorted(user_agent for change in found for user_agent in change.user_agents) == user_agents
+    )
     compared = [change for change in found if change.compared]
     assert 40 < len(compared) < 60
     assert all([text for text, _ in change.added] == ["Allow: /3"] for change in compared)
@@ -169,8 +173,11 @@ def test_work_is_bounded_and_what_was_not_compared_is_told() -> None:
 
 def test_versions_with_many_groups_of_their_own_are_read_once() -> None:
     def of_many(name: str, many: int) -> RobotsTxt:
-        agents = agents_of(3)[:many]
-        groups = [f"User-agent: {name}{agent}\nDisallow: /{agent}\n" for agent in agents]
+        user_agents = agents_of(3)[:many]
+        groups = [
+            f"User-agent: {name}{user_agent}\nDisallow: /{user_agent}\n"
+            for user_agent in user_agents
+        ]
         return RobotsTxt.parse("".join(groups).encode())
 
     def steps(many: int) -> int:

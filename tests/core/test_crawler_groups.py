@@ -32,8 +32,8 @@ PREFERENCES = (
     row("preferences", PREFERENCES + _RUN),
 )  # fmt: skip
 def test_body_of_several_blocks_has_one_meaning(body: bytes) -> None:
-    for agent in ("a", "other"):
-        promises.assert_one_meaning(body, "https://e.com/7", agent)
+    for user_agent in ("a", "other"):
+        promises.assert_one_meaning(body, "https://e.com/7", user_agent)
     promises.assert_told_in_full(body)
     promises.assert_all_are_read_as_one(body)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots import RobotsTxt, UserAgent
 from scrapy_gbot_robots.core.crawlers import cut_token, is_browser_like, product_token
 from scrapy_gbot_robots.core.lines import MAX_LINE_BYTES
 
@@ -52,9 +52,9 @@ IGNORE_ROBOTS = """
     *(row(f"S11-{name}", name, (), False) for name in IGNORE_ROBOTS.split()),
 )  # fmt: skip
 def test_crawler_heeds(user_agent: str, tokens: tuple[str, ...], heeds_global: bool) -> None:
-    crawler = Crawler.of(user_agent)
+    crawler = UserAgent.of(user_agent)
     assert (crawler.tokens, crawler.heeds_global) == (tokens, heeds_global)
-    assert Crawler.of(user_agent.encode("latin-1", "replace")) == crawler
+    assert UserAgent.of(user_agent.encode("latin-1", "replace")) == crawler
 
 
 def test_plain_token_is_not_cut_however_long() -> None:
@@ -136,7 +136,7 @@ def test_token_that_only_begins_a_name_is_told(user_agent: str, cut: str | None)
 @table("header", "(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000)
 def test_hostile_header_has_an_answer(header: str) -> None:
     assert len(product_token(header)) <= MAX_LINE_BYTES
-    Crawler.of(header.encode())
+    UserAgent.of(header.encode())
 
 
 # Several names of a crawler
@@ -160,15 +160,15 @@ ROBOTS = RobotsTxt.parse(BODY)
     row("none-heeds-star", ["AdsBot-Google"], None),
 )  # fmt: skip
 def test_first_name_with_a_group_is_followed(names: list[str | bytes], group: str | None) -> None:
-    assert ROBOTS.verdict("/x", Crawler.of(names)).group == group
+    assert ROBOTS.verdict("/x", UserAgent.of(names)).group == group
 
 
 def test_several_names_are_a_value_that_can_be_a_key() -> None:
-    assert Crawler.of(["Googlebot-News"]) == Crawler.of("Googlebot-News")
-    assert Crawler.of(("a", "b", "a")) == Crawler("a, b", ("a", "b"))
+    assert UserAgent.of(["Googlebot-News"]) == UserAgent.of("Googlebot-News")
+    assert UserAgent.of(("a", "b", "a")) == UserAgent("a, b", ("a", "b"))
 
 
 @table("names, error, text", ([], ValueError, "no crawler is named"), (7, TypeError, "not int"))
 def test_no_name_or_what_is_none_is_refused(names: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
-        Crawler.of(names)
+        UserAgent.of(names)

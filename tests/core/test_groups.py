@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, RobotsTxt
+from scrapy_gbot_robots import RobotsTxt, UserAgent
 from scrapy_gbot_robots.core.crawlers import agents_heeded
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC
@@ -71,10 +71,12 @@ from ..support.rows import row, table
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])  # of each line
 def test_example(name: str, crawler: str, free: list[str], refused: list[str], end: str) -> None:
     robots = RobotsTxt.parse(EXAMPLES[name.split(" ", 1)[0]].replace("\n", end).encode())
-    asker = Crawler.of(crawler)
+    named_user_agent = UserAgent.of(crawler)
     urls = [f"https://example.com{path}" for path in free + refused]
-    assert [url for url in urls if robots.allowed(url, asker)] == urls[: len(free)]
-    assert [url for url in urls if robots.verdict(url, asker).allowed] == urls[: len(free)]
+    assert [url for url in urls if robots.allowed(url, named_user_agent)] == urls[: len(free)]
+    assert [url for url in urls if robots.verdict(url, named_user_agent).allowed] == urls[
+        : len(free)
+    ]
 
 
 # S7.3: the order of groups does not count
@@ -104,8 +106,8 @@ disallow: /3
 )  # fmt: skip
 def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
     robots = RobotsTxt.parse(E7)
-    asker = Crawler.of(crawler)
-    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", asker)]
+    named_user_agent = UserAgent.of(crawler)
+    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", named_user_agent)]
     assert followed == [group]
 
 
@@ -142,7 +144,7 @@ def test_user_agent_value_names(value: str, token: str, group: str | None) -> No
 
 @pytest.mark.parametrize("token", ["bot2000", "bot/1.0", "my bot", "bot*", "böt"])
 def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
-    crawler = Crawler(token, (token,))  # made by hand: `Crawler.of` takes the token out
+    crawler = UserAgent(token, (token,))  # made by hand: `UserAgent.of` takes the token out
     robots = RobotsTxt.parse(f"user-agent: {token}\ndisallow: /\nuser-agent: *\nallow: /".encode())
     verdict = robots.verdict("http://e.com/", crawler)
     assert verdict[:4] == (True, (True, "/", 4), MOST_SPECIFIC, "*")
@@ -166,8 +168,8 @@ def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
         for bad in ["", "5 s", "9" * 400, *"-1 nan inf 1e3 1_0 5s 0x1 ٣ .".split()]
     ),
 )  # fmt: skip
-def test_crawl_delay_of_the_group_followed(body: str, agent: str, delay: float | None) -> None:
+def test_crawl_delay_of_the_group_followed(body: str, user_agent: str, delay: float | None) -> None:
     robots = RobotsTxt.parse(body.encode())
-    assert robots.crawl_delay(agent) == delay
-    assert robots.crawl_delay(Crawler.of(agent)) == delay
-    assert robots.rules_for(agent).crawl_delay == delay
+    assert robots.crawl_delay(user_agent) == delay
+    assert robots.crawl_delay(UserAgent.of(user_agent)) == delay
+    assert robots.rules_for(user_agent).crawl_delay == delay

@@ -445,7 +445,9 @@ def test_all_texts_are_printable_whatever_the_bytes() -> None:
 
 
 AGENTS = [b"user-agent: %s\n" % (b"a" * n) for n in range(1, 900)]
-MERGED = [b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in AGENTS]
+MERGED = [
+    b"%suser-agent: b\ndisallow: /%d\n" % (user_agent, len(user_agent)) for user_agent in AGENTS
+]
 
 
 @table(
@@ -455,7 +457,7 @@ MERGED = [b"%suser-agent: b\ndisallow: /%d\n" % (agent, len(agent)) for agent in
     row(
         "shared-rules",
         b"%bdisallow: /\n%b" % (b"".join(AGENTS[:300]), b"disallow: /\n" * 5000)
-        + b"".join(b"%ballow: /x\n" % agent for agent in AGENTS[:300]),
+        + b"".join(b"%ballow: /x\n" % user_agent for user_agent in AGENTS[:300]),
         marks=pytest.mark.slow,
     ),
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scrapy_gbot_robots import Crawler, RobotsTxt, Verdict
+from scrapy_gbot_robots import RobotsTxt, UserAgent, Verdict
 from scrapy_gbot_robots.core.patterns import matches
 
 from ..support import strategies
@@ -148,7 +148,7 @@ def test_verdict_names_its_rule_in_one_line(path: str, rules: list[str], said: s
 def test_verdict_that_no_rule_gave_reads_well_too() -> None:
     robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: google-safety\ndisallow: /")
     assert str(robots.verdict("/", "other")) == "allowed: no group for this user agent"
-    ignoring = robots.verdict("/", Crawler.of("Google-Safety"))
+    ignoring = robots.verdict("/", UserAgent.of("Google-Safety"))
     assert str(ignoring) == "allowed: this crawler does not heed robots.txt"
     verdict = Verdict(allowed=False, rule=None, reason="robots.txt unreachable (503)")
     assert str(verdict) == "disallowed: robots.txt unreachable (503)"

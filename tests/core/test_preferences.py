@@ -102,10 +102,12 @@ BODIES = {
     ("uses", "a", "/", (None, None, None, "immediate", (2,))),
     ("unknown-use", "a", "/", (None, None, None, None, ())),
 )
-def test_statement_is_for_crawler_and_path(body: str, agent: str, path: str, said: object) -> None:
+def test_statement_is_for_crawler_and_path(
+    body: str, user_agent: str, path: str, said: object
+) -> None:
     robots = RobotsTxt.parse(BODIES[body])
     for _ in range(6):
-        assert robots.preferences(f"https://e.com{path}", agent) == said
+        assert robots.preferences(f"https://e.com{path}", user_agent) == said
 
 
 def test_headers_speak_of_a_response() -> None:

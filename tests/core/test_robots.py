@@ -10,7 +10,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, RobotsTxt, Rules
+from scrapy_gbot_robots import RobotsTxt, Rules, UserAgent
 from scrapy_gbot_robots.core.robots import lines_of
 from scrapy_gbot_robots.core.rules import preferences_of, weight_of
 
@@ -50,10 +50,10 @@ def test_body_must_be_bytes_and_user_agent_and_url_text_or_bytes() -> None:
     ("https://other.example/no", False),
 )
 def test_first_and_later_questions_get_the_same_answer(url: str | bytes, allowed: bool) -> None:
-    rules = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
+    rules = RobotsTxt.parse(BODY).rules_for(UserAgent.of("a"))
     answers = [rules.allowed(url) for _ in range(300)]  # at first the rules are tried one by one
     assert answers == [allowed] * 300
-    others = RobotsTxt.parse(BODY).rules_for(Crawler.of("a"))
+    others = RobotsTxt.parse(BODY).rules_for(UserAgent.of("a"))
     # by this the rules know how URLs of this origin begin
     assert all(others.allowed("https://e.com/yes") for _ in range(300))
     assert others.allowed(url) == allowed

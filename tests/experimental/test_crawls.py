@@ -29,7 +29,7 @@ PAGES: dict[str, bytes | Reply] = {
     "*": b"ok",
 }
 TRAIN: dict[str, Any] = {"GBOT_ROBOTS_PURPOSES": ["train-ai"]}
-REFUSE: dict[str, Any] = {**TRAIN, "GBOT_ROBOTS_PREFERENCES": "refuse"}
+REFUSE: dict[str, Any] = {**TRAIN, "GBOT_ROBOTS_PURPOSES_ACTION": "refuse"}
 
 
 async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[str, Any]]:
@@ -43,7 +43,7 @@ async def crawled(site: Site, settings: dict[str, Any]) -> tuple[Crawler, dict[s
 @in_reactor
 async def test_without_a_purpose_nothing_is_noted_or_refused() -> None:
     with Site(PAGES) as site:
-        crawler, noted = await crawled(site, {"GBOT_ROBOTS_PREFERENCES": "refuse"})
+        crawler, noted = await crawled(site, {"GBOT_ROBOTS_PURPOSES_ACTION": "refuse"})
     assert set(noted) == set(PATHS) - {"/never/1"}
     assert set(noted.values()) == {None}
     assert stats(crawler, "gbot_robots/preference/") == {}

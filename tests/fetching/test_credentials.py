@@ -51,10 +51,10 @@ def asking_with(**own: str) -> dict[str, Any]:
     """Settings of a crawl whose `Fetcher` sets headers. Its pages have the password by the settings."""
 
     class OwnFetcher(Fetcher):
-        def robots_request(self, url: str, request: Request | None) -> Request:
-            robots_request = super().robots_request(url, request)
-            robots_request.headers.update(own)
-            return robots_request
+        def make_robots_request(self, url: str, request: Request | None) -> Request:
+            make_robots_request = super().make_robots_request(url, request)
+            make_robots_request.headers.update(own)
+            return make_robots_request
 
     middleware = type("Own", (GbotRobotsTxtMiddleware,), {"fetcher_cls": OwnFetcher})
     scrapys = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"

@@ -96,7 +96,7 @@ async def test_fault_of_a_middleware_is_an_error_with_its_trace_and_is_not_waite
             assert isinstance(error, ForbiddenByRobotsTxt)
             assert "robots.txt unreachable: another middleware failed" in str(error.verdict)
             assert why in str(error.verdict)
-        assert stats(crawler)["gbot_robots/dropped"] == 2
+        assert stats(crawler)["gbot_robots/fetches/dropped"] == 2
         (record,) = faults(caplog)  # of two
         assert why in record.getMessage()
         assert record.exc_info is not None
@@ -238,7 +238,7 @@ async def test_middleware_that_ends_a_request_as_a_download_may_end_is_not_at_fa
         crawler = await crawl(Pages, settings, urls=[site.url("/free")])
         assert set(pages(crawler).refused) == {site.url("/free")}
     assert not faults(caplog)
-    assert "gbot_robots/dropped" not in stats(crawler)
+    assert "gbot_robots/fetches/dropped" not in stats(crawler)
 
 
 @in_reactor
@@ -246,5 +246,5 @@ async def test_scheme_without_a_download_handler_is_not_waited_for() -> None:
     settings = {"DOWNLOAD_HANDLERS": {"http": None}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60}
     crawler = await crawl(Pages, settings, urls=["http://127.0.0.1/free"])
     assert "no download handler" in str(pages(crawler).refused["http://127.0.0.1/free"])
-    assert stats(crawler)["gbot_robots/dropped"] == 1
-    assert "gbot_robots/held" not in stats(crawler)
+    assert stats(crawler)["gbot_robots/fetches/dropped"] == 1
+    assert "gbot_robots/requests/held" not in stats(crawler)

@@ -352,7 +352,7 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
         crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/free") for site in sites}
     assert stats(crawler)["gbot_robots/unreachable"] == len(sites)
-    assert "gbot_robots/dropped" not in stats(crawler), "a failed download is no fault"
+    assert "gbot_robots/fetches/dropped" not in stats(crawler), "a failed download is no fault"
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 

@@ -100,7 +100,7 @@ async def test_rules_of_an_ftp_site_decide_as_far_as_the_limit() -> None:
             urls = [server.url("/free"), server.url("/page")]
             crawler = await crawl(Pages, {"GBOT_ROBOTS_MAX_BYTES": limit}, urls=urls)
             assert set(pages(crawler).crawled) == {server.url("/free")}
-            assert stats(crawler).get("gbot_robots/cut", 0) == cut
+            assert stats(crawler).get("gbot_robots/files/cut", 0) == cut
 
 
 CLOSED = b"User-agent: *\nDisallow: /"

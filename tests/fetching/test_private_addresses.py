@@ -1,4 +1,4 @@
-"""GBOT_ROBOTS_REFUSE_PRIVATE in real crawls: what a public site names on a private address is not asked for.
+"""GBOT_ROBOTS_DENY_PRIVATE in real crawls: what a public site names on a private address is not asked for.
 
 The public sites are reached through a proxy on loopback: what that is asked for is what the crawl asks for.
 """
@@ -24,7 +24,7 @@ from ..support.sitemap_web import Hosts, Sitemaps, index, sitemap_lines, urlset,
 from ..support.web import Content, Reply, Site, redirect
 from .scenarios import RULES
 
-REFUSE = {"GBOT_ROBOTS_REFUSE_PRIVATE": True}
+REFUSE = {"GBOT_ROBOTS_DENY_PRIVATE": True}
 PUBLIC = "http://public.example"
 SLOW = "slow.example"
 NAMES = {
@@ -94,7 +94,7 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
             target: RULES,
         }
     urls = [f"http://{host}/{name}" for host in REDIRECTS for name in ("page", "free")]
-    crawler = await crawl(Pages, {"GBOT_ROBOTS_REFUSE_PRIVATE": refuses}, urls=urls)
+    crawler = await crawl(Pages, {"GBOT_ROBOTS_DENY_PRIVATE": refuses}, urls=urls)
     inside = {host: target for host, (target, is_inside) in REDIRECTS.items() if is_inside}
     refused = inside if refuses else {}
     free = {f"http://{host}/free" for host in REDIRECTS}
@@ -116,7 +116,7 @@ async def test_redirects_to_private_addresses_are_warned_of_ten_times(
     for host in hosts:
         proxy.pages[f"http://{host}/robots.txt"] = redirect("http://127.0.0.1:9/r")
     crawler = await crawl(Pages, REFUSE, urls=[f"http://{host}/" for host in hosts])
-    assert stats(crawler)["gbot_robots/refused_private"] == 12
+    assert stats(crawler)["gbot_robots/redirects/denied"] == 12
     levels = [line.levelname for line in caplog.records if "REFUSE_PRIVATE" in line.getMessage()]
     assert levels == ["WARNING"] * 10
 
@@ -142,11 +142,11 @@ async def test_no_private_site_is_reached_by_a_public_one(
         f"{PUBLIC}/s": redirect("http://10.0.0.8/r"),
     }
     archive = tmp_path / "r.jsonl"
-    settings = {**REFUSE, "GBOT_ROBOTS_ARCHIVE": str(archive)}
+    settings = {**REFUSE, "GBOT_ROBOTS_RECORD": str(archive)}
     crawler = await crawl(Pages, settings, urls=[f"{inside}/page"])
     asked_for = {f"{inside}/page", f"{inside}/robots.txt", f"{PUBLIC}/r", f"{PUBLIC}/s"}
     assert sorted(proxy.paths()) == sorted(asked_for)
-    assert stats(crawler)["gbot_robots/refused_private"] == 1
+    assert stats(crawler)["gbot_robots/redirects/denied"] == 1
     rows = [json.loads(line) for line in archive.read_text().splitlines()]
     ended = (f"{inside}/robots.txt", f"{PUBLIC}/s", 302)
     assert [(row["url"], row["location"], row["status"]) for row in rows] == [ended]
@@ -176,7 +176,7 @@ BY_ROBOTS_TXT = {*REACHED, REDIRECTED}
 @table(
     "spider, start, reached, refused",
     row("by-spider", Sitemaps, {"start_urls": [f"{PUBLIC}/"]}, BY_ROBOTS_TXT, REFUSED),
-    row("by-host", Hosts, {"hosts": f"{PUBLIC}/", "scope": "any"}, BY_ROBOTS_TXT, REFUSED),
+    row("by-host", Hosts, {"hosts": f"{PUBLIC}/", "sitemap_scope": "any"}, BY_ROBOTS_TXT, REFUSED),
     row("by-file", Sitemaps, {"sitemap_urls": [f"{PUBLIC}/robots.txt"]}, BY_ROBOTS_TXT, REFUSED),
     row("by-index", Sitemaps, {"sitemap_urls": [INDEX]}, REACHED, {*BY_INDEX, PAGE}),
 )
@@ -189,7 +189,7 @@ async def test_sitemaps_inside_are_refused(
     assert asked(proxy) == reached
     of_entries = stats(crawler).get("gbot_robots/sitemaps/entries/private", 0)
     assert of_entries == {Sitemaps: 1, Hosts: 2}[spider]
-    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] + of_entries == len(refused)
+    assert stats(crawler)["gbot_robots/sitemaps/skipped/private"] + of_entries == len(refused)
     await crawl(spider, **start)
     assert asked(proxy) >= refused  # by default they may live anywhere
 
@@ -200,9 +200,9 @@ NAMED = {"sitemap_urls": ["http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml"]}
 @table(
     "spider, arguments",
     row("SitemapSpider", Sitemaps, {"start_urls": ["http://10.0.0.1/"]}),
-    row("RobotsSitemapSpider", Hosts, {"hosts": "http://10.0.0.1/", "scope": "any"}),
+    row("RobotsSitemapSpider", Hosts, {"hosts": "http://10.0.0.1/", "sitemap_scope": "any"}),
     row("SitemapSpider-by-the-user", Sitemaps, NAMED),
-    row("RobotsSitemapSpider-by-the-user", Hosts, {**NAMED, "scope": "any"}),
+    row("RobotsSitemapSpider-by-the-user", Hosts, {**NAMED, "sitemap_scope": "any"}),
 )
 @in_reactor
 async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public_one(
@@ -218,7 +218,7 @@ async def test_sitemap_of_a_private_site_does_not_lead_inside_by_way_of_a_public
     crawler = await crawl(spider, REFUSE, **arguments)
     allowed = {"http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml", f"{PUBLIC}/farther.xml"}
     assert asked(proxy) - {"http://10.0.0.1/"} == allowed
-    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 2
+    assert stats(crawler)["gbot_robots/sitemaps/skipped/private"] == 2
 
 
 @in_reactor
@@ -231,7 +231,7 @@ async def test_name_that_takes_too_long_to_resolve_opens_no_door(proxy: Site) ->
     proxy.pages |= {f"{PUBLIC}/robots.txt": f"sitemap: http://{SLOW}/s.xml"}
     crawler = await crawl(Sitemaps, settings, start_urls=[f"{PUBLIC}/"])
     assert set(proxy.paths()) == {f"{PUBLIC}/robots.txt"}
-    assert stats(crawler)["gbot_robots/sitemaps/refused/private"] == 1
+    assert stats(crawler)["gbot_robots/sitemaps/skipped/private"] == 1
 
 
 def test_names_are_resolved_without_a_reactor_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ async def sent(request: Request | None, **meta: str | None) -> dict[bytes, list[
     """The headers that a download handler gets, if middlewares set `meta` of the request for a robots.txt."""
     crawler = get_crawler()
     fetcher = Fetcher(crawler, GbotSettings.of(crawler.settings))
-    own = fetcher.robots_request("http://e/robots.txt", request)
+    own = fetcher.make_robots_request("http://e/robots.txt", request)
     HttpProxyMiddleware.from_crawler(crawler).process_request(own)
     exchange = Exchange(own, 10)
     own.meta.update(meta)

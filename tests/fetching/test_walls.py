@@ -1,4 +1,4 @@
-"""Bot walls and refusals in real crawls, by `GBOT_ROBOTS_REFUSED`."""
+"""Bot walls and refusals in real crawls, by `GBOT_ROBOTS_ACCESS_DENIED`."""
 
 import gzip
 from contextlib import ExitStack
@@ -43,7 +43,7 @@ async def test_wall_and_refusal_mean_what_the_setting_says(
 ) -> None:
     monkeypatch.setattr(events, "MOST_WARNED", 99)
     caplog.set_level("INFO")
-    settings = {"GBOT_ROBOTS_REFUSED": refused, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
+    settings = {"GBOT_ROBOTS_ACCESS_DENIED": refused, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 30}
     with ExitStack() as stack:
         sites: dict[str, Site] = {}
         for name, (answer, _, _) in SERVERS.items():
@@ -55,11 +55,11 @@ async def test_wall_and_refusal_mean_what_the_setting_says(
     if refused == "allow":
         refusals.clear()
     assert crawled == SERVERS.keys() - refusals
-    assert "gbot_robots/given_up" not in stats(crawler)  # nothing waits
+    assert "gbot_robots/forbidden/unreachable" not in stats(crawler)  # nothing waits
     said = [line for line in own_warnings(caplog) if "bot wall" in line]
     warned = {name for name, site in sites.items() if site.url("/robots.txt:") in " ".join(said)}
     assert warned == {name for name, (_, is_wall, _) in SERVERS.items() if is_wall}
-    assert stats(crawler)["gbot_robots/walled"] == len(said) == len(warned)
-    assert all(f"GBOT_ROBOTS_REFUSED = {refused!r}" in line for line in said)
-    summary = f"{len(said)} answers of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what that means"
+    assert stats(crawler)["gbot_robots/walls"] == len(said) == len(warned)
+    assert all(f"GBOT_ROBOTS_ACCESS_DENIED = {refused!r}" in line for line in said)
+    summary = f"{len(said)} answers of bot walls, not of the sites; GBOT_ROBOTS_ACCESS_DENIED says what that means"
     assert summary in caplog.text

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 from unittest.mock import patch
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt, Rules
+from scrapy_gbot_robots import Origin, RobotsTxt, Rules, UserAgent
 from scrapy_gbot_robots.core import crawler_groups, lines, rule_index
 from scrapy_gbot_robots.core import rules as rules_module
 from scrapy_gbot_robots.core.crawlers import agents_heeded
@@ -45,28 +45,28 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -
     """The fast reader and the index say what the oracle says by the groups of the careful reader."""
     robots = RobotsTxt.parse(body)
     groups = groups_of(robots)
-    one_token, crawler = user_agent, Crawler.of(user_agent)
+    one_token, crawler = user_agent, UserAgent.of(user_agent)
     same = agents_heeded(one_token) == agents_heeded(crawler)
-    for asker in (one_token,) if same else (one_token, crawler):
-        agents = agents_heeded(asker)
-        followed = oracle.followed_by(groups, agents)
-        rules = robots.rules_for(asker)
-        delay_lines = oracle.lines_for(lines_of(robots), agents, {b"crawl-delay"})
+    for named_user_agent in (one_token,) if same else (one_token, crawler):
+        user_agents = agents_heeded(named_user_agent)
+        followed = oracle.followed_by(groups, user_agents)
+        rules = robots.rules_for(named_user_agent)
+        delay_lines = oracle.lines_for(lines_of(robots), user_agents, {b"crawl-delay"})
         delays = (lines.seconds(line.value) for line in delay_lines)
         assert rules.crawl_delay == next((delay for delay in delays if delay is not None), None)
         assert rules._group == followed.group
         wanted = {b"content-usage", b"content-signal"}
         assert [lines.read_line(number, raw) for number, raw in rules._content_lines] == [
             line._replace(flags=line.flags & ~lines.TOO_LONG)  # the fast reader has cut it already
-            for line in oracle.lines_for(lines_of(robots), agents, wanted)
+            for line in oracle.lines_for(lines_of(robots), user_agents, wanted)
         ]
         assert entries_of(rules) == followed.rules
-        expected = oracle.verdict_of(groups, url, agents)
+        expected = oracle.verdict_of(groups, url, user_agents)
         assert str(expected).isprintable()
-        assert robots.allowed(url, asker) == expected.allowed
-        assert robots.verdict(url, asker) == expected
-        assert RobotsTxt.parse(body).verdict(url, asker) == expected
-        assert expected.allowed or robots.preferences(url, asker) == Preferences()
+        assert robots.allowed(url, named_user_agent) == expected.allowed
+        assert robots.verdict(url, named_user_agent) == expected
+        assert RobotsTxt.parse(body).verdict(url, named_user_agent) == expected
+        assert expected.allowed or robots.preferences(url, named_user_agent) == Preferences()
         _ask_often(rules, url)
         assert {rules.allowed(url), rules.allowed(url)} == {expected.allowed}
         assert rules.verdict(url) == expected
@@ -98,10 +98,12 @@ def assert_all_are_read_as_one(body: bytes) -> None:
     """A file that is read once for all agents gives each agent what it gets when the file is read for it alone."""
     robots = RobotsTxt.parse(body)
     every = every_group_of(robots)
-    named = {agent for group in groups_of(robots) for agent in group.agents if agent}
-    assert set(every.agents) == named
-    for agent in (*named, "*", "someone-else"):
-        for_all, alone = every.rules_for(agent), robots.rules_for(agent)
+    named = {
+        user_agent for group in groups_of(robots) for user_agent in group.user_agents if user_agent
+    }
+    assert set(every.user_agents) == named
+    for user_agent in (*named, "*", "someone-else"):
+        for_all, alone = every.rules_for(user_agent), robots.rules_for(user_agent)
         assert entries_of(for_all) == entries_of(alone)
         assert for_all.crawl_delay == alone.crawl_delay
         assert (for_all._group, for_all._content_lines) == (alone._group, alone._content_lines)

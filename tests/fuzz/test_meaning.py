@@ -21,18 +21,24 @@ from . import promises
 @example(
     b"content-signal: x\nuser-agent: 7\ncontent-usage: y\nuser-agent: a\ncontent-usage z", "/", "a"
 )
-def test_robots_txt_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
+def test_robots_txt_has_one_meaning_however_it_is_asked(
+    body: bytes, url: str, user_agent: str
+) -> None:
     promises.assert_told_in_full(body)
     promises.assert_all_are_read_as_one(body)
-    promises.assert_one_meaning(body, url, agent)
-    written_url, written_agent = (text.encode("utf-8", "surrogatepass") for text in (url, agent))
+    promises.assert_one_meaning(body, url, user_agent)
+    written_url, written_agent = (
+        text.encode("utf-8", "surrogatepass") for text in (url, user_agent)
+    )
     promises.assert_one_meaning(body, written_url, written_agent)
 
 
 @given(some.BODIES | some.GROUPS.map(some.written), some.URLS, some.USER_AGENTS)
-def test_long_file_has_one_meaning_however_it_is_asked(body: bytes, url: str, agent: str) -> None:
+def test_long_file_has_one_meaning_however_it_is_asked(
+    body: bytes, url: str, user_agent: str
+) -> None:
     with promises.small_limits():
-        promises.assert_one_meaning(body, url, agent)
+        promises.assert_one_meaning(body, url, user_agent)
         promises.assert_told_in_full(body)
         promises.assert_all_are_read_as_one(body)
 

@@ -10,7 +10,7 @@ from string import ascii_lowercase
 import pytest
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots import Origin, RobotsTxt, UserAgent
 from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
 from scrapy_gbot_robots.report.summary import CrawlCounts
@@ -26,7 +26,7 @@ def answer(name: str, weight: int = 1000) -> CachedAnswer:
     return found
 
 
-def fetched(number: int, body: bytes, crawlers: Sequence[Crawler]) -> tuple[CachedAnswer, Copy]:
+def fetched(number: int, body: bytes, crawlers: Sequence[UserAgent]) -> tuple[CachedAnswer, Copy]:
     """The answer for a host with this robots.txt, which has the rules of `crawlers`; its copy."""
     origin, now = Origin.of(f"https://host-{number}.example"), time.time()
     copy = Copy(Kind.RULES, 200, origin.robots_url, body, False, "", now, now + 9_000)
@@ -86,8 +86,8 @@ def test_answer_that_learns_more_rules_later_takes_no_bytes_from_others() -> Non
 
 
 def test_of_long_rules_for_many_user_agents_those_of_the_last_16_stay() -> None:
-    short = [Crawler.of(f"short{letter}") for letter in ascii_lowercase[:20]]
-    long = [Crawler.of(f"long{letter}") for letter in ascii_lowercase]
+    short = [UserAgent.of(f"short{letter}") for letter in ascii_lowercase[:20]]
+    long = [UserAgent.of(f"long{letter}") for letter in ascii_lowercase]
     robotstxt = RobotsTxt.parse(
         "\n".join(
             [
@@ -102,9 +102,11 @@ def test_of_long_rules_for_many_user_agents_those_of_the_last_16_stay() -> None:
         Origin.of("http://a.example/"), Decision(State.RULES, "", False, 0.0, 0.0)
     )
     learning.add_rules(robotstxt, short)
-    assert all(learning.knows(agent) for agent in short)
+    assert all(learning.knows(user_agent) for user_agent in short)
     learning.add_rules(robotstxt, long)
-    assert [agent for agent in (*short, *long) if learning.knows(agent)] == long[-16:]
+    assert [user_agent for user_agent in (*short, *long) if learning.knows(user_agent)] == long[
+        -16:
+    ]
 
 
 BOUND = 2**19
@@ -121,13 +123,13 @@ def body_of(lines: Sequence[str], many: int, source: random.Random) -> bytes:
     return "\n".join(["user-agent: *", *rules]).encode()
 
 
-def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
+def ask(answer: CachedAnswer, user_agents: Sequence[UserAgent]) -> None:
     """Ask until the rules have built all that they build."""
     for path in ASKED * 20:
         url = f"{answer.origin}{path}"
-        for agent in agents:
-            assert answer.verdict(url, agent).allowed == answer.allowed(url, agent)
-            answer.preferences(url, agent)
+        for user_agent in user_agents:
+            assert answer.verdict(url, user_agent).allowed == answer.allowed(url, user_agent)
+            answer.preferences(url, user_agent)
 
 
 @table(
@@ -141,12 +143,12 @@ def ask(answer: CachedAnswer, agents: Sequence[Crawler]) -> None:
     row("preferences", ["content-usage: ai-use=n", "content-signal: search=no"], 500, 1),
 )
 def test_cached_answers_take_no_more_than_the_bound(
-    lines: list[str], many: int, agents: int
+    lines: list[str], many: int, user_agents: int
 ) -> None:
     source = random.Random(many)
     crawlers = [
-        Crawler.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26))
-        for number in range(agents)
+        UserAgent.of("bot" + ascii_lowercase[number % 26] * (1 + number // 26))
+        for number in range(user_agents)
     ]
     bodies = [body_of(lines, many, source) for _ in range(60)]
 
@@ -175,7 +177,7 @@ def test_cached_answers_take_no_more_than_the_bound(
 def test_host_that_is_done_is_five_objects_to_the_garbage_collector() -> None:
     """It looks at all of them again and again: a crawl of 10,000 hosts spends half of its time so."""
     cache, counts = AnswerCache(10_000), CrawlCounts(get_crawler())
-    crawler = Crawler.of("a")
+    crawler = UserAgent.of("a")
 
     def crawl(number: int) -> None:
         url = f"https://host-{number}.example/"

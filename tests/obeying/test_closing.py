@@ -41,7 +41,7 @@ async def in_flight(visitor: Visitor, site: Site, clock: Clock) -> None:
 async def held(visitor: Visitor, site: Site, clock: Clock) -> None:
     site.pages["/robots.txt"] = Reply(503)
     ask(visitor, site)
-    await until(lambda: stats(visitor.crawler).get("gbot_robots/held"))
+    await until(lambda: stats(visitor.crawler).get("gbot_robots/requests/held"))
 
 
 async def refreshed(visitor: Visitor, site: Site, clock: Clock) -> None:
@@ -167,7 +167,9 @@ async def test_request_that_comes_late_does_not_delay_closing_and_starts_no_look
             for url in late:
                 under_way(visitor.may(url))
             await until(
-                lambda: Slow.has == 2 and stats(visitor.crawler).get("gbot_robots/held") == 5
+                lambda: (
+                    Slow.has == 2 and stats(visitor.crawler).get("gbot_robots/requests/held") == 5
+                )
             )
         assert site.paths() == ["/robots.txt"]
         assert unknown.asked == []

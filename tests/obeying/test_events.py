@@ -238,7 +238,7 @@ async def test_signal_has_the_new_rules_and_the_old_and_the_stats_count_it(
         await (until(lambda: seen) if changes else pause(0.3))
     assert fetches(site) == 2
     assert seen == [(site.url("").rstrip("/"), False, visitor.crawler.spider)] * changes
-    assert stats(visitor.crawler).get("gbot_robots/changed", 0) == changes
+    assert stats(visitor.crawler).get("gbot_robots/files/changed", 0) == changes
     assert caplog.messages.count(f"{site.url('/robots.txt')} has new rules") == changes
 
 

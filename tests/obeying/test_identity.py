@@ -39,7 +39,7 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     (
         "Googlebot",
         "names a well-known crawler: the rules for Googlebot count "
-        "(if that is meant, set GBOT_ROBOTS_AGENTS = ['Googlebot'])",
+        "(if that is meant, set GBOT_ROBOTS_USER_AGENTS = ['Googlebot'])",
     ),
     ("AdsBot-Google", "the rules for AdsBot-Google count (if that is meant"),  # ignores "*"
     (CHROME, "no robots.txt can address this crawl"),

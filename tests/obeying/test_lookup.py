@@ -78,8 +78,8 @@ async def test_answer_in_use_is_refreshed_once_while_it_goes_on_to_be_given(
         await until(lambda: fetches(site) == 2)
         gate.open()
         await until(lambda: stats(visitor.crawler)["robotstxt/response_count"] == 2)
-        for agent in ("abot", "bbot"):
-            assert not await visitor.may(site.url("/"), agent)
+        for user_agent in ("abot", "bbot"):
+            assert not await visitor.may(site.url("/"), user_agent)
         clock.goes_on(1 * HOUR)
         assert not await visitor.may(site.url("/"), "abot")
         assert fetches(site) == 2
@@ -145,7 +145,7 @@ async def test_refresh_is_left_to_another_process_that_has_fetched_or_does(
     assert "gbot_robots/lookup/refreshed" not in stats(visitor.crawler)
 
 
-@pytest.mark.parametrize("method", ["fetch", "robots_request"])
+@pytest.mark.parametrize("method", ["fetch", "make_robots_request"])
 @as_scrapy_runs_it
 async def test_bug_in_a_fetcher_is_one_error_and_is_neither_waited_for_nor_stored_but_tried_again(
     method: str,
@@ -174,7 +174,7 @@ async def test_bug_in_a_fetcher_is_one_error_and_is_neither_waited_for_nor_store
     assert error.exc_info[0] is ZeroDivisionError
     assert "robots.txt unreachable: the code that fetches it failed (ZeroDiv" in caplog.text
     assert stats(visitor.crawler)["gbot_robots/errors"] == 2
-    assert stats(visitor.crawler)["gbot_robots/dropped"] == 2
+    assert stats(visitor.crawler)["gbot_robots/fetches/dropped"] == 2
 
 
 @as_scrapy_runs_it
@@ -285,7 +285,7 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
 async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path: Path) -> None:
     settings = {**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_STORAGE": storage}
     with Site({"/robots.txt": CLOSED}) as a, Site({"*": b"ok"}) as b, Site({"*": b"ok"}) as c:
-        async with visiting(GBOT_ROBOTS_CACHE_SIZE=2, **settings) as visitor:
+        async with visiting(GBOT_ROBOTS_CACHE_ORIGINS=2, **settings) as visitor:
             for _ in range(3):
                 assert not await visitor.may(a.url("/"))
                 assert await visitor.may(b.url("/"))
@@ -303,7 +303,7 @@ async def test_what_falls_out_of_memory_is_in_the_storage(storage: str, tmp_path
 async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -> None:
     with Site({"/robots.txt": Reply(503)}) as a, Site({"/robots.txt": Reply(503)}) as b:
         async with visiting(
-            GBOT_ROBOTS_CACHE_SIZE=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5
+            GBOT_ROBOTS_CACHE_ORIGINS=1, GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.5
         ) as visitor:
             began = time.monotonic()
             waiting = [under_way(visitor.may(site.url("/"))) for site in (a, b)]
@@ -328,8 +328,8 @@ async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stor
         async with visiting(**in_sqlite(tmp_path / "robots.sqlite")) as visitor:
             crawlers.append(visitor.crawler)
             visitor.crawler.signals.connect(hear, robotstxt_known, weak=False)
-            for agent in ("abot", "bbot", "abot"):
-                assert await visitor.may(site.url("/"), agent)
+            for user_agent in ("abot", "bbot", "abot"):
+                assert await visitor.may(site.url("/"), user_agent)
     assert 3600 <= stats(crawlers[1])["gbot_robots/stored_age_secs/max"] < 3700
     assert told == [(Origin.of(site.url("")), ("https://example.com/s.xml",))] * 3
     assert fetches(site) == 2
@@ -349,9 +349,9 @@ async def test_only_a_large_robots_txt_is_read_off_the_reactor(
     site.pages["/robots.txt"] = b"\n".join([b"user-agent: *", *lines])
     threads, rules_for = list[threading.Thread](), RobotsTxt.rules_for
 
-    def noted(robotstxt: RobotsTxt, agent: Any) -> Any:
+    def noted(robotstxt: RobotsTxt, user_agent: Any) -> Any:
         threads.append(threading.current_thread())
-        return rules_for(robotstxt, agent)
+        return rules_for(robotstxt, user_agent)
 
     monkeypatch.setattr(RobotsTxt, "rules_for", noted)
     async with visiting() as visitor:
@@ -397,7 +397,7 @@ async def test_jump_while_requests_are_held_changes_nothing_for_them(
     site.pages["/robots.txt"] = Reply(503)
     async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=wait_secs) as visitor:
         held = under_way(visitor.may(site.url("/")))
-        await until(lambda: stats(visitor.crawler).get("gbot_robots/held") == 1)
+        await until(lambda: stats(visitor.crawler).get("gbot_robots/requests/held") == 1)
         clock.goes_on(days * DAY)
         served = "robotstxt/response_status_count/503"
         await until(lambda: stats(visitor.crawler).get(served) == 2)

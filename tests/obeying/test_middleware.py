@@ -69,9 +69,9 @@ async def test_robots_txt_request_that_the_project_drops_is_waited_for_by_no_req
     }
     crawler = await crawl(Pages, settings, urls=urls)
     assert set(pages(crawler).crawled if crawls else pages(crawler).refused) == set(urls)
-    assert stats(crawler)["gbot_robots/dropped"] >= 1
-    assert "gbot_robots/held" not in stats(crawler)
-    assert stats(crawler).get("gbot_robots/given_up", 0) == (0 if crawls else 2)
+    assert stats(crawler)["gbot_robots/fetches/dropped"] >= 1
+    assert "gbot_robots/requests/held" not in stats(crawler)
+    assert stats(crawler).get("gbot_robots/forbidden/unreachable", 0) == (0 if crawls else 2)
     (warning,) = own_warnings(caplog)
     assert warning.startswith(f"{site.url('/robots.txt')}: ")
     assert "another middleware dropped the request (not on my list)" in warning
@@ -80,7 +80,7 @@ async def test_robots_txt_request_that_the_project_drops_is_waited_for_by_no_req
     # Nothing of it is stored: a project that is mended crawls on.
     mended = await crawl(Pages, {**settings, "DOWNLOADER_MIDDLEWARES": {}}, urls=urls)
     assert set(pages(mended).crawled) == set(urls)
-    assert "gbot_robots/held" not in stats(mended)
+    assert "gbot_robots/requests/held" not in stats(mended)
 
 
 class WebSockets:
@@ -137,7 +137,7 @@ async def test_requests_held_in_an_outage_go_on_after_it(caplog: pytest.LogCaptu
         crawler = await crawl(Pages, settings, urls=[*allowed, site.url("/no")])
     assert set(pages(crawler).crawled) == set(allowed)
     assert set(pages(crawler).refused) == {site.url("/no")}
-    assert stats(crawler)["gbot_robots/held"] == 152
+    assert stats(crawler)["gbot_robots/requests/held"] == 152
     assert site.paths().count("/robots.txt") == 3
     url = site.url("/robots.txt")
     assert [each.getMessage() for each in caplog.records if each.name.endswith(".events")] == [

@@ -70,7 +70,7 @@ async def test_waiting_requests_of_any_scheduler_come_as_they_were_and_keep_no_h
     assert crawler.spider.scheduled == 50 + 30
     assert len(ill.asked) == 10 + 40
     assert stats(crawler)["gbot_robots/waiting"] == 0
-    assert stats(crawler)["gbot_robots/waiting_most"] >= 50 * (kind in IN_ORDER)
+    assert stats(crawler)["gbot_robots/waiting/max"] >= 50 * (kind in IN_ORDER)
     crawled = [*pages(crawler).crawled.values()]
     assert kind == "says-none" or {page.url for page in crawled[:30]} == {*healthy}
     of_ill = [page.request for page in crawled if page.url not in healthy]
@@ -140,4 +140,4 @@ async def test_crawl_that_is_stopped_before_its_engine_runs_holds_nothing(site: 
     hears = {signals.spider_opened: stop}
     crawler = await crawl_until(has_crawled(30), end, Pages, settings, urls=urls, hears=hears)
     assert set(pages(crawler).crawled) == set(urls)
-    assert stats(crawler).get("gbot_robots/waiting_most", 0) == 0
+    assert stats(crawler).get("gbot_robots/waiting/max", 0) == 0

@@ -9,8 +9,7 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 
-from scrapy_gbot_robots import Crawler as RobotsAgent
-from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots import Origin, UserAgent
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import answer_of
 from scrapy_gbot_robots.policy.overrides import read_overrides
@@ -75,7 +74,7 @@ async def test_each_host_obeys_its_override_and_is_not_asked_for_its_robots_txt(
             "rules": 8,
         }
         assert stats(crawler, "gbot_robots/origins/") == {}  # they count robots.txt files
-        assert "gbot_robots/held" not in stats(crawler)
+        assert "gbot_robots/requests/held" not in stats(crawler)
         said = {url: str(error.verdict) for url, error in refusals(crawler).items()}
         assert said[never.url("/yes")] == "disallowed: override for 127.0.0.2 (asked us to stop)"
         assert said[late.url("/own")] == (
@@ -107,8 +106,8 @@ async def test_own_rules_are_read_for_each_user_agent_that_asks() -> None:
     overrides = {"127.0.0.1": {"rules": rules, "reason": "agreed"}}
     with Site({"*": b"ok"}) as site:
         urls = [
-            Request(site.url(f"/{path}?{agent}"), headers={"User-Agent": agent})
-            for agent in ("otherbot", "mybot")
+            Request(site.url(f"/{path}?{user_agent}"), headers={"User-Agent": user_agent})
+            for user_agent in ("otherbot", "mybot")
             for path in ("x", "y")
         ]
         settings = {"GBOT_ROBOTS_OVERRIDES": overrides, "ROBOTSTXT_USER_AGENT": None}
@@ -201,7 +200,10 @@ TWO = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: mybot\ndisallow: /
 async def test_first_crawler_that_a_group_names_counts(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = {"GBOT_ROBOTS_AGENTS": ["nobot", "mybot", "otherbot"], "USER_AGENT": "Mozilla/5.0"}
+    settings = {
+        "GBOT_ROBOTS_USER_AGENTS": ["nobot", "mybot", "otherbot"],
+        "USER_AGENT": "Mozilla/5.0",
+    }
     site.pages["/robots.txt"] = TWO
     urls = [site.url(path) for path in ("/yes", "/mine", "/other")]
     crawler = await crawl(Pages, settings, urls=urls)
@@ -211,7 +213,7 @@ async def test_first_crawler_that_a_group_names_counts(
 
 
 def test_rules_of_an_override_that_has_run_out_are_not_those_of_the_next_one() -> None:
-    origin, crawler = Origin.of("https://a.example"), RobotsAgent.of("mybot")
+    origin, crawler = Origin.of("https://a.example"), UserAgent.of("mybot")
     fields = {"reason": "a contract"}
     overrides = read_overrides(
         {

@@ -27,16 +27,20 @@ def parser(text: str, settings: dict[str, Any] | None = None) -> GbotRobotParser
     ("/a", "Üni", True),
     ("/b", "Üni", False),
 )
-def test_urls_and_agents_may_be_str_or_bytes(path: str, agent: str, allowed: bool) -> None:
+def test_urls_and_agents_may_be_str_or_bytes(path: str, user_agent: str, allowed: bool) -> None:
     robots = parser("User-agent: one\nDisallow: /a\n\nUser-agent: *\nDisallow: /b")
     url = f"https://site.local{path}"
-    assert robots.allowed(url, agent) is robots.allowed(url.encode(), agent.encode()) is allowed
+    assert (
+        robots.allowed(url, user_agent)
+        is robots.allowed(url.encode(), user_agent.encode())
+        is allowed
+    )
 
 
 def test_crawl_delay_is_reported() -> None:
-    for agent in ("a", b"a"):
-        assert parser("User-agent: a\nCrawl-delay: 5").crawl_delay(agent) == 5.0
-        assert parser("User-agent: a\nDisallow: /").crawl_delay(agent) is None
+    for user_agent in ("a", b"a"):
+        assert parser("User-agent: a\nCrawl-delay: 5").crawl_delay(user_agent) == 5.0
+        assert parser("User-agent: a\nDisallow: /").crawl_delay(user_agent) is None
 
 
 def test_settings_reach_the_parser() -> None:

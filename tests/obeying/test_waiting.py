@@ -65,7 +65,7 @@ async def test_host_that_is_gone_is_refused_soon_and_the_exception_has_the_cause
     assert isinstance(error, ForbiddenByRobotsTxt)
     assert re.search(cause, type(error.cause).__name__)
     assert error.__cause__ is error.cause
-    assert stats(crawler).get("gbot_robots/gone", 0) == (settings is GONE)
+    assert stats(crawler).get("gbot_robots/origins/gone", 0) == (settings is GONE)
 
 
 @as_scrapy_runs_it
@@ -78,7 +78,7 @@ async def test_a_quarter_of_downloads_past_the_scheduler_waits_for_an_outage(sit
             assert await visitor.may(site.url("/"))
             ill.pages["/robots.txt"] = b""
             assert sorted(await together(*downloads)) == [False] * 4 + [True] * 2
-    assert stats(visitor.crawler)["gbot_robots/held"] == 2
+    assert stats(visitor.crawler)["gbot_robots/requests/held"] == 2
 
 
 @table("scheduler", row("Scrapy's", {}), row("another", {"SCHEDULER": Fifo}))
@@ -106,7 +106,7 @@ async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(s
     site.pages["/robots.txt"] = Reply(503)
     async with visiting(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS=1.2) as visitor:
         assert not await visitor.may(site.url("/"))
-        names = ("gbot_robots/held", "gbot_robots/given_up")
+        names = ("gbot_robots/requests/held", "gbot_robots/forbidden/unreachable")
         assert [stats(visitor.crawler)[name] for name in names] == [1, 1]
         site.pages["/robots.txt"] = gate = Gate("")
         asked = fetches(site)
@@ -150,7 +150,7 @@ class Exempting:
 
 
 class Bypassing(GbotRobotsTxtMiddleware):
-    """A subclass as projects wrote them before there was `subject_to_robots`."""
+    """A subclass as projects wrote them before there was `is_subject_to_robots`."""
 
     async def process_request(self, request: Request, spider: Any = None) -> Any:
         if "/api/" in request.url:
@@ -161,8 +161,8 @@ class Bypassing(GbotRobotsTxtMiddleware):
 class Knowing(GbotRobotsTxtMiddleware):
     """A subclass as the pages recommend."""
 
-    def subject_to_robots(self, request: Request) -> bool:
-        return "/api/" not in request.url and super().subject_to_robots(request)
+    def is_subject_to_robots(self, request: Request) -> bool:
+        return "/api/" not in request.url and super().is_subject_to_robots(request)
 
 
 class UntilThree(Pages):
@@ -211,9 +211,9 @@ async def test_what_the_projects_own_code_exempts_does_not_wait_nor_behind_reque
 async def test_agents_that_wait_share_a_fetch_even_if_it_expires_at_once(site: Site) -> None:
     site.pages["/robots.txt"] = gate = Gate("user-agent: otherbot\ndisallow: /2")
     urls = [
-        Request(site.url(f"/{number}"), headers={"User-Agent": agent}, dont_filter=True)
+        Request(site.url(f"/{number}"), headers={"User-Agent": user_agent}, dont_filter=True)
         for number in range(30)
-        for agent in ("testbot", "otherbot")
+        for user_agent in ("testbot", "otherbot")
     ]
     settings = {"GBOT_ROBOTS_MAX_AGE_SECS": 0, "CONCURRENT_REQUESTS": 2}
     crawler = await crawl_until(waiting(60), gate.open, Watched, settings, urls=urls)

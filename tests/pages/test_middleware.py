@@ -13,7 +13,7 @@ from ..support.crawls import crawl, handler_in_use, in_reactor, own_warnings, st
 from ..support.rows import row, table
 from ..support.web import Reply, Site
 
-ON = {"GBOT_ROBOTS_TAGS": True}
+ON = {"GBOT_ROBOTS_PAGE_RULES": True}
 
 
 def html(head: str = "", body: str = "", **headers: str) -> Reply:
@@ -70,7 +70,7 @@ class Follows(Spider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         path = "/" + response.url.split("/", 3)[3]
-        self.said[path] = response.meta.get("robots_tags")
+        self.said[path] = response.meta.get("gbot_robots_page_rules")
         yield {"path": path}
         if b"<html" in response.body:
             links = response.xpath("//a/@href | //area/@href").getall()
@@ -105,7 +105,7 @@ async def test_pages_directives_are_in_meta_and_links_not_to_follow_are_left() -
         crawler = await crawl(Follows, ON, url=site.url())
         assert followed(site) == FOLLOWED
         # strangers may make up any number of names, so "made-up" is not counted
-        assert stats(crawler, "gbot_robots/tags/") == {
+        assert stats(crawler, "gbot_robots/page_rules/") == {
             "links_left": len(LEFT),
             "noarchive": 1,
             "nofollow": 5,
@@ -122,7 +122,7 @@ async def test_pages_directives_are_in_meta_and_links_not_to_follow_are_left() -
 
 @in_reactor
 async def test_pages_are_asked_for_the_same_crawlers_as_robots_txt() -> None:
-    settings = {**ON, "GBOT_ROBOTS_AGENTS": ["thirdbot/1.0", "OtherBot"]}
+    settings = {**ON, "GBOT_ROBOTS_USER_AGENTS": ["thirdbot/1.0", "OtherBot"]}
     with Site(SITE) as site:
         crawler = await crawl(Follows, settings, url=site.url())
         said = crawler.spider.said  # type: ignore[union-attr]
@@ -143,7 +143,7 @@ async def test_request_that_is_no_link_of_the_page_goes_on() -> None:
     with Site(SITE) as site:
         crawler = await crawl(Posts, ON, url=site.url("/meta"))
         assert followed(site) == {"/from-elsewhere", "/from-meta"}
-        assert stats(crawler)["gbot_robots/tags/links_left"] == 1
+        assert stats(crawler)["gbot_robots/page_rules/links_left"] == 1
 
 
 class Keeps:
@@ -164,18 +164,24 @@ async def test_items_are_dropped_by_directive_and_counted(caplog: pytest.LogCapt
         dropped.append((item["path"], str(exception)))
 
     with Site(SITE) as site:
-        settings = {**ON, "GBOT_ROBOTS_TAGS_DROP": ["NoIndex", "noai", "noindx"]}
+        settings = {**ON, "GBOT_ROBOTS_PAGE_RULES_DROP": ["NoIndex", "noai", "noindx"]}
         settings["ITEM_PIPELINES"] = {Keeps: 0}
         crawler = await crawl(
             Follows, settings, hears={signals.item_dropped: item_dropped}, url=site.url()
         )
         assert {path for path, _ in dropped} == {"/header", "/none", "/file", "/late"}
         assert Keeps.seen == {*site.paths()} - {path for path, _ in dropped} - {"/robots.txt"}
-        assert all("GBOT_ROBOTS_TAGS_DROP" in why for _, why in dropped)
+        assert all("GBOT_ROBOTS_PAGE_RULES_DROP" in why for _, why in dropped)
         found = stats(crawler)
-        assert found["gbot_robots/tags/items_dropped/noindex"] == found["item_dropped_count"] == 4
+        assert (
+            found["gbot_robots/page_rules/items_dropped/noindex"]
+            == found["item_dropped_count"]
+            == 4
+        )
         assert found["item_scraped_count"] == len(set(site.paths()) - {"/robots.txt"}) - 4
-    said = "GBOT_ROBOTS_TAGS_DROP has 'noindx', which is no known directive; is it spelt right?"
+    said = (
+        "GBOT_ROBOTS_PAGE_RULES_DROP has 'noindx', which is no known directive; is it spelt right?"
+    )
     assert own_warnings(caplog) == [said]
 
 

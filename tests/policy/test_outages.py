@@ -123,7 +123,7 @@ def test_unknown_words_are_refused() -> None:
     with pytest.raises(ValueError, match=f"unreachable must be one of {ladders}, got 'open'"):
         Policy("open")
     with pytest.raises(ValueError, match="refused must be one of allow, disallow, got 'Disallow'"):
-        Policy(refused="Disallow")
+        Policy(access_denied="Disallow")
 
 
 @table(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots import Origin, RobotsTxt, UserAgent
 from scrapy_gbot_robots.core.verdict import MOST_SPECIFIC, Verdict
 from scrapy_gbot_robots.policy.overrides import Action, Override
 from scrapy_gbot_robots.policy.overrides import read_overrides as read
@@ -113,7 +113,7 @@ def test_lists_for_the_log_have_those_first_that_run_out_first() -> None:
 def test_verdicts_name_the_override() -> None:
     override = one(rules="user-agent: *\ndisallow: /x\nallow:")
     assert override.robotstxt is not None
-    rules = override.robotstxt.rules_for(Crawler.of("mybot"))
+    rules = override.robotstxt.rules_for(UserAgent.of("mybot"))
     refused, free = override.named(rules.verdict("/x")), override.named(rules.verdict("/y"))
     assert str(refused) == (
         'disallowed by "Disallow: /x" (line 2, group "*"): override for a.example (contract)'

@@ -79,7 +79,7 @@ def test_other_data_is_named_and_another_file_kept(body: bytes, instead: str, hi
     answer = outcome(200, {}, body)
     assert isinstance(answer, Fetched)
     assert (answer.body, answer.instead) == (body, instead)
-    policy = Policy(refused="disallow")
+    policy = Policy(access_denied="disallow")
     entry = renew(None, answer, NOW, policy)
     assert entry.copy is not None
     assert (entry.copy.kind is Kind.OTHER, entry.copy.body) == (instead != "", body)
@@ -154,7 +154,7 @@ def test_what_is_a_sites_own_is_no_wall(status: int, headers: dict[str, str], bo
     row("empty", 200, b"", False),
 )
 def test_refusal_counts_while_answer_is_fresh(status: int, body: bytes, refused: bool) -> None:
-    allowing, strict = Policy(), Policy(refused="disallow")
+    allowing, strict = Policy(), Policy(access_denied="disallow")
     entry = renew(None, outcome(status, {}, body), 0.0, strict)
     assert decide(entry, 1.0, allowing).state in {State.FULL_ALLOW, State.RULES}
     decision = decide(entry, 1.0, strict)

@@ -84,8 +84,8 @@ async def test_summary_tells_refusals_and_other_files_from_none(tmp_path: Path, 
         settings = {"GBOT_ROBOTS_REPORT": str(path), "CONCURRENT_REQUESTS": 1}
         await crawl(Pages, settings, urls=[site.url("/a") for site in sites])
     said = [
-        "4 answers by HTTP 401, 402, 403, 451; GBOT_ROBOTS_REFUSED says what that means",
-        "1 answer of bot walls, not of the sites; GBOT_ROBOTS_REFUSED says what that means",
+        "4 answers by HTTP 401, 402, 403, 451; GBOT_ROBOTS_ACCESS_DENIED says what that means",
+        "1 answer of bot walls, not of the sites; GBOT_ROBOTS_ACCESS_DENIED says what that means",
         "1 answer with something else in place of a robots.txt, such as a web page, so no rules",
     ]
     assert summaries(log)[0].splitlines() == [

@@ -30,8 +30,8 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
             "found": 10,  # 7 of news, 2 of shop, 1 of cdn, which is not fed
             "fed": 9,  # one of them twice: shop shares it with news
             "duplicate": 1,  # within news
-            "refused/malformed": 2,
-            "refused/scheme": 3,  # two lines, and a sitemap that an index lists
+            "skipped/malformed": 2,
+            "skipped/scheme": 3,  # two lines, and a sitemap that an index lists
             "entries/scheme": 1,  # a page that a sitemap lists
             "disallowed": 1,
             "failed": 1,
@@ -44,11 +44,11 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
 async def test_summary_says_what_is_omitted(spider: Any, site: Site, other: Site, log: Any) -> None:
     urls = [other.url("/s.xml"), "file:///s.xml", "/s.xml"]
     site.pages["/robots.txt"] = sitemap_lines(*urls, *(site.url(f"/{n}.xml") for n in range(4)))
-    settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
+    settings = {"GBOT_ROBOTS_MAX_SITEMAPS": 3, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     crawler = await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
-    assert sitemap_stats(crawler).get("refused/follow", 0) == (spider is Sitemaps)
+    assert sitemap_stats(crawler).get("skipped/follow", 0) == (spider is Sitemaps)
     line = (
-        "\n  sitemaps left out: 1 by GBOT_ROBOTS_SITEMAPS_MAX, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
+        "\n  sitemaps left out: 1 by GBOT_ROBOTS_MAX_SITEMAPS, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
         "1 by the spider's sitemap_follow, 1 by the scheme of its URL, 1 by the form of its URL, "
         "which must be absolute\n"
     )
@@ -113,7 +113,7 @@ async def test_sitemaps_that_a_robots_txt_gains_later_are_fed_up_to_the_bound(si
                 await pause(0.15)
                 site.pages["/robots.txt"] = sitemap_lines(site.url(f"/s{number}.xml"))
 
-    crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_SITEMAPS_MAX": 2})
+    crawler = await crawl(Slow, {"GBOT_ROBOTS_MAX_AGE_SECS": 0.1, "GBOT_ROBOTS_MAX_SITEMAPS": 2})
     assert sum(".xml" in path for path in site.paths()) == sitemap_stats(crawler)["fed"] == 2
     assert sitemap_stats(crawler)["capped"] == sitemap_stats(crawler)["found"] - 2 > 0
 
@@ -140,7 +140,7 @@ async def test_robots_txt_that_the_spider_asks_for_as_a_page_is_fed_from(site: S
 async def test_ftp_sitemaps_are_fed_only_where_scrapy_has_a_handler(site: Site) -> None:
     site.pages["/robots.txt"] = b"Sitemap: ftp://127.0.0.1:1/s.xml"
     crawler = await crawl(Sitemaps, {"DOWNLOAD_HANDLERS": {"ftp": None}}, start_urls=[site.url()])
-    assert sitemap_stats(crawler) == {"refused/scheme": 1}
+    assert sitemap_stats(crawler) == {"skipped/scheme": 1}
 
 
 @table(

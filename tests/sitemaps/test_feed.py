@@ -85,14 +85,14 @@ async def test_many_lines_are_read_in_a_thread(named: bool, site: Site, monkeypa
     "urls, said",
     (["http://e/1", *["/1"] * 1000], "1000 (line 2 left out by the form of its URL, which must be absolute: /1)"),
     (["http://e/1", "http://e/2"], None),
-    (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 left out by GBOT_ROBOTS_SITEMAPS_MAX: http://e/3)"),
+    (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 left out by GBOT_ROBOTS_MAX_SITEMAPS: http://e/3)"),
 )  # fmt: skip
 @pytest.mark.parametrize("mode", ["collect", "auto"])
 @as_scrapy_runs_it
 async def test_lines_that_are_not_used_are_said_once_if_they_are_asked_for(
     mode: str, urls: list[str], said: str | None, log: Any
 ) -> None:
-    feed = feed_with(GBOT_ROBOTS_SITEMAPS=mode, GBOT_ROBOTS_SITEMAPS_MAX=2)
+    feed = feed_with(GBOT_ROBOTS_SITEMAPS=mode, GBOT_ROBOTS_MAX_SITEMAPS=2)
     for _ in range(2):
         await feed.take(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)), is_fed=False)
     messages = [message for message in log.messages if "robots.txt" in message]
@@ -122,7 +122,7 @@ class Shown(Sitemaps):
 async def test_spider_may_veto_or_alter(answer: Any, crawled: Any, site: Site, log: Any) -> None:
     crawler = await crawl(Shown, start_urls=[site.url()], answer=answer)
     assert set(parsed(crawler)) == ({site.url(crawled)} if crawled else set())
-    assert sitemap_stats(crawler).get("refused/vetoed", 0) == (0 if crawled else 1)
+    assert sitemap_stats(crawler).get("skipped/vetoed", 0) == (0 if crawled else 1)
     assert isinstance(crawler.spider, Shown)
     sitemap, request = crawler.spider.shown
     assert sitemap == (site.url("/s.xml"), site.url("/robots.txt"), 3)
@@ -210,7 +210,7 @@ async def test_copied_meta_of_a_file_opens_no_door(site: Site, other: Site) -> N
     assert set(parsed(crawler)) == {site.url("/page")}
     assert other.paths() == []
     assert site.paths().count("/4.xml") == 0
-    assert sitemap_stats(crawler)["refused/depth"] == 1
+    assert sitemap_stats(crawler)["skipped/depth"] == 1
 
 
 @pytest.mark.parametrize("kind", [Sitemaps, sitemap_web.Links])

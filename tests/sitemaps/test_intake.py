@@ -27,7 +27,7 @@ async def test_pages_may_lie_above_their_file(site: Site, log: Any) -> None:
     crawler = await crawl(Hosts, {"GBOT_ROBOTS_TIMEOUT_SECS": 4}, hosts=[site.url()])
     assert set(parsed(crawler)) == set(listed)
     assert sitemap_stats(crawler)["entries/host"] == 1
-    assert "1 on other hosts than scope = 'hosts' allows" in log.text
+    assert "1 on other hosts than sitemap_scope = 'hosts' allows" in log.text
 
 
 @in_reactor
@@ -121,7 +121,7 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
     site.pages["/s.xml"] = xml(index(*map(site.url, names)))
     site.pages["/o.xml"] = xml(index(site.url("/old.xml"), lastmod="2020-05-05"))
     site.pages["/robots.txt"] = sitemap_lines(site.url("/s.xml"), site.url("/o.xml"))
-    crawler = await crawl(Hosts, hosts=[site.url()], since="2026-01-01")
+    crawler = await crawl(Hosts, hosts=[site.url()], sitemap_since="2026-01-01")
     listed = {url: page.meta["gbot_robots_listed"] for url, page in parsed(crawler).items()}
     assert listed == {
         site.url("/2026-01-01"): {"sitemap": site.url("/1.xml"), "lastmod": "2026-01-01"},

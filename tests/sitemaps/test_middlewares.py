@@ -51,7 +51,7 @@ async def test_redirects_and_indexes_lead_only_where_sitemaps_may_live(
     settings = {"GBOT_ROBOTS_SITEMAPS": mode, "GBOT_ROBOTS_SITEMAPS_HOSTS": hosts}
     crawler = await crawl(spider, settings, **sitemap_web.given(spider, site))
     assert set(parsed(crawler)) == ({site.url("/1"), site.url("/2")} if read else set())
-    of_index = "entries/host" if spider is Hosts else "refused/host"
+    of_index = "entries/host" if spider is Hosts else "skipped/host"
     assert sitemap_stats(crawler).get(of_index, 0) == (0 if read else 1 + (spider is Sitemaps))
     assert "failed" not in sitemap_stats(crawler)
 
@@ -115,7 +115,7 @@ def named(spider: type[Sitemaps], site: Site) -> dict[str, Any]:
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart])
 @in_reactor
 async def test_robots_txt_asked_for_has_no_bounds(spider: Any, site: Site, other: Site) -> None:
-    settings = {"GBOT_ROBOTS_SITEMAPS_MAX": 2, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
+    settings = {"GBOT_ROBOTS_MAX_SITEMAPS": 2, "GBOT_ROBOTS_SITEMAPS_HOSTS": "same-host"}
     site.pages |= {f"/{number}.xml": xml(urlset(site.url(f"/page{number}"))) for number in range(4)}
     listed = map(site.url, ("/0.xml", "/1.xml", "/2.xml"))
     others = ("/3.xml", other.url("/s.xml"), "file:///etc/hostname", "data:,x")
@@ -126,7 +126,7 @@ async def test_robots_txt_asked_for_has_no_bounds(spider: Any, site: Site, other
     pages = ("/other", "/page0", "/page1", "/page2", "/page3")
     assert set(parsed(crawler)) == set(map(site.url, pages))
     assert "spider_exceptions/count" not in stats(crawler)
-    assert sitemap_stats(crawler) == {"found": 4, "refused/scheme": 2}
+    assert sitemap_stats(crawler) == {"found": 4, "skipped/scheme": 2}
 
 
 @table(
@@ -134,9 +134,9 @@ async def test_robots_txt_asked_for_has_no_bounds(spider: Any, site: Site, other
     row("field", b"Sitemap: /0.xml\nSitemap : {1}\nsite-map:{2}", {}),
     row("mark", b"\xef\xbb\xbfSitemap: {1}\nSitemap: /0.xml\nSitemap: {2}", {}),
     row("line-ends", b"Sitemap: /0.xml\nx:\rSitemap: {1}\rSitemap: {2}\r", {}),
-    row("bad-line", b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}),
-    row("brackets", b"Sitemap: <{1}>\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/malformed": 1}),
-    row("no-scheme", b"Sitemap: www.e.example:443/x\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"refused/scheme": 1}),
+    row("bad-line", b"Sitemap: http://[::1/x.xml\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"skipped/malformed": 1}),
+    row("brackets", b"Sitemap: <{1}>\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"skipped/malformed": 1}),
+    row("no-scheme", b"Sitemap: www.e.example:443/x\nSitemap: /0.xml\nSitemap: {1}\nSitemap: /2.xml", {"skipped/scheme": 1}),
 )  # fmt: skip
 @pytest.mark.parametrize("spider", [Sitemaps, ByStart])
 @in_reactor
@@ -149,7 +149,7 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
         robots_txt = robots_txt.replace(b"{%d}" % number, site.url(path).encode())
     site.pages["/robots.txt"] = Reply(200, robots_txt, {"Content-Type": "application/octet-stream"})
     start = {**named(spider, site), "sitemap_follow": ["nothing"]}
-    crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS_MAX": 1}, **start)
+    crawler = await crawl(spider, {"GBOT_ROBOTS_MAX_SITEMAPS": 1}, **start)
     assert {site.url(f"/page{number}") for number in range(3)} == set(parsed(crawler))
     assert sorted(site.paths().count(f"/{number}.xml") for number in (1, 2)) == [1, 1]
     assert "spider_exceptions/count" not in stats(crawler)
@@ -168,6 +168,6 @@ async def test_robots_txt_stays_as_it_is_where_sitemaps_are_only_collected(site:
 @in_reactor
 async def test_redirect_of_a_sitemap_to_an_impossible_host_is_refused(site: Site) -> None:
     site.pages["/s.xml"] = redirect("http://[::1%25lo]:8080/")
-    crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_REFUSE_PRIVATE": True}, start_urls=[site.url()])
-    assert sitemap_stats(crawler)["refused/malformed"] == 1
+    crawler = await crawl(Sitemaps, {"GBOT_ROBOTS_DENY_PRIVATE": True}, start_urls=[site.url()])
+    assert sitemap_stats(crawler)["skipped/malformed"] == 1
     assert "failed" not in sitemap_stats(crawler)

@@ -126,7 +126,7 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
         }
         counted = sitemap_web.sitemap_stats(crawler)
         assert (counted["found"], counted["fed"], counted["duplicate"]) == (9, 9, 1)
-        assert (counted["refused/malformed"], counted["refused/scheme"]) == (2, 2)
+        assert (counted["skipped/malformed"], counted["skipped/scheme"]) == (2, 2)
         assert (counted["entries/scheme"], counted["entries/host"]) == (2, 1)
         assert counted.get("disallowed", 0) == addon
 
@@ -146,7 +146,7 @@ async def test_sitemap_is_guessed_where_none_is_listed_if_that_is_on(
         "/sitemap.xml": xml(index("/part.xml", "/no-sitemap.xml")),
         "/part.xml": xml(urlset(site.url("/i"))),
     }
-    crawler = await crawl(Hosts, hosts=f"{site.host}:{site.port}", guess=guess)
+    crawler = await crawl(Hosts, hosts=f"{site.host}:{site.port}", sitemap_guess=guess)
     assert set(parsed(crawler)) == set(map(site.url, crawled))
     assert host_stats(crawler) == {"guessed" if crawled else "without": 1}
     assert len(site.paths()) == (5 if crawled else 1)
@@ -165,7 +165,7 @@ async def test_guesses_are_tried_in_order_until_one_lists_anything(guess: Any, s
         "/home.xml": b"<!DOCTYPE html><title>home</title>",
         "/last.xml": xml(urlset("/page")),
     }
-    crawler = await crawl(Hosts, hosts=[site.url()], guess=guess)
+    crawler = await crawl(Hosts, hosts=[site.url()], sitemap_guess=guess)
     asked = [path for path in site.paths() if path.endswith(".xml")]
     assert asked == ["/none.xml", "/empty.xml", "/home.xml", "/last.xml"]
     assert set(parsed(crawler)) == {site.url("/page")}
@@ -178,7 +178,7 @@ async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
     site.pages = {"*": Reply(404), "/2.xml": xml(urlset()), "/home": b"<title>home</title>"}
     site.pages |= dict.fromkeys(("/3.xml", "/4.xml"), redirect("/home"))
     host = f"127.0.0.1:{site.port}"
-    crawler = await crawl(Hosts, hosts=host, guess="/1.xml,/2.xml,/3.xml,/4.xml")
+    crawler = await crawl(Hosts, hosts=host, sitemap_guess="/1.xml,/2.xml,/3.xml,/4.xml")
     assert host_stats(crawler) == {"guessed": 1, "without": 1}
     assert [message for message in log.messages if "leads to no sitemap" in message] == [
         f"{host} leads to no sitemap: its robots.txt is HTTP 404; "
@@ -190,8 +190,8 @@ async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
 
 @table(
     "body, own",
-    row("old-pages", urlset("/page", lastmod="2020"), {"since": "2026"}),
-    row("old-sitemaps", index("/next.xml", lastmod="2020"), {"since": "2026"}),
+    row("old-pages", urlset("/page", lastmod="2020"), {"sitemap_since": "2026"}),
+    row("old-sitemaps", index("/next.xml", lastmod="2020"), {"sitemap_since": "2026"}),
     row("pages-of-another-host", urlset("http://127.0.0.2:1/"), {}),
     row("other-schemes", urlset("mailto:a@b"), {}),
     row("sitemaps-not-followed", index("/next.xml"), {"sitemap_follow": ["no"]}),
@@ -201,7 +201,7 @@ async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
 async def test_guess_that_lists_what_is_left_out_counts(body: bytes, own: Any, site: Site) -> None:
     spider = type("Choosy", (Hosts,), own)
     site.pages = {"*": Reply(404), "/1.xml": xml(body)}
-    crawler = await crawl(spider, hosts=[site.url()], guess="/1.xml,/2.xml")
+    crawler = await crawl(spider, hosts=[site.url()], sitemap_guess="/1.xml,/2.xml")
     assert host_stats(crawler) == {"guessed": 1}
     assert site.paths() == ["/robots.txt", "/1.xml"]
 
@@ -217,9 +217,9 @@ async def test_guesses_go_on_after_a_restart(site: Site, tmp_path: Path) -> None
     site.pages = {"*": Reply(404), "/2.xml": xml(urlset(site.url("/page")))}
     site.pages["/page"] = b"ok"
     settings, guess = {"JOBDIR": str(tmp_path)}, ["/1.xml", "/2.xml"]
-    await crawl(Stopping, settings, hosts=[site.url()], guess=guess)
+    await crawl(Stopping, settings, hosts=[site.url()], sitemap_guess=guess)
     assert site.paths() == ["/robots.txt"]
-    crawler = await crawl(Hosts, settings, hosts=[site.url()], guess=guess)
+    crawler = await crawl(Hosts, settings, hosts=[site.url()], sitemap_guess=guess)
     assert set(parsed(crawler)) == {site.url("/page")}
 
 
@@ -314,7 +314,9 @@ async def test_dropped_hosts_hold_up_no_other(site: Site, monkeypatch: pytest.Mo
 @in_reactor
 async def test_allowed_domains_decide_about_pages_not_hosts(site: Site, other: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(site.url("/page"), other.url("/page")))
-    crawler = await crawl(Hosts, hosts=site.url(), scope="any", allowed_domains=["127.0.0.2"])
+    crawler = await crawl(
+        Hosts, hosts=site.url(), sitemap_scope="any", allowed_domains=["127.0.0.2"]
+    )
     assert set(parsed(crawler)) == {other.url("/page")}
 
 
@@ -345,7 +347,7 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
 async def test_host_without_sitemap_is_told(answer: Any, fate: str, why: str, site: Site) -> None:
     site.pages["/robots.txt"] = answer or b""
     host = f"127.0.0.1:{site.port if answer else free_port()}"
-    settings: dict[str, Any] = {"GBOT_ROBOTS_REFUSED": "disallow"}
+    settings: dict[str, Any] = {"GBOT_ROBOTS_ACCESS_DENIED": "disallow"}
     if answer is None:
         settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = 60
     crawler = await crawl(Hosts, settings, hosts=host)
@@ -387,13 +389,13 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: Any, site:
     ({"hosts": ""}, "Say which hosts"),
     ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
     ({"hosts_file": "."}, "hosts_file must be a file, got '.'"),
-    ({"hosts": "a.com", "since": "yesterday"}, "since must be a date"),
-    ({"hosts": "a.com", "since": "2026-01-31T10:00"}, "since must be a date"),
-    ({"hosts": "a.com", "since": "2026-02-30"}, "since must be a date"),
-    ({"hosts": "a.com", "guess": "maybe"}, "guess must be True or paths"),
-    ({"hosts": "a.com", "guess": ["/a.xml", "http://b.com/c.xml"]}, "guess must be True or paths"),
-    ({"hosts": "a.com", "guess": "//b.com/c.xml"}, "guess must be True or paths"),
-    ({"hosts": "a.com", "scope": "all"}, "scope must be one of hosts, any, got 'all'"),
+    ({"hosts": "a.com", "sitemap_since": "yesterday"}, "sitemap_since must be a date"),
+    ({"hosts": "a.com", "sitemap_since": "2026-01-31T10:00"}, "sitemap_since must be a date"),
+    ({"hosts": "a.com", "sitemap_since": "2026-02-30"}, "sitemap_since must be a date"),
+    ({"hosts": "a.com", "sitemap_guess": "maybe"}, "sitemap_guess must be True or paths"),
+    ({"hosts": "a.com", "sitemap_guess": ["/a.xml", "http://b.com/c.xml"]}, "sitemap_guess must be True or paths"),
+    ({"hosts": "a.com", "sitemap_guess": "//b.com/c.xml"}, "sitemap_guess must be True or paths"),
+    ({"hosts": "a.com", "sitemap_scope": "all"}, "sitemap_scope must be one of hosts, any, got 'all'"),
 )  # fmt: skip
 def test_wrong_argument_is_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -412,11 +414,11 @@ async def test_last_line_names_what_became_of_each_url(site: Site, other: Site, 
     kept = urlset(*here, other.url("/page"), "mailto:a", gone)
     site.pages["/s.xml"] = xml(index(site.url("/part.xml")))
     site.pages["/part.xml"] = xml(old + kept.partition(b">")[2])
-    await crawl(Fussy, hosts=[site.url(), gone], since="2026")
+    await crawl(Fussy, hosts=[site.url(), gone], sitemap_since="2026")
     last = [message for message in log.messages if message.startswith("hosts: ")][-1]
     assert last == (
         "hosts: 0 without a sitemap, 1 unreachable; sitemaps 2, URLs 9 found, 1 crawled, "
-        "2 blocked, 1 sitemaps, 1 older than since, 1 on other hosts than scope = 'hosts' allows, "
+        "2 blocked, 1 sitemaps, 1 older than sitemap_since, 1 on other hosts than sitemap_scope = 'hosts' allows, "
         "1 in no sitemap_rules, 1 of other schemes, 1 seen before"
     )
 
@@ -431,7 +433,7 @@ async def test_last_line_tells_of_listed_urls_alone(site: Site, other: Site, log
     site.pages["/s.xml"] = xml(urlset(*map(site.url, ("/page", "/no/listed", "/cut"))))
     site.pages["/cut"] = lambda connection: None
     other.pages["/robots.txt"] = b"User-agent: *\nDisallow: /sitemap"
-    crawler = await crawl(Follows, hosts=[site.url(), other.url()], guess=True)
+    crawler = await crawl(Follows, hosts=[site.url(), other.url()], sitemap_guess=True)
     assert stats(crawler)["robotstxt/forbidden"] == 5
     last = [message for message in log.messages if message.startswith("hosts: ")][-1]
     assert last.endswith("URLs 3 found, 1 crawled, 1 blocked, 1 not fetched")

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.sitemaps import urls
-from scrapy_gbot_robots.sitemaps.urls import Refused, UrlCheck
+from scrapy_gbot_robots.sitemaps.urls import Skipped, UrlCheck
 
 from ..support.rows import row, table
 
@@ -72,7 +72,7 @@ def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
     row("ftp-not-enabled", "ftp://e/s", "scheme"),
 )
 def test_url_is_refused_for_this_reason(text: str, reason: str) -> None:
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(Skipped) as refusal:
         CHECK.listed(text)
     assert refusal.value.reason == reason
     assert str(refusal.value).isprintable()
@@ -108,7 +108,7 @@ def test_repetitions_are_counted_however_they_are_written() -> None:
 def test_sitemap_may_lie_where_a_setting_says(hosts: str, here: str, there: str, may: bool) -> None:
     chosen, counts = choose(f"sitemap: {there}/s", hosts, here)
     assert chosen == ([f"{there}/s"] if may else [])
-    assert counts["refused/host"] == (not may)
+    assert counts["skipped/host"] == (not may)
 
 
 PUBLIC, PRIVATE = "http://e.example/s", "http://127.0.0.1/s"
@@ -116,7 +116,7 @@ PUBLIC, PRIVATE = "http://e.example/s", "http://127.0.0.1/s"
 
 def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so() -> None:
     check = CHECK._replace(refuses_private=True)
-    with pytest.raises(Refused, match="GBOT_ROBOTS_REFUSE_PRIVATE"):
+    with pytest.raises(Skipped, match="GBOT_ROBOTS_DENY_PRIVATE"):
         check.listed(PRIVATE, PUBLIC)
     assert check.listed(PRIVATE, PRIVATE)[1] == PRIVATE
     assert CHECK.listed(PRIVATE, PUBLIC)[1] == PRIVATE

@@ -28,17 +28,19 @@ class Followed(NamedTuple):
     rules: list[Rule]
 
 
-def followed_by(groups: Sequence[Group], agents: Sequence[bytes]) -> Followed:
+def followed_by(groups: Sequence[Group], user_agents: Sequence[bytes]) -> Followed:
     """What a crawler follows of the groups of a file, if it tries `agents` in turn (RFC 9309 2.2.1)."""
-    for agent in agents:
-        token = agent.decode("ascii")
-        merged = [group for group in groups if token in group.agents]
+    for user_agent in user_agents:
+        token = user_agent.decode("ascii")
+        merged = [group for group in groups if token in group.user_agents]
         if merged:
             return Followed(token, [rule for group in merged for rule in group.rules])
     return Followed(None, [])
 
 
-def lines_for(lines: Iterable[Line], agents: Sequence[bytes], fields: set[bytes]) -> list[Line]:
+def lines_for(
+    lines: Iterable[Line], user_agents: Sequence[bytes], fields: set[bytes]
+) -> list[Line]:
     """The lines of unused `fields` for a crawler that tries `agents` in turn: those after its name in its groups, and signals before any."""
     before: list[Line] = []
     groups: list[dict[bytes, list[Line]]] = []
@@ -56,18 +58,18 @@ def lines_for(lines: Iterable[Line], agents: Sequence[bytes], fields: set[bytes]
                 before.append(line)
             for own in groups[-1].values() if groups else ():
                 own.append(line)
-    for agent in agents:
-        followed = [group[agent] for group in groups if agent in group]
+    for user_agent in user_agents:
+        followed = [group[user_agent] for group in groups if user_agent in group]
         if followed:
             return [*before, *(line for own in followed for line in own)]
     return before
 
 
-def verdict_of(groups: Sequence[Group], url: str | bytes, agents: Sequence[bytes]) -> Verdict:
+def verdict_of(groups: Sequence[Group], url: str | bytes, user_agents: Sequence[bytes]) -> Verdict:
     """The verdict on `url` for a crawler that tries `agents` in turn."""
-    followed = followed_by(groups, agents)
+    followed = followed_by(groups, user_agents)
     if followed.group is None:
-        return Verdict(True, None, NO_GROUP if agents else IGNORES_ROBOTS, None)
+        return Verdict(True, None, NO_GROUP if user_agents else IGNORES_ROBOTS, None)
     return verdict_by(followed.rules, path_of(url), followed.group)
 
 

@@ -76,7 +76,7 @@ class Wanderer(Spider):
     def request(self, page: Page, **more: Any) -> Request:
         host = self.order["hosts"][page.host]
         meta = {"download_slot": page.slot} if page.slot else {}
-        worker = {"User-Agent": page.agent, "X-Worker": self.order["worker"]}
+        worker = {"User-Agent": page.user_agent, "X-Worker": self.order["worker"]}
         more.setdefault("callback", self.parse)
         return Request(
             f"{host}{page.path}",
@@ -355,7 +355,7 @@ class Trial:
             problem = self._wrong_with(page, served[url], outcomes[url], may_be_missing)
             if problem:
                 host = self.world.hosts[page.host]
-                self.problems.append(f"{host.kind} {url} {page.agent}: {problem}")
+                self.problems.append(f"{host.kind} {url} {page.user_agent}: {problem}")
 
     def _wrong_with(
         self, page: Page, served: int, outcomes: list[str], may_be_missing: bool
@@ -411,7 +411,9 @@ class Trial:
                 self.problems.append(f"{counts['gbot_robots/waiting']} wait at the end")
         if self.was_stopped or not self.plugin:
             return
-        given_up = sum(report["stats"].get("gbot_robots/given_up", 0) for report in self.reports)
+        given_up = sum(
+            report["stats"].get("gbot_robots/forbidden/unreachable", 0) for report in self.reports
+        )
         outcomes = [outcome for report in self.reports for _, outcome in report["outcomes"]]
         seen = sum(outcome.startswith("given up") for outcome in outcomes)
         if seen != given_up:

@@ -78,7 +78,7 @@ class Page:
 
     host: int
     path: str
-    agent: str
+    user_agent: str
     slot: str  # "": Scrapy's own
     priority: int
 
@@ -87,7 +87,7 @@ class Page:
         """Whether `RULES` allow it."""
         if self.path.startswith("/no/"):
             return False
-        return self.agent != "bravobot" or not self.path.startswith("/some/")
+        return self.user_agent != "bravobot" or not self.path.startswith("/some/")
 
 
 @dataclass
@@ -117,13 +117,13 @@ class World:
         theme = dice.choice(("mixed", "mixed", "flapping", "outage"))
         has_lost = theme == "mixed" and dice.random() < 0.2
         hosts = _hosts(dice, theme, has_lost=has_lost)
-        agents = AGENTS[: dice.choice((1, 1, 2, 3))]
+        user_agents = AGENTS[: dice.choice((1, 1, 2, 3))]
         shared_slots = dice.choice((0, 0, 0, 1, 3))
         delay = dice.choice((0, 0, 0, 0.05)) if theme == "mixed" else 0
         number = dice.randrange(20, 60 if delay else 150)
         if theme != "mixed":
             number += 150
-        some_pages = partial(_some_pages, dice, len(hosts), agents, shared_slots)
+        some_pages = partial(_some_pages, dice, len(hosts), user_agents, shared_slots)
         storages = ("memory", "redis" if uses_redis else "sqlite")
         settings: dict[str, Any] = {
             **SCHEDULERS[scheduler],
@@ -203,7 +203,7 @@ def _hosts(dice: Random, theme: str, *, has_lost: bool) -> list[Host]:
 def _some_pages(
     dice: Random,
     hosts: int,
-    agents: tuple[str, ...],
+    user_agents: tuple[str, ...],
     slots: int,
     number: int,
     kinds: tuple[str, ...],
@@ -215,7 +215,7 @@ def _some_pages(
         path = f"/{dice.choice(kinds)}/{prefix}{name}"
         slot = f"slot{dice.randrange(slots)}" if slots else ""
         priority = dice.choice((0, 0, 0, 1, -1))
-        pages.append(Page(dice.randrange(hosts), path, dice.choice(agents), slot, priority))
+        pages.append(Page(dice.randrange(hosts), path, dice.choice(user_agents), slot, priority))
     return pages
 
 

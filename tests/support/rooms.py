@@ -14,7 +14,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, Origin, RobotsScheduler
-from scrapy_gbot_robots.core.crawlers import Crawler
+from scrapy_gbot_robots.core.crawlers import UserAgent
 from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import front as front_module
 from scrapy_gbot_robots.obeying import room as room_module
@@ -28,7 +28,7 @@ from scrapy_gbot_robots.policy.outcome import Unreachable
 Then: TypeAlias = Callable[[CachedAnswer | None], None]
 NewWorld: TypeAlias = "Callable[..., World]"
 
-AGENT = Crawler.of("testbot")
+AGENT = UserAgent.of("testbot")
 WAIT = 60.0
 SLOT = {"download_slot": "s"}
 STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
@@ -81,10 +81,10 @@ class World:
 
     # What the room asks.
 
-    def agent(self, request: object) -> object:
+    def user_agent(self, request: object) -> object:
         return AGENT
 
-    def cached(self, origin: Origin, agent: object) -> CachedAnswer | None:
+    def cached(self, origin: Origin, user_agent: object) -> CachedAnswer | None:
         answer = self.known.get(origin)
         return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
 
@@ -93,7 +93,7 @@ class World:
     def last(self, origin: Origin) -> CachedAnswer | None:
         return self.known.get(origin)
 
-    def look_up(self, origin: Origin, agents: object, request: Request, then: Then) -> None:
+    def look_up(self, origin: Origin, user_agents: object, request: Request, then: Then) -> None:
         host = str(origin).replace("http://", "")
         assert host not in self.asked
         self.asked[host] = then

@@ -153,8 +153,8 @@ class Hosts(Remembers, RobotsSitemapSpider):
         super().__init__(*args, **kwargs)
         self.without: dict[str, str] = {}
 
-    def host_without_sitemap(self, host: str, why: str) -> None:
-        super().host_without_sitemap(host, why)
+    def on_host_without_sitemap(self, host: str, why: str) -> None:
+        super().on_host_without_sitemap(host, why)
         self.without[host] = why
 
 

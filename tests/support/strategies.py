@@ -60,12 +60,12 @@ TOKENS = st.sampled_from("* Googlebot googlebot-news Googlebot-Image a A foo_bot
 class WrittenGroup(NamedTuple):
     """A group of a robots.txt: its agents, and for each rule whether it allows, and its path."""
 
-    agents: list[str]
+    user_agents: list[str]
     rules: list[tuple[bool, str]]
 
     def lines(self) -> list[str]:
         rules = (f"{'Allow' if allow else 'Disallow'}: {path}" for allow, path in self.rules)
-        return [*(f"User-agent: {agent}" for agent in self.agents), *rules]
+        return [*(f"User-agent: {user_agent}" for user_agent in self.user_agents), *rules]
 
 
 GROUPS = st.lists(

@@ -369,12 +369,12 @@ def test_answers_are_googles(visit: Visit) -> None:
     calls, wanted = [], []
     for case in read(DATA / "synthetic-cases.jsonl.gz"):
         for query in case["queries"]:
-            agent, *others = query["agents"]
-            if others or not agent.isalpha() or agent.lower().startswith("google"):
+            user_agent, *others = query["agents"]
+            if others or not user_agent.isalpha() or user_agent.lower().startswith("google"):
                 continue
             if not query["url"].isprintable() or not is_judged(query["url"]):
                 continue
-            calls.append(["verdicts", body_of(case), None, query["url"].encode(), agent])
+            calls.append(["verdicts", body_of(case), None, query["url"].encode(), user_agent])
             suffix = "_normalised" if "allowed_normalised" in query else ""
             suffix = "_cap" if "allowed_cap" in query else suffix
             wanted.append([query["allowed" + suffix], query["line" + suffix]])

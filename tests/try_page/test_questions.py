@@ -139,7 +139,7 @@ def test_what_goes_to_the_page_is_bounded() -> None:
     assert len(lines["findings"]) == 300
     assert len(lines["lines"]) < 1_000
     assert sum(lines["counts"].values()) > 100_000
-    agents = b"".join(b"user-agent: a%s\ndisallow: /\n" % (b"b" * n) for n in range(700))
-    change = json.loads(questions().on_change(agents, b""))
+    user_agents = b"".join(b"user-agent: a%s\ndisallow: /\n" % (b"b" * n) for n in range(700))
+    change = json.loads(questions().on_change(user_agents, b""))
     assert (change["count"], len(change["changes"])) == (700, 300)
     assert len(questions().on_file(b"disallow: " + b"a" * 400_000)) < 1_000

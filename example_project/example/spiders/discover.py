@@ -3,9 +3,9 @@
 More arguments:
 
 * `-a hosts_file=hosts.txt`: a file with a host on each line
-* `-a guess=1`: try /sitemap.xml on hosts that list no sitemap
-* `-a since=2026-01-01`: leave out pages that have not changed since that day
-* `-a scope=any`: crawl listed pages on other hosts, too
+* `-a sitemap_guess=1`: try /sitemap.xml on hosts that list no sitemap
+* `-a sitemap_since=2026-01-01`: leave out pages that have not changed since that day
+* `-a sitemap_scope=any`: crawl listed pages on other hosts, too
 """
 
 from __future__ import annotations

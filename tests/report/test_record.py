@@ -23,7 +23,7 @@ from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
-from scrapy_gbot_robots.report.archive import RobotsArchive
+from scrapy_gbot_robots.report.record import RobotsRecord
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
 from ..support.crawls import Pages, crawl, in_reactor, in_sqlite, pages, stats
@@ -114,12 +114,12 @@ async def test_archive_of_either_crawl_has_what_was_served_and_gives_the_crawl_s
             archive = tmp_path / f"{number}-{name}"
             settings = in_sqlite(tmp_path / "r.sqlite")
             settings |= {"GBOT_ROBOTS_PROVENANCE": True, "GBOT_ROBOTS_MAX_BYTES": 500}
-            settings |= {"GBOT_ROBOTS_ARCHIVE": archive.name}
+            settings |= {"GBOT_ROBOTS_RECORD": archive.name}
             log.clear()
             crawler = await crawl(Pages, settings, urls=urls)
             assert verdicts(crawler) == dict(zip(urls, expected, strict=True))
             assert judged(archive, urls) == dict(zip(urls, expected, strict=True))
-            assert stats(crawler, "gbot_robots/archive/") == {"written": 11}
+            assert stats(crawler, "gbot_robots/record/") == {"written": 11}
             (line,) = [text for text in log.messages if text.startswith("The record of this")]
             assert line == f"The record of this crawl is in {archive}: 11 robots.txt answers"
             rows = [by_url(archive)[site.url("/robots.txt")] for site in sites]
@@ -138,7 +138,7 @@ async def test_archive_of_either_crawl_has_what_was_served_and_gives_the_crawl_s
 @in_reactor
 async def test_line_of_a_fetch_has_its_headers(tmp_path: Path) -> None:
     packed = Reply(200, gzip.compress(RULES), {"Content-Encoding": "gzip", "X-Of-Server": "yes"})
-    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "new" / "%(name)s-%(time)s.jsonl")}
+    archive = {"GBOT_ROBOTS_RECORD": str(tmp_path / "new" / "%(name)s-%(time)s.jsonl")}
     with Site({"/robots.txt": packed, "*": b"ok"}) as site:
         await crawl(Pages, archive, urls=[site.url("/yes")])
     (path,) = (tmp_path / "new").iterdir()
@@ -169,7 +169,7 @@ async def test_file_of_another_crawl_is_left_alone(tmp_path: Path) -> None:
     path.write_bytes(b"of another crawl")
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         for _ in range(2):
-            await crawl(Pages, {"GBOT_ROBOTS_ARCHIVE": str(path)}, urls=[site.url("/a")])
+            await crawl(Pages, {"GBOT_ROBOTS_RECORD": str(path)}, urls=[site.url("/a")])
     assert path.read_bytes() == b"of another crawl"
     names = sorted(each.name for each in tmp_path.iterdir())
     assert names == ["robots-2.jsonl.gz", "robots-3.jsonl.gz", "robots.jsonl.gz"]
@@ -184,7 +184,7 @@ def test_archive_of_a_crawl_that_was_killed_can_be_read(tmp_path: Path) -> None:
         Site({"/robots.txt": RULES, "*": slow}) as one,
         Site({"/robots.txt": RULES + b"#", "*": slow}) as other,
     ):
-        worker = Worker([one.url("/a"), other.url("/a")], {"GBOT_ROBOTS_ARCHIVE": str(path)})
+        worker = Worker([one.url("/a"), other.url("/a")], {"GBOT_ROBOTS_RECORD": str(path)})
         gzip_head = b"\x1f\x8b\x08"
         block_until(lambda: path.exists() and path.read_bytes().count(gzip_head) >= 2)
         worker.kill()
@@ -201,12 +201,12 @@ def test_full_disk_is_said_once_and_costs_no_page(tmp_path: Path) -> None:
         site.pages["/robots.txt"] = RULES + b"#" * 50_000
         with Site({"/robots.txt": RULES + b"#" * 60_000, "*": b"ok"}) as large:
             urls = [site.url("/a"), large.url("/a"), small.url("/a")]
-            settings = {"GBOT_ROBOTS_ARCHIVE": str(path), "CONCURRENT_REQUESTS": 1}
+            settings = {"GBOT_ROBOTS_RECORD": str(path), "CONCURRENT_REQUESTS": 1}
             worker = Worker(urls, settings, most_bytes=10_000)
             counted = worker.report()["stats"]
             assert all("/a" in each.paths() for each in (site, large, small))
-    assert worker.log.count("GBOT_ROBOTS_ARCHIVE cannot be written") == 1
-    assert counted["gbot_robots/archive/errors"] == 2
+    assert worker.log.count("GBOT_ROBOTS_RECORD cannot be written") == 1
+    assert counted["gbot_robots/record/errors"] == 2
     (row,) = records(path)  # nothing is left of those that did not fit
     assert row["url"] == small.url("/robots.txt")
 
@@ -219,27 +219,27 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
     (tmp_path / "file").touch()
     with Site({"*": b"ok"}) as one, Site({"*": b"ok"}) as alike:
         alike.pages["/robots.txt"] = Reply(200, RULES, after_secs=0.5)
-        archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / name)}
+        archive = {"GBOT_ROBOTS_RECORD": str(tmp_path / name)}
         crawler = await crawl(Pages, archive, urls=[one.url("/a"), alike.url("/a")])
         assert set(pages(crawler).crawled) == {one.url("/a"), alike.url("/a")}
-    (said,) = [text for text in log.messages if "GBOT_ROBOTS_ARCHIVE" in text]
+    (said,) = [text for text in log.messages if "GBOT_ROBOTS_RECORD" in text]
     goes_on = "cannot be written; the crawl goes on, the archive lacks records: "
-    assert said.startswith(f"GBOT_ROBOTS_ARCHIVE {goes_on}")
-    assert stats(crawler)["gbot_robots/archive/errors"] == 2
+    assert said.startswith(f"GBOT_ROBOTS_RECORD {goes_on}")
+    assert stats(crawler)["gbot_robots/record/errors"] == 2
 
 
 @in_reactor
 async def test_what_the_ladder_allows_and_refusals_are_in_the_archive(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     settings: dict[str, Any] = in_sqlite(tmp_path / "r.sqlite")
-    settings |= {"GBOT_ROBOTS_UNREACHABLE": "allow", "GBOT_ROBOTS_REFUSED": "disallow"}
+    settings |= {"GBOT_ROBOTS_UNREACHABLE": "allow", "GBOT_ROBOTS_ACCESS_DENIED": "disallow"}
     with (
         Site({"/robots.txt": Reply(503, b""), "*": b"ok"}) as down,
         Site({"/robots.txt": Reply(403, b""), "*": b"ok"}) as refusing,
     ):
         urls = [down.url("/yes"), refusing.url("/yes")]
         await crawl(Pages, settings, urls=urls)
-        crawler = await crawl(Pages, {**settings, "GBOT_ROBOTS_ARCHIVE": str(path)}, urls=urls)
+        crawler = await crawl(Pages, {**settings, "GBOT_ROBOTS_RECORD": str(path)}, urls=urls)
     facts = itemgetter("state", "status", "unreachable", "why")
     assert [facts(by_url(path)[site.url("/robots.txt")]) for site in (down, refusing)] == [
         ("full allow", 503, True, "robots.txt unreachable: HTTP 503"),
@@ -261,8 +261,8 @@ async def test_absurd_date_in_the_storage_costs_no_record_proof_or_report(tmp_pa
     with Site({"*": b"ok", "/robots.txt": Reply(503, b"")}) as site:
         urls = [site.url("/yes"), site.url("/no")]
         settings = {
-            "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
-            "GBOT_ROBOTS_STORAGE": "tests.report.test_archive.Absurd",
+            "GBOT_ROBOTS_RECORD": str(tmp_path / "r.jsonl"),
+            "GBOT_ROBOTS_STORAGE": "tests.report.test_record.Absurd",
             "GBOT_ROBOTS_UNREACHABLE": "allow",
             "GBOT_ROBOTS_PROVENANCE": True,
             "GBOT_ROBOTS_REPORT": str(tmp_path / "r.html"),
@@ -287,8 +287,8 @@ class Old(MemoryStorage):
 @in_reactor
 async def test_robots_txt_that_counts_as_a_fetch_fails_is_said_to_be_stored(tmp_path: Path) -> None:
     settings = {
-        "GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl"),
-        "GBOT_ROBOTS_STORAGE": "tests.report.test_archive.Old",
+        "GBOT_ROBOTS_RECORD": str(tmp_path / "r.jsonl"),
+        "GBOT_ROBOTS_STORAGE": "tests.report.test_record.Old",
         "GBOT_ROBOTS_UNREACHABLE": "google-2026",
     }
     with Site({"*": Reply(503, b"")}) as site:
@@ -311,7 +311,7 @@ OVERRIDE = {"127.0.0.1": {"rules": "User-agent: *\nAllow: /", "reason": "agreed"
 )
 @in_reactor
 async def test_record_lacks_what_was_not_asked(settings: Any, meta: Any, tmp_path: Path) -> None:
-    archive = {"GBOT_ROBOTS_ARCHIVE": str(tmp_path / "r.jsonl")}
+    archive = {"GBOT_ROBOTS_RECORD": str(tmp_path / "r.jsonl")}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         urls = [Request(site.url("/yes"), meta=meta)]
         crawler = await crawl(Pages, {**archive, **settings}, urls=urls)
@@ -327,11 +327,11 @@ class Deciding:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kept: list[dict[str, Any]] = []
-        monkeypatch.setattr(RobotsArchive, "_keep", lambda _, origin, row: self.kept.append(row))
-        monkeypatch.setattr("scrapy_gbot_robots.report.archive.Background.start", lambda *_: None)
-        monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_ORIGINS", 3)
-        monkeypatch.setattr("scrapy_gbot_robots.report.archive._MOST_WAITING", 3)
-        self.archive = RobotsArchive(get_crawler(), Path("r.jsonl"))
+        monkeypatch.setattr(RobotsRecord, "_keep", lambda _, origin, row: self.kept.append(row))
+        monkeypatch.setattr("scrapy_gbot_robots.report.record.Background.start", lambda *_: None)
+        monkeypatch.setattr("scrapy_gbot_robots.report.record._MOST_ORIGINS", 3)
+        monkeypatch.setattr("scrapy_gbot_robots.report.record._MOST_WAITING", 3)
+        self.archive = RobotsRecord(get_crawler(), Path("r.jsonl"))
 
     def serve(self, name: str) -> None:
         url = f"http://{name}/robots.txt"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
-from .crawlers import Crawler, agents_heeded, cut_token, is_browser_like
+from .crawlers import UserAgent, agents_heeded, cut_token, is_browser_like
 from .known_crawlers import did_you_mean, is_known, well_known
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
@@ -25,15 +25,15 @@ NAMED = "--as"  # the option of the command that names crawlers
 _RULE = ': a product token has letters, "-" and "_" only'
 
 
-class Asker(NamedTuple):
+class NamedUserAgent(NamedTuple):
     """The crawler for which somebody asks."""
 
-    crawler: Crawler
+    crawler: UserAgent
     source: str  # where it was named, such as "--as" or the name of a setting
     text: str  # there
 
     @classmethod
-    def of(cls, name: str, source: str) -> Asker:
+    def of(cls, name: str, source: str) -> NamedUserAgent:
         """Take the crawler of a product token or User-Agent header; "*" is one that no group names.
 
         A well-known crawler falls back as its operator says. A name counts up to a digit in it, as
@@ -42,7 +42,7 @@ class Asker(NamedTuple):
         Raises:
             ValueError: `name` has no product token, or only begins with one.
         """
-        crawler, cut = Crawler.of(name), cut_token(name)
+        crawler, cut = UserAgent.of(name), cut_token(name)
         problem = "names no crawler"
         if cut is not None:
             problem = f'is no name of a crawler: it would be read as "{cut}"'
@@ -85,7 +85,7 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
 
 def problem_of(user_agent: str) -> str:
     """Return what is wrong with a User-Agent as that of one's own crawl; "" if nothing is."""
-    crawler = Crawler.of(user_agent)
+    crawler = UserAgent.of(user_agent)
     name = crawler.name
     cut = cut_token(user_agent)
     if not agents_heeded(crawler):
@@ -97,7 +97,7 @@ def problem_of(user_agent: str) -> str:
     if is_known(name):
         return (
             f"names a well-known crawler: the rules for {name} count "
-            f"(if that is meant, set GBOT_ROBOTS_AGENTS = [{name!r}])"
+            f"(if that is meant, set GBOT_ROBOTS_USER_AGENTS = [{name!r}])"
         )
     return ""
 
@@ -122,7 +122,7 @@ def checked_url(text: str, *, has_robots: bool) -> str:
     return text
 
 
-def verdict_on(url: str, crawler: Crawler, robotstxt: RobotsTxt) -> Verdict:
+def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
     """Return what a file says of a URL or path: a robots.txt itself is never disallowed."""
     if url == ROBOTS_PATH or origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
@@ -134,14 +134,14 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
 
     Of several groups that are merged, it is the one with the deciding rule, if any.
     """
-    agent, rule = verdict.group or "", verdict.rule
+    user_agent, rule = verdict.group or "", verdict.rule
     for group in groups_of(robotstxt):
-        if agent in group.agents and (rule is None or rule in group.rules):
-            return group.agents[agent]
+        if user_agent in group.user_agents and (rule is None or rule in group.rules):
+            return group.user_agents[user_agent]
     return None
 
 
-def group_in_words(crawler: Crawler, group: str | None, line: int | None) -> str:
+def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> str:
     """Return which group the crawler heeds, and why.
 
     `group` is the agent that names the group, `line` its user-agent line.

@@ -2,10 +2,15 @@
 
 import pytest
 
-from scrapy_gbot_robots import Crawler, RobotsTxt
-from scrapy_gbot_robots.core import asker
-from scrapy_gbot_robots.core.asker import Asker, group_in_words, group_line, verdict_on
+from scrapy_gbot_robots import RobotsTxt, UserAgent
+from scrapy_gbot_robots.core import named_user_agent
 from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS, KnownCrawler, did_you_mean
+from scrapy_gbot_robots.core.named_user_agent import (
+    NamedUserAgent,
+    group_in_words,
+    group_line,
+    verdict_on,
+)
 
 from ..support.rows import table
 
@@ -33,7 +38,7 @@ Disallow: /
     ("MJ12bot", "--as", "MJ12bot"),
 )
 def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
-    assert str(Asker.of(name, source)) == shown
+    assert str(NamedUserAgent.of(name, source)) == shown
 
 
 @table(
@@ -49,7 +54,7 @@ def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) ->
 )
 def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{error}$"):
-        Asker.of(name, "--as")
+        NamedUserAgent.of(name, "--as")
 
 
 @table(
@@ -61,41 +66,44 @@ def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -
     ("bot2000", ("bot",)),
 )
 def test_crawler_falls_back_and_no_token_has_digits(name: str, tokens: tuple[str, ...]) -> None:
-    assert Asker.of(name, "--as").crawler.tokens == tokens
+    assert NamedUserAgent.of(name, "--as").crawler.tokens == tokens
 
 
 @pytest.mark.parametrize("known", KNOWN_CRAWLERS, ids=lambda known: known.tokens[0])
 def test_each_crawler_of_the_list_can_be_asked_for_by_its_name(known: KnownCrawler) -> None:
-    named = Asker.of(known.tokens[0], "--as")
+    named = NamedUserAgent.of(known.tokens[0], "--as")
     assert (named.crawler, named.name) == (known.crawler, known.tokens[0])
     assert "".join(map(did_you_mean, known.tokens)) == ""
 
 
 def test_commas_part_names_but_a_header_is_one() -> None:
-    assert asker.names_in("a, b,*") == ["a", "b", "*"]
+    assert named_user_agent.names_in("a, b,*") == ["a", "b", "*"]
     header = "Mozilla/5.0 (KHTML, like Gecko; compatible; bot/1)"
-    assert asker.names_in(f" {header} ") == [header]
+    assert named_user_agent.names_in(f" {header} ") == [header]
 
 
 def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
-    (hint,) = asker.hints_on(["GPT-Bot", "GPTBot", "mybot"])
+    (hint,) = named_user_agent.hints_on(["GPT-Bot", "GPTBot", "mybot"])
     assert hint == 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
 
 
 def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
-    assert asker.checked_url("/a", has_robots=True) == "/a"
-    assert asker.checked_url("https://a.example/b", has_robots=False) == "https://a.example/b"
+    assert named_user_agent.checked_url("/a", has_robots=True) == "/a"
+    assert (
+        named_user_agent.checked_url("https://a.example/b", has_robots=False)
+        == "https://a.example/b"
+    )
     with pytest.raises(ValueError, match='^"a" is not an absolute URL, or a path such as /a$'):
-        asker.checked_url("a", has_robots=True)
+        named_user_agent.checked_url("a", has_robots=True)
     with pytest.raises(ValueError, match='^"/a" is not an absolute URL, such as https://example'):
-        asker.checked_url("/a", has_robots=False)
+        named_user_agent.checked_url("/a", has_robots=False)
     with pytest.raises(ValueError, match="mailto"):
-        asker.checked_url("mailto://a", has_robots=True)
+        named_user_agent.checked_url("mailto://a", has_robots=True)
 
 
 @pytest.mark.parametrize("url", ["/robots.txt", "https://a.example/robots.txt"])
 def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
-    verdict = verdict_on(url, Crawler.of(""), RobotsTxt.parse(ROBOTS_TXT))
+    verdict = verdict_on(url, UserAgent.of(""), RobotsTxt.parse(ROBOTS_TXT))
     assert verdict == (True, None, "a robots.txt itself is never disallowed", None, None)
 
 
@@ -110,15 +118,15 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
 )
 def test_words_for_a_group(url: str, name: str, line: int | None, words: str) -> None:
-    robotstxt, crawler = RobotsTxt.parse(ROBOTS_TXT), Asker.of(name, "--as").crawler
+    robotstxt, crawler = RobotsTxt.parse(ROBOTS_TXT), NamedUserAgent.of(name, "--as").crawler
     verdict = verdict_on(url, crawler, robotstxt)
     assert group_line(robotstxt, verdict) == line
     assert group_in_words(crawler, verdict.group, line) == words
 
 
 def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
-    assert group_in_words(Crawler.of("a"), None, None) == "none: no group names a or *"
-    assert group_in_words(Crawler.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
+    assert group_in_words(UserAgent.of("a"), None, None) == "none: no group names a or *"
+    assert group_in_words(UserAgent.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
 
 
 @table(
@@ -128,8 +136,8 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     ("my bot", 'is read as "my": a product token is letters, "-" and "_" only'),
     ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "names no crawler of yours"),
     ("123", "names no crawler of yours"),
-    ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_AGENTS"),
+    ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_USER_AGENTS"),
 )
 def test_user_agent_that_is_no_name_of_ones_own_is_told(user_agent: str, problem: str) -> None:
-    assert problem in asker.problem_of(user_agent)
-    assert bool(problem) == bool(asker.problem_of(user_agent))
+    assert problem in named_user_agent.problem_of(user_agent)
+    assert bool(problem) == bool(named_user_agent.problem_of(user_agent))

@@ -1,4 +1,4 @@
-"""`GBOT_ROBOTS_ARCHIVE`: what decided in this crawl, for each origin, as JSON lines.
+"""`GBOT_ROBOTS_RECORD`: what decided in this crawl, for each origin, as JSON lines.
 
 A line says what decided about an origin, and what that rests on: the robots.txt, wherever it came
 from, or why there is none. If this crawl fetched it, the headers of request and response are there.
@@ -47,7 +47,7 @@ _MOST_WAITING = 100  # fetches that have not decided yet; of others, no headers 
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
 
 _IS_IN = "The record of this crawl is in %s: %s"
-_CANNOT = "GBOT_ROBOTS_ARCHIVE cannot be written; the crawl goes on, the archive lacks records: %s"
+_CANNOT = "GBOT_ROBOTS_RECORD cannot be written; the crawl goes on, the archive lacks records: %s"
 
 logger = logging.getLogger(__name__)
 
@@ -105,8 +105,8 @@ def _without_secrets(headers: Headers) -> Iterator[tuple[str, str]]:
                 yield name.decode("latin-1"), value.decode("latin-1")
 
 
-class RobotsArchive:
-    """The extension that writes the archive. It is off unless `GBOT_ROBOTS_ARCHIVE` is set."""
+class RobotsRecord:
+    """The extension that writes the archive. It is off unless `GBOT_ROBOTS_RECORD` is set."""
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         self._crawler = crawler
@@ -123,13 +123,13 @@ class RobotsArchive:
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> RobotsArchive:
+    def from_crawler(cls, crawler: Crawler) -> RobotsRecord:
         """Make the extension.
 
         Raises:
-            NotConfigured: `GBOT_ROBOTS_ARCHIVE` is not set.
+            NotConfigured: `GBOT_ROBOTS_RECORD` is not set.
         """
-        path = GbotSettings.of(crawler.settings).archive
+        path = GbotSettings.of(crawler.settings).record
         if path is None:
             raise NotConfigured
         return cls(crawler, path)
@@ -166,12 +166,12 @@ class RobotsArchive:
             await self._thread.run(self._write, record)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             self._kept.pop(origin, None)  # it is tried again with the next answer of this origin
-            self._crawler.stats.inc_value("gbot_robots/archive/errors")
+            self._crawler.stats.inc_value("gbot_robots/record/errors")
             if not self._has_failed:
                 self._has_failed = True
                 logger.error(_CANNOT, error)  # noqa: TRY400  the message names the path
         else:
-            self._crawler.stats.inc_value("gbot_robots/archive/written")
+            self._crawler.stats.inc_value("gbot_robots/record/written")
 
     def _write(self, record: dict[str, Any]) -> None:
         """Write a line whole, or nothing of it. The thread does this."""
@@ -203,6 +203,6 @@ class RobotsArchive:
         self._thread.end()
         if self._file is not None:
             self._file.close()
-            written = self._crawler.stats.get_value("gbot_robots/archive/written", 0)
+            written = self._crawler.stats.get_value("gbot_robots/record/written", 0)
             place = Path(self._file.name).absolute()
             logger.info(_IS_IN, place, count(written, "robots.txt answer"))
