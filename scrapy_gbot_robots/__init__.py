@@ -14,7 +14,7 @@ __version__ = "1.0.0rc1"
 _HOME = {
     "Addon": "addon",
     "Answer": "obeying.answer",
-    "Crawler": "core.crawlers",
+    "UserAgent": "core.crawlers",
     "Fetcher": "fetching.fetcher",
     "FoundSitemap": "sitemaps.urls",
     "GbotRobotParser": "obeying.robotparser",

@@ -25,11 +25,11 @@ def read(**settings: Any) -> GbotSettings:
 @table(
     "name, value, read_as",
     ("SOFT_404", "1", True),  # from the command line, settings are text
-    ("CACHE_SIZE", "5", 5),
+    ("CACHE_ORIGINS", "5", 5),
     ("MAX_AGE_SECS", "0.5", 0.5),
     ("MAX_AGE_SECS", 0, 0),
     ("UNREACHABLE_WAIT_SECS", 0, 0),
-    ("SITEMAPS_MAX", 0, 0),
+    ("MAX_SITEMAPS", 0, 0),
     ("CRAWL_DELAY", False, 0),
     ("CRAWL_DELAY", "false", 0),
     ("CRAWL_DELAY", True, 60),
@@ -42,7 +42,7 @@ def read(**settings: Any) -> GbotSettings:
     ("META_KEYS", '["proxy", "playwright"]', ("proxy", "playwright")),
     ("REPORT", "R.HTM", Path("R.HTM")),
     ("REPORT", "", None),
-    ("ARCHIVE", "", None),
+    ("RECORD", "", None),
 )
 def test_values_are_read(name: str, value: object, read_as: object) -> None:
     assert getattr(read(**{name: value}), name.lower()) == read_as
@@ -50,8 +50,8 @@ def test_values_are_read(name: str, value: object, read_as: object) -> None:
 
 def test_crawlers_are_settings() -> None:
     assert read().asked_as is None
-    assert read(AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
-    assert read(AGENTS="a,b").asked_as == ("a, b", ("a", "b"), True)
+    assert read(USER_AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
+    assert read(USER_AGENTS="a,b").asked_as == ("a, b", ("a", "b"), True)
 
 
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
@@ -79,7 +79,7 @@ WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bo
     "name, rule, values",
     ("MAX_AGE_SECS", "a number of seconds >= 0", ("1d", NAN, HUGE, INF)),
     ("TIMEOUT_SECS", "a number of seconds > 0", (0, INF)),
-    ("CACHE_SIZE", "a whole number >= 1", (0, True, "many")),
+    ("CACHE_ORIGINS", "a whole number >= 1", (0, True, "many")),
     ("SOFT_404", "True or False", ("maybe",)),
     ("CRAWL_DELAY", DELAY_RULE, (-1, "yes", INF, NAN, "1d", [20], HUGE)),
     ("UNREACHABLE", "one of 'google', 'google-2026', 'rfc9309', 'allow'", ("bing",)),
@@ -89,8 +89,8 @@ WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bo
     ("REDIS_URL", REDIS_RULE, ("redis+cluster://a",)),
     ("REDIS_CLIENT", "the dotted path of a callable that returns a redis-py client", ("client",)),
     ("REPORT", REPORT_RULE, WRONG_REPORTS),
-    ("ARCHIVE", ARCHIVE_RULE, (7, *WRONG_ARCHIVES)),
-    ("AGENTS", AGENTS_RULE, WRONG_AGENTS),
+    ("RECORD", ARCHIVE_RULE, (7, *WRONG_ARCHIVES)),
+    ("USER_AGENTS", AGENTS_RULE, WRONG_AGENTS),
     ("OVERRIDES", "a dict", NO_DICTS),
 )
 def test_wrong_value_is_named_with_rule(name: str, rule: str, values: tuple[object, ...]) -> None:

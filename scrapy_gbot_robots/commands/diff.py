@@ -44,6 +44,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             out.say((f"  {sign} {text}", _STYLES[sign]), (where, "faint"))
     out.say(
         (f"{old.where} -> {new.where}", "strong"),
-        f": {count(user_agents, 'user user_agent')} changed",
+        f": {count(user_agents, 'user agent')} changed",
     )
     return FOUND if every else FINE

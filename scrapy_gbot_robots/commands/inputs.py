@@ -53,7 +53,7 @@ SOURCE: dict[str, Any] = {
 }
 _SHARED: dict[str, dict[str, Any]] = {
     "--as": {
-        "dest": "agents",
+        "dest": "user_agents",
         "action": "append",
         "metavar": "TOKEN[,TOKEN...]",
         "help": "product token or User-Agent header of a crawler; * is one that no group names; "

@@ -90,7 +90,7 @@ _WORDS = {
         ),
         "rule before any group": "a rule before the first user-agent line is ignored",
         "no user agent": '"{value}"{odd} names no user agent{what}',
-        "user agent cut": 'this is for "{agent}", not for "{value}"{odd}{what}',
+        "user agent cut": 'this is for "{user_agent}", not for "{value}"{odd}{what}',
         "misspelt field": (
             'unknown field "{key}"{odd}, so the line is ignored; did you mean "{what}"?'
         ),
@@ -146,7 +146,7 @@ _WORDS = {
             '"{rule}" keeps crawlers from style sheets or scripts, so they may not see pages as '
             "people do"
         ),
-        "group without rules": 'no rules follow: "{agent}" may fetch everything',
+        "group without rules": 'no rules follow: "{user_agent}" may fetch everything',
         "dollar within a path": '"$" is the end of a URL only as the last character of a rule',
         "duplicate rule": '"{rule}" is already in line {other}',
         "index page": ('Google\'s parser takes it for the directory "{what}", too; others may not'),

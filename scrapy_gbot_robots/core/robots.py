@@ -144,7 +144,8 @@ class RobotsTxt:
         """Return whether the crawler may fetch `url`, and the rule that decides.
 
         A product token, or a whole User-Agent header, means this one token and then "*" (RFC 9309
-        2.2.1); if it has no token, as " ", it means "*" alone. A `UserAgent` falls back from token to
+        2.2.1); if it has no token, as " ", it means "*" alone. A `UserAgent` falls back from token
+        to
         token, then to "*". Only the path of `url` counts, in the form in which it is written.
         """
         return self.rules_for(user_agent).verdict(url)

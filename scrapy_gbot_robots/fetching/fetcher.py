@@ -299,7 +299,7 @@ class Fetcher:
     def _set_credentials(self, make_robots_request: Request, *, at_home: bool) -> None:
         """Let a request have the credentials that the project has set for its host, and no others.
 
-        These are those of Scrapy's HTTPAUTH settings, and what `make_robots_request` has set. Headers
+        These are the headers of Scrapy's HTTPAUTH settings and of `make_robots_request`. Headers
         that it may not have are there, but empty, so that no middleware adds them; the exchange
         takes them out before it sends.
         """

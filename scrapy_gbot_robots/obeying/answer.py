@@ -52,7 +52,7 @@ class Answer:
     """The answer that requests of one origin get.
 
     Handlers of signals get it to read, not to change it. An `agent` is a `UserAgent`, such as
-    `UserAgent.of("mybot")`. If rules decide, the methods know the crawlers whose requests have needed
+    `UserAgent.of("mybot")`. If rules decide, the methods know the user agents that needed
     the answer; for another `agent` they raise KeyError.
 
     Attributes:

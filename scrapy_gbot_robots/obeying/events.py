@@ -82,11 +82,11 @@ class CrawlEvents:
         stats.max_value("gbot_robots/fetch_ms/max", millisecs)
         self.count(type(outcome).__name__.lower())
         if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
-            self.count("dropped")
+            self.count("fetches/dropped")
         if isinstance(outcome, Fetched):
             stats.inc_value("gbot_robots/bytes", len(outcome.body))
             if outcome.cut:
-                self.count("cut")
+                self.count("files/cut")
                 logger.info(
                     "%s is longer than %d bytes; the rest of it is ignored",
                     shown(outcome.url),
@@ -150,7 +150,7 @@ class CrawlEvents:
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
         """Count and warn of a wall, and warn of the first file inside which rules are not read."""
         if copy.kind is Kind.WALL:
-            self.count("walled")
+            self.count("walls")
             sentence = (
                 "%s: a bot wall answered, not the site (%s). "
                 "By GBOT_ROBOTS_ACCESS_DENIED = %r this means %s%s"
@@ -202,7 +202,7 @@ class CrawlEvents:
         old = self._settings.parse(before.body, cut=before.cut)
         new = self._settings.parse(now.body, cut=now.cut)
         if await run_in_thread(changes, old, new):
-            self.count("changed")
+            self.count("files/changed")
             logger.info("%s has new rules", origin.robots_url)
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 

@@ -61,8 +61,8 @@ class CrawlerIdentity:
     Their rules count, in robots.txt files and on pages.
 
     Args:
-        asked_as: the crawler of `GBOT_ROBOTS_USER_AGENTS`; None: that of `ROBOTSTXT_USER_AGENT` counts,
-            else the user agent of each request.
+        asked_as: the crawler of `GBOT_ROBOTS_USER_AGENTS`. If it is None, `ROBOTSTXT_USER_AGENT`
+            counts, or else the user agent of each request.
     """
 
     def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
@@ -76,8 +76,8 @@ class CrawlerIdentity:
     def user_agent(self, request: Request) -> UserAgent:
         """The crawler whose rules count for `request`.
 
-        It is that of `GBOT_ROBOTS_USER_AGENTS`, else of `ROBOTSTXT_USER_AGENT`, else of its User-Agent
-        header, else of the header that it will get.
+        `GBOT_ROBOTS_USER_AGENTS` names it, or else `ROBOTSTXT_USER_AGENT`, or else the User-Agent
+        header that the request has or will get.
         """
         if self._asked_as is not None:
             return self._asked_as

@@ -1,4 +1,4 @@
-"""The spider middleware of `GBOT_ROBOTS_PAGE_RULES`: it reads a page's directives, and acts on them.
+"""The spider middleware of `GBOT_ROBOTS_PAGE_RULES` reads a page's directives and acts on them.
 
 Scrapy does not say which requests follow a link. So a request that a callback makes is dropped if
 its URL is a link of the page, and the page or that link says nofollow. Other requests go on. Items
@@ -34,7 +34,8 @@ logger = logging.getLogger(__name__)
 class PageRulesMiddleware(BaseSpiderMiddleware):
     """Puts a page's directives into `response.meta["gbot_robots_page_rules"]`, and acts on them.
 
-    It acts on nofollow, and drops the items of pages that say what `GBOT_ROBOTS_PAGE_RULES_DROP` names.
+    It acts on nofollow. It drops the items of pages that have a directive which
+    `GBOT_ROBOTS_PAGE_RULES_DROP` names.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -53,7 +54,8 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         self._drop = frozenset(map(str.lower, settings.page_rules_drop))
         for word in sorted(self._drop - KNOWN):
             logger.warning(
-                "GBOT_ROBOTS_PAGE_RULES_DROP has %r, which is no known directive; is it spelt right?",
+                "GBOT_ROBOTS_PAGE_RULES_DROP has %r, which is no known directive; "
+                "is it spelt right?",
                 word,
             )
 
@@ -98,7 +100,8 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/items_dropped/{reason}")
         error = DropItem(
-            f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_PAGE_RULES_DROP drops: {response.url}"
+            f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_PAGE_RULES_DROP drops: "
+            f"{response.url}"
         )
         logger.debug("Dropped an item: %s", error)
         self.crawler.signals.send_catch_log(

@@ -82,13 +82,13 @@ class RobotsSitemapSpider(SitemapSpider):
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line; "#" begins a comment.
-        sitemap_scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on their
-            subdomains. "any" crawls them on all hosts. The stat `gbot_robots/sitemaps/entries/host`
-            counts the pages that are left out.
-        sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths that
-            are tried in order, a list or text with commas, until one lists anything.
-        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps that were
-            last changed before it, as the file that lists them says, are left out.
+        sitemap_scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on
+            their subdomains. "any" crawls them on all hosts. The stat
+            `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
+        sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths
+            that are tried in order, a list or text with commas, until one lists anything.
+        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps
+            that were last changed before it, as the file that lists them says, are left out.
     """
 
     hosts: str | Sequence[str] = ()
@@ -374,7 +374,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield request
 
     def _locs(self, entry: SitemapEntry) -> list[str]:
-        """Count the URLs of an entry and return them; return none if it is older than `sitemap_since`."""
+        """Count and return the URLs of an entry, none if it is older than `sitemap_since`."""
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())

@@ -43,7 +43,7 @@ Disallow: /
 
 
 @table(
-    "url, agent, status, said",
+    "url, user_agent, status, said",
     ("/cart/help", "testbot", 0, "6 | Allow: /cart/help"),
     ("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n"),  # a tab
     ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),

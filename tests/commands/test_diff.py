@@ -62,11 +62,11 @@ def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Pa
 
 def test_programs_get_an_object_a_line(files: Path) -> None:
     everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
-    assert (everyone["agents"], everyone["full_disallow"]) == (["*"], True)
+    assert (everyone["user_agents"], everyone["full_disallow"]) == (["*"], True)
     assert everyone["added"] == [{"text": "Disallow: /", "line": 3}]
     assert [row["text"] for row in everyone["removed"]] == ["Disallow: /a", "Crawl-delay: 2"]
     assert mybot == {
-        "agents": ["mybot"],
+        "user_agents": ["mybot"],
         "removed": [],
         "added": [{"text": "Allow: /b/c", "line": 7}],
         "group": None,

@@ -152,7 +152,7 @@ def test_token_of_a_crawler_that_is_none_names_no_group(token: str) -> None:
 
 
 @table(
-    "body, agent, delay",
+    "body, user_agent, delay",
     row("global", "user-agent: *\ncrawl-delay: 5", "a", 5.0),
     row("fraction", "user-agent: *\nCrawl-Delay : 0.5 # s", "a", 0.5),
     row("first-counts", "user-agent: *\ncrawl-delay: .5\ncrawl-delay: 7", "a", 0.5),

@@ -76,7 +76,7 @@ BODIES = {
 
 
 @table(
-    "body, agent, path, said",
+    "body, user_agent, path, said",
     ("draft", "bot", "/test", (False, None, None, None, (4,))),
     ("draft", "bot", "/ai-ok/test", (True, None, None, None, (5,))),
     ("draft", "bot", "/never/test", (None, None, None, None, ())),

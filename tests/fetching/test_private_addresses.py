@@ -101,9 +101,9 @@ async def test_redirect_of_a_public_robots_txt_to_a_private_address_is_a_404(
     assert set(pages(crawler).crawled) == free | {f"http://{host}/page" for host in refused}
     targets = {target for target, _ in REDIRECTS.values()}
     assert targets - set(proxy.paths()) == set(refused.values())
-    for stat in ("refused_private", "unavailable"):
+    for stat in ("redirects/denied", "unavailable"):
         assert stats(crawler).get(f"gbot_robots/{stat}", 0) == len(refused)
-    said = [line for line in caplog.messages if "REFUSE_PRIVATE" in line]
+    said = [line for line in caplog.messages if "DENY_PRIVATE" in line]
     assert {line.split()[0] for line in said} == {f"http://{host}/robots.txt" for host in refused}
     assert sorted(line.split()[-1] for line in said) == sorted(refused.values())
 
@@ -117,7 +117,7 @@ async def test_redirects_to_private_addresses_are_warned_of_ten_times(
         proxy.pages[f"http://{host}/robots.txt"] = redirect("http://127.0.0.1:9/r")
     crawler = await crawl(Pages, REFUSE, urls=[f"http://{host}/" for host in hosts])
     assert stats(crawler)["gbot_robots/redirects/denied"] == 12
-    levels = [line.levelname for line in caplog.records if "REFUSE_PRIVATE" in line.getMessage()]
+    levels = [line.levelname for line in caplog.records if "DENY_PRIVATE" in line.getMessage()]
     assert levels == ["WARNING"] * 10
 
 

@@ -133,7 +133,7 @@ def ask(answer: CachedAnswer, user_agents: Sequence[UserAgent]) -> None:
 
 
 @table(
-    "lines, many, agents",
+    "lines, many, user_agents",
     row("ordinary", ["disallow: /{0}/"], 10, 1),
     row("no-rules-for-many-agents", ["# {0}"], 1, 60, marks=pytest.mark.slow),
     row("many-mixed-rules", MIXED, 150, 1),

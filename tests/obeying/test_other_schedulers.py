@@ -116,7 +116,7 @@ async def test_requests_that_went_to_see_come_back_to_the_front_and_are_refused_
     assert set(site.paths()) == {"/robots.txt"}
     assert isinstance(crawler.spider, Watched)
     assert (crawler.spider.scheduled > 5) is goes_to_see  # some have come back
-    names = ("given_up", "held")
+    names = ("forbidden/unreachable", "requests/held")
     assert [stats(crawler)[f"gbot_robots/{name}"] for name in names] == [5, 5]
     assert stats(crawler)["finish_reason"] == "finished"
     assert enqueue.call_count == 5

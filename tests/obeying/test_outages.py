@@ -74,7 +74,7 @@ async def test_each_run_finds_soon_that_hosts_are_gone_and_the_next_that_one_is_
             for crawler in await together(*crawls):
                 refused = pages(crawler).refused.values()
                 assert {type(error) for error in refused} == {ForbiddenByRobotsTxt}
-                names = ("gone", "unreachable", "given_up")
+                names = ("origins/gone", "unreachable", "forbidden/unreachable")
                 assert [stats(crawler)[f"gbot_robots/{name}"] for name in names] == [2, tries, 2]
                 assert set(pages(crawler).crawled) == {site.url("/page")}
         with Site({"/robots.txt": RULES, "*": b"ok"}, port=port):

@@ -21,7 +21,7 @@ def parser(text: str, settings: dict[str, Any] | None = None) -> GbotRobotParser
 
 
 @table(
-    "path, agent, allowed",
+    "path, user_agent, allowed",
     ("/a", "one", False),
     ("/b", "one", True),
     ("/a", "Üni", True),

@@ -57,7 +57,7 @@ def test_requests_are_handed_out_when_their_origin_is_settled(either: World) -> 
     either.end("a.x")
     either.push("a.x/3")
     assert either.pull() == ["a.x/3", "a.x/1", "a.x/1", "a.x/2", "a.x/1"]
-    assert (len(either.scheduler), either.stat("waiting"), either.stat("waiting_most")) == (0, 0, 5)
+    assert (len(either.scheduler), either.stat("waiting"), either.stat("waiting/max")) == (0, 0, 5)
     assert either.order == ["a.x", "b.x"]
 
 
@@ -304,7 +304,11 @@ def test_requests_are_given_up_in_portions_and_all_when_an_origin_is_dead(either
     assert [number for number in given_up if number] == [64, 64, 64, 64, 400 - 4 * 64]
     assert given_up.index(64) == 6  # a minute
     assert len(given_up) == 31  # five
-    assert (either.stat("held"), either.stat("waiting"), len(either.scheduler)) == (400, 0, 0)
+    assert (either.stat("requests/held"), either.stat("waiting"), len(either.scheduler)) == (
+        400,
+        0,
+        0,
+    )
 
 
 def test_outage_that_ends_lets_all_go_on_and_the_next_one_begins_anew(world: World) -> None:
@@ -337,7 +341,7 @@ def test_later_requests_for_a_host_that_is_gone_do_not_wait(world: World) -> Non
         world.waits(1.1)
     assert world.pull() == ["a.x/1"]
     world.push("a.x/2")
-    assert (world.pull(), world.asked, world.stat("held")) == (["a.x/2"], {}, 1)
+    assert (world.pull(), world.asked, world.stat("requests/held")) == (["a.x/2"], {}, 1)
 
 
 def test_unreachable_origin_without_requests_keeps_its_date(either: World) -> None:

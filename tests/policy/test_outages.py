@@ -122,7 +122,9 @@ def test_unknown_words_are_refused() -> None:
     ladders = "google, google-2026, rfc9309, allow"
     with pytest.raises(ValueError, match=f"unreachable must be one of {ladders}, got 'open'"):
         Policy("open")
-    with pytest.raises(ValueError, match="refused must be one of allow, disallow, got 'Disallow'"):
+    with pytest.raises(
+        ValueError, match="access_denied must be one of allow, disallow, got 'Disallow'"
+    ):
         Policy(access_denied="Disallow")
 
 

@@ -228,4 +228,4 @@ async def test_handler_may_request_and_gets_none_where_none_is_fed(kind: Any, si
     fed = sitemap_stats(crawler).get("fed", 0)
     assert site.paths().count("/s.xml") == fed == (kind is Sitemaps)
     assert sitemap_web.found(crawler) == {site.url("/robots.txt"): [site.url("/s.xml")]}
-    assert not any("refused" in stat for stat in sitemap_stats(crawler))
+    assert not any("skipped" in stat for stat in sitemap_stats(crawler))

@@ -71,7 +71,7 @@ async def test_sitemap_indexes_without_end_are_followed_only_so_far(
     start = {"sitemap_urls": [first]} if named else sitemap_web.given(spider, site)
     crawler = await crawl(spider, **start)
     assert site.paths() == ["/robots.txt", "/0.xml", "/1.xml", "/2.xml", "/3.xml"]
-    place = "entries" if spider is Hosts else "refused"
+    place = "entries" if spider is Hosts else "skipped"
     assert sitemap_stats(crawler)[f"{place}/depth"] == 2
 
 
@@ -154,7 +154,7 @@ async def test_what_scrapys_reader_misses_in_a_robots_txt_that_the_spider_asks_f
     assert sorted(site.paths().count(f"/{number}.xml") for number in (1, 2)) == [1, 1]
     assert "spider_exceptions/count" not in stats(crawler)
     counted = sitemap_stats(crawler)
-    assert {name: number for name, number in counted.items() if "refused" in name} == refused
+    assert {name: number for name, number in counted.items() if "skipped" in name} == refused
 
 
 @in_reactor
