@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy.spiders import SitemapSpider
 
 from example.site import DemoWeb
-from scrapy_gbot_robots import Crawler, Origin, RobotsTxt
+from scrapy_gbot_robots import Origin, RobotsTxt, UserAgent
 from scrapy_gbot_robots.signals import request_forbidden, robotstxt_known
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class DemoSpider(SitemapSpider):
         self.robotstxts[origin] = robotstxt
 
     def crawled(self, response: Response) -> None:
-        me = Crawler.of(self.settings["USER_AGENT"])
+        me = UserAgent.of(self.settings["USER_AGENT"])
         verdict = self.robotstxts[Origin.of(response.url)].verdict(response.url, me)
         self.rows.append(("crawled", response.url, str(verdict)))
 
@@ -76,7 +76,7 @@ class DemoSpider(SitemapSpider):
 
     def report(self) -> str:
         """The table of what was crawled and what was blocked, by site, and the sitemaps."""
-        lines = [f"As {Crawler.of(self.settings['USER_AGENT']).name}:"]
+        lines = [f"As {UserAgent.of(self.settings['USER_AGENT']).name}:"]
         for origin in dict.fromkeys(Origin.of(url) for _, url, _ in self.rows):
             lines += ["", f"  {origin.robots_url}"]
             rows = [
